@@ -19,7 +19,7 @@ from release.delivery.archive_bucket import model_bucket, stack_name
 from release.tree import Tree
 from stage_record import Event
 
-SHOWN = 20
+DEFAULT_EVENTS = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
 MAX_MODELS = 3
 """Number of models in a row of the table; `--json` has all."""
@@ -31,7 +31,11 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.add_argument(
-        "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"
+        "--last",
+        type=int,
+        default=DEFAULT_EVENTS,
+        metavar="N",
+        help=f"events to show; default: {DEFAULT_EVENTS}",
     )
 
 

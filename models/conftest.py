@@ -1,4 +1,4 @@
-"""Every model as users get it: built by the command line, loaded by the real Triton."""
+"""Fixtures that build models with the command line and serve them with a real Triton."""
 
 import io
 import json
@@ -22,12 +22,12 @@ from local_sagemaker.serving import TritonServer
 from model_build import BuildTarget
 from model_build import __main__ as model_build
 
-RELEASE = "24.09"  # the SageMaker one closest to the local Triton
+RELEASE = "24.09"  # the SageMaker release closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-PATIENCE = 3600.0
-"""Seconds for what must be given a time: more than a busy machine takes."""
+TIMEOUT = 3600.0
+"""Time-out in seconds, long enough for a busy machine."""
 
-# torch's threads spin while they wait for each other, at the cost of whatever else runs here.
+# By default, torch's threads use CPU time while they wait for each other.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Array = npt.NDArray[Any]
@@ -42,25 +42,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A built model that a multi-model container can load."""
+    """A built model in a multi-model container."""
 
     archive: Path
     manifest: dict[str, Any]
     server: TritonServer
 
-    def ask(self, inputs: Arrays) -> Arrays:
-        """Send one binary request as SageMaker forwards it."""
+    def invoke(self, inputs: Arrays) -> Arrays:
+        """Send a binary request in the form that SageMaker forwards; return the outputs."""
         tensors = []
         for name, array in inputs.items():
             tensor = InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype))
             tensor.set_data_from_numpy(array, binary_data=True)
             tensors.append(tensor)
         names = [output["name"] for output in self.manifest["signature"]["outputs"]]
-        expected = [InferRequestedOutput(name, binary_data=True) for name in names]
-        body, length = InferenceServerClient.generate_request_body(tensors, outputs=expected)
-        answer = self.server.invoke(self.archive.name, body, f"{BINARY}{length}", timeout=PATIENCE)
-        header = int(answer.headers["Content-Type"].removeprefix(BINARY))
-        result = InferenceServerClient.parse_response_body(answer.body, header_length=header)
+        outputs = [InferRequestedOutput(name, binary_data=True) for name in names]
+        body, length = InferenceServerClient.generate_request_body(tensors, outputs=outputs)
+        response = self.server.invoke(self.archive.name, body, f"{BINARY}{length}", timeout=TIMEOUT)
+        header = int(response.headers["Content-Type"].removeprefix(BINARY))
+        result = InferenceServerClient.parse_response_body(response.body, header_length=header)
         return {name: result.as_numpy(name) for name in names}
 
 
@@ -71,38 +71,38 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(archives: Path) -> Iterator[TritonServer]:
-    with serving.serve(archives, load_seconds=PATIENCE) as server:
+    with serving.serve(archives, load_seconds=TIMEOUT) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def serve(archives: Path, server: TritonServer) -> Callable[[Path], ServedModel]:
-    """Build a model of this folder, once, for the container to load."""
+    """A function that builds a model once, for the container."""
 
     @cache
-    def served(model: Path) -> ServedModel:
-        # In this process: each of its own would import torch and transformers once more.
-        with redirect_stdout(io.StringIO()) as message:
+    def build(model: Path) -> ServedModel:
+        # In this process, because a new process would import torch and transformers again.
+        with redirect_stdout(io.StringIO()) as output:
             target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
             command = ["build", str(model), "--target", str(target)]
             command += ["--output", str(archives), "--json"]
             assert model_build.main(command) == 0
-        manifest = json.loads(message.getvalue())
+        manifest = json.loads(output.getvalue())
         return ServedModel(Path(manifest["path"]), manifest, server)
 
-    return served
+    return build
 
 
 @pytest.fixture
-def agree(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
-    """Assert that answers differ by no more than a part of the largest expected value."""
+def assert_close(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
+    """A function that asserts a maximum difference relative to the largest expected value."""
 
-    def check(what: str, actual: Array, expected: Array, *, relative: float) -> None:
+    def check(title: str, actual: Array, expected: Array, *, relative: float) -> None:
         assert actual.shape == expected.shape
         difference = np.max(np.abs(actual - expected)) / np.max(np.abs(expected))
         with capsys.disabled():
             print(
-                f"\n  {what}: relative difference {difference:.1e} ({relative:.0e} allowed)",
+                f"\n  {title}: relative difference {difference:.1e} ({relative:.0e} allowed)",
                 end=" ",
             )
         assert difference <= relative

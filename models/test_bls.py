@@ -1,6 +1,6 @@
-"""A Python model that calls another one, as `new model --kind bls` writes it.
+"""The model of `new model --kind bls`, a Python model that calls another model.
 
-On one multi-model container, with two versions of the archive loaded at once, as in a publish.
+A multi-model container has two versions of the archive at the same time, as during a publish.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ Serve = Callable[[Path], Any]
 
 
 def root(served: Any) -> float:
-    """Return the answer to -16, for which the other model is called."""
-    answer: float = served.ask({"X": np.array([[-16]], np.float32)})["ROOT"].item()
-    return answer
+    """Return the output for -16, for which the model calls the other model."""
+    output: float = served.invoke({"X": np.array([[-16]], np.float32)})["ROOT"].item()
+    return output
 
 
-def test_two_versions_call_their_own_models_at_once(tmp_path: Path, serve: Serve) -> None:
+def test_two_loaded_versions_call_their_own_models(tmp_path: Path, serve: Serve) -> None:
     folders = []
     for number, version in enumerate(("current", "next"), 1):
         models = tmp_path / version

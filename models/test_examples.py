@@ -1,4 +1,4 @@
-"""The scripts that readers copy, run against every model that they are about."""
+"""The scripts of docs/examples, run against their models."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ def _local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 @pytest.fixture(scope="module")
 def _endpoints(_local_sagemaker: None, serve: Serve) -> None:
-    """The stage `examples`, of archives that are built already, and bert twice."""
+    """The endpoints of the stage `examples`, with two copies of bert."""
     _publish(serve(MODELS / "minilm"), "text")
     for name in ("bert-0", "bert-1"):
         _publish(serve(MODELS / "bert"), "text", name=name)
@@ -47,7 +47,7 @@ def _endpoints(_local_sagemaker: None, serve: Serve) -> None:
 
 
 def _publish(built: Any, endpoint: str, *, name: str | None = None, is_target: bool = True) -> str:
-    """Upload a model's archive, under another name if one is given, and make it current."""
+    """Upload a model's archive, by default under its own name, and make it current."""
     model, version = name or built.manifest["model"], built.manifest["digest"][:12]
     archive = f"{model}-{version}.tar.gz"
     boto3.client("s3").upload_file(str(built.archive), BUCKET, f"{endpoint}/{archive}")
@@ -77,7 +77,7 @@ def _run(script: str, *arguments: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("_endpoints")
-def test_a_picture_gets_labels_from_resnet50() -> None:
+def test_resnet50_script_prints_labels() -> None:
     classes, *labels = _run("resnet50_jpeg", PICTURE)
     first = re.fullmatch(r"endpoint_client: \[(\d+), \d+, \d+\]", classes)
     assert first
@@ -86,35 +86,33 @@ def test_a_picture_gets_labels_from_resnet50() -> None:
 
 
 @pytest.mark.usefixtures("_endpoints")
-def test_sentences_get_embeddings() -> None:
+def test_minilm_script_prints_similarities() -> None:
     sentences = ["A cat sleeps.", "A kitten naps.", "The stock fell."]
-    shape, itself, kitten, stock, same = _run("minilm_sentences", *sentences)
+    shape, cat, kitten, stock, difference = _run("minilm_sentences", *sentences)
     assert shape == "endpoint_client: [3, 384]"
-    assert itself == "   1.000  A cat sleeps."
+    assert cat == "   1.000  A cat sleeps."
     assert float(kitten.split()[0]) > 0.7 > 0.4 > float(stock.split()[0])
-    assert float(same.removeprefix("boto3: largest difference ")) < 1e-6
+    assert float(difference.removeprefix("boto3: largest difference ")) < 1e-6
 
 
 @pytest.mark.usefixtures("_endpoints")
 @pytest.mark.parametrize("endpoint", ["vision", "inception"])
-def test_a_jpeg_is_decoded_by_the_ensemble(endpoint: str) -> None:
-    ours, theirs = _run("inception_jpeg", PICTURE, "--endpoint", endpoint)
-    assert re.fullmatch(r"endpoint_client: class \d+ with 0\.\d{4}", ours)
-    assert theirs.removeprefix("boto3") == ours.removeprefix("endpoint_client")
+def test_inception_script_prints_equal_results(endpoint: str) -> None:
+    client, boto = _run("inception_jpeg", PICTURE, "--endpoint", endpoint)
+    assert re.fullmatch(r"endpoint_client: class \d+ with 0\.\d{4}", client)
+    assert boto.removeprefix("boto3") == client.removeprefix("endpoint_client")
 
 
 @pytest.mark.usefixtures("_endpoints")
-def test_every_copy_of_bert_is_loaded_once() -> None:
+def test_bert_script_calls_every_copy_twice() -> None:
     minilm = MODELS / "minilm"
-    fetched = weights.fetch(
-        read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer")
-    )
-    *calls, json = _run("bert_copies", "Triton serves", f"{fetched}/tokenizer.json")
-    observed = [
+    folder = weights.fetch(read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer"))
+    *calls, json = _run("bert_copies", "Triton serves", f"{folder}/tokenizer.json")
+    matches = [
         re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", call)
         for call in calls
     ]
-    assert [(each[1], each[2]) for each in observed if each] == [
+    assert [(match[1], match[2]) for match in matches if match] == [
         *(("bert-0", "loads it"), ("bert-1", "loads it")),
         *(("bert-0", "is loaded"), ("bert-1", "is loaded")),
     ]

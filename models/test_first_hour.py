@@ -1,4 +1,4 @@
-"""A newcomer's first hour: stage and models as `new` writes them, by the README's commands."""
+"""The README's commands with a new stage and new models, on the local SageMaker."""
 
 import json
 import os
@@ -13,19 +13,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STAGE = "my-first"
 ENDPOINTS = {"flowers": ["iris"], "nets": ["net", "net-onnx"], "words": ["letters"]}
-"""Three endpoints of own models: scikit-learn, PyTorch twice, and a repository with an ensemble."""
+"""Endpoints with their models: scikit-learn, PyTorch in two formats, and an ensemble."""
 MODELS = {"iris": "python", "net": "pytorch", "letters": "repository"}
 SCORE = "models/letters/letters-score/1/model.py"
 
 
 @dataclass(frozen=True)
 class Clone:
-    """A copy of this repository, with a shell in it."""
+    """A copy of this repository."""
 
     path: Path
 
     def run(self, *arguments: str, code: int = 0) -> str:
-        """Run `tritonsm`; return what it says, stdout and stderr as one text."""
+        """Run `tritonsm` and return its stdout and stderr."""
         finished = subprocess.run(
             ["./tritonsm", *arguments],
             cwd=self.path,
@@ -39,19 +39,20 @@ class Clone:
         assert finished.returncode == code, finished.stdout
         return finished.stdout
 
-    def ask(self, endpoint: str, model: str, *more: str) -> dict[str, list[float]]:
-        """Return what a deployed model answers: output -> values."""
-        message = self.run("invoke", STAGE, endpoint, model, "--local", "--json", *more)
-        return {name: each["data"] for name, each in json.loads(message)["outputs"].items()}
+    def invoke(self, endpoint: str, model: str, *options: str) -> dict[str, list[float]]:
+        """Return the output values of a deployed model, by name."""
+        response = self.run("invoke", STAGE, endpoint, model, "--local", "--json", *options)
+        outputs = json.loads(response)["outputs"]
+        return {name: output["data"] for name, output in outputs.items()}
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
-    """What `git clone` and `make install` give."""
-    listed = subprocess.run(
+    """A copy like after `git clone` and `make install`."""
+    files = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    for name in listed.stdout.split("\0")[:-1]:
+    for name in files.stdout.split("\0")[:-1]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tmp_path / name, follow_symlinks=False)
     for name in (".venv", "node_modules"):
@@ -66,18 +67,18 @@ def local_sagemaker(clone: Clone) -> Iterator[None]:
     clone.run("down")
 
 
-def test_the_demo_deploys_minilm_and_its_answers_are_those_of_transformers(clone: Clone) -> None:
+def test_demo_compares_minilm_with_transformers(clone: Clone) -> None:
     assert "Triton against PyTorch" in clone.run("demo")
 
 
-def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destroyed(
+def test_new_models_are_deployed_changed_rolled_back_and_destroyed(
     clone: Clone, local_sagemaker: None
 ) -> None:
     for name, kind in MODELS.items():
         assert f"next: tritonsm try models/{name}" in clone.run(
             "new", "model", name, "--kind", kind
         )
-    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{each}" for each in MODELS))
+    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{name}" for name in MODELS))
     endpoints = [f"--endpoint={name}={','.join(models)}" for name, models in ENDPOINTS.items()]
     clone.run("new", "stage", STAGE, "--from", "local", *endpoints)
 
@@ -87,20 +88,22 @@ def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destro
         assert f"{STAGE}-{name}" in status
         for model in models:
             clone.run("invoke", STAGE, name, model, "--local")
-    before = clone.ask("words", "letters", "--input", "TEXT=yes")
+    before = clone.invoke("words", "letters", "--input", "TEXT=yes")
     assert before == {"SCORE": pytest.approx([1 / 3])}
 
     score = clone.path / SCORE
     score.write_text(score.read_text().replace("aeiou", "aeiouy"))
-    shown = clone.run("diff", STAGE, "--local")
-    assert f"Stack {STAGE}-words" in shown
-    assert shown.count("There were no differences") == len(ENDPOINTS)  # of all stacks but this one
+    diff = clone.run("diff", STAGE, "--local")
+    assert f"Stack {STAGE}-words" in diff
+    assert diff.count("There were no differences") == len(ENDPOINTS)  # in all other stacks
     clone.run("deploy", STAGE, "--local")
-    assert clone.ask("words", "letters", "--input", "TEXT=yes") == {"SCORE": pytest.approx([2 / 3])}
+    assert clone.invoke("words", "letters", "--input", "TEXT=yes") == {
+        "SCORE": pytest.approx([2 / 3])
+    }
 
     rollback = ("rollback", STAGE, "words", "letters", "--local")
     clone.run(*rollback)
-    assert clone.ask("words", "letters", "--input", "TEXT=yes") == before
+    assert clone.invoke("words", "letters", "--input", "TEXT=yes") == before
     assert "already" in clone.run(*rollback)
 
     clone.run("destroy", STAGE, "--local", "--yes")

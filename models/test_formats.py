@@ -1,14 +1,14 @@
-"""Between which versions the shipped TorchScript and DALI files are loaded here.
+"""The versions of torch and DALI with which tests load the shipped TorchScript and DALI files.
 
-With a release's own version none can be: the images' torch is NVIDIA's build, and of DALI 1.36 to
-1.52 PyPI has no wheels; a TorchScript file is not worth a third torch of several gigabytes. So each
-file is loaded by a version that is no newer than any release's, which is the promise that
-`environment_versions` holds recipes to, and TorchScript by a newer one too:
+Tests cannot load them with the exact versions of the releases: the images have NVIDIA's build of
+torch, and PyPI has no wheels of DALI 1.36 to 1.52. Instead, tests load each file with a version
+that is no newer than any release's, like the rule `environment_versions`, and TorchScript also with
+a newer version:
 
-- torch 2.4.1 of resnet50's environment runs the file in the gate of every build, and our own runs
-  it in the local Triton (`test_resnet50.py`);
+- torch 2.4.1 of resnet50's environment runs the file in the gate of every build, and this
+  repository's torch runs it in the local Triton (`test_resnet50.py`);
 - DALI 1.35.0 runs the file in the local Triton (`test_inception.py`). Files for a GPU load only on
-  one: they are what DALI itself writes (`tests/unit/model_build/formats/test_dali_definition.py`).
+  a GPU; they equal DALI's own files (`tests/unit/model_build/formats/test_dali_definition.py`).
 """
 
 import re
@@ -22,30 +22,31 @@ import platform_facts
 
 MODELS = Path(__file__).parent
 ROOT = Path(__file__).parents[1]
-STAND_IN = ROOT / "local_sagemaker" / "hosting" / "backends" / "dali" / "requirements.txt"
-RELEASES = [each for each in platform_facts.releases() if each.name >= "24.09"]
+LOCAL_BACKEND = ROOT / "local_sagemaker" / "hosting" / "backends" / "dali" / "requirements.txt"
+RELEASES = [release for release in platform_facts.releases() if release.name >= "24.09"]
 
 
-def pinned(requirements: Path, package: str) -> Version:
+def pinned_version(requirements: Path, package: str) -> Version:
     """Return the version that a requirements file pins."""
-    text = re.search(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
-    assert text
-    return Version(text[1])
+    match = re.search(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
+    assert match
+    return Version(match[1])
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda value: value.name)
-def test_torchscript_is_loaded_by_an_older_and_a_newer_torch_than_the_release_s(
+def test_torch_versions_include_the_releases(
     release: platform_facts.Release,
 ) -> None:
     assert release.torch
-    oldest = pinned(MODELS / "resnet50" / "requirements-export.txt", "torch")
+    oldest = pinned_version(MODELS / "resnet50" / "requirements-export.txt", "torch")
     assert oldest <= Version(release.torch) <= Version(torch.__version__)
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda value: value.name)
-def test_dali_files_are_loaded_by_no_newer_dali_than_the_release_s(
+def test_dali_versions_are_no_newer_than_the_releases(
     release: platform_facts.Release,
 ) -> None:
     assert release.dali
-    written = pinned(MODELS / "inception" / "requirements-export.txt", "nvidia-dali-cuda120")
-    assert written <= pinned(STAND_IN, "nvidia-dali-cuda120") <= Version(release.dali)
+    package = "nvidia-dali-cuda120"
+    writer = pinned_version(MODELS / "inception" / "requirements-export.txt", package)
+    assert writer <= pinned_version(LOCAL_BACKEND, package) <= Version(release.dali)

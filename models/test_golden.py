@@ -1,4 +1,4 @@
-"""What a delivery asks of every shipped model, asked here, and answered as its file says."""
+"""The golden requests of the shipped models, which a delivery sends."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +12,9 @@ MODELS = Path(__file__).parent
 
 
 @pytest.mark.parametrize("name", ["bert", "inception", "minilm", "resnet50", "resnet50-onnx"])
-def test_a_golden_answer_is_the_models(name: str, serve: Callable[[Path], Any]) -> None:
+def test_outputs_match_the_golden_file(name: str, serve: Callable[[Path], Any]) -> None:
     path = golden_path(MODELS, name)
     assert path is not None
     golden = Golden.read(path)
-    answer = serve(MODELS / name).ask({key: each.array() for key, each in golden.inputs.items()})
-    assert golden.differences(answer) == []
+    inputs = {key: tensor.array() for key, tensor in golden.inputs.items()}
+    assert golden.differences(serve(MODELS / name).invoke(inputs)) == []

@@ -1,4 +1,4 @@
-"""The same folder gives the same archive, from two clones and in two processes."""
+"""Reproducible archives: two clones and two processes build the same bytes."""
 
 import hashlib
 import json
@@ -104,14 +104,14 @@ from pathlib import Path
 from model_build.__main__ import main
 from model_build.export import export_cache
 
-export_cache.FOLDER = Path(sys.argv[1])  # nothing that another build has exported
+export_cache.FOLDER = Path(sys.argv[1])  # an empty cache
 sys.exit(main(sys.argv[2:]))
 """
 
 
 @pytest.fixture
 def every_exporter(tmp_path: Path) -> Path:
-    """A small model folder with a file of each kind that an exporter makes."""
+    """A small model folder with one file per exporter."""
     inception = MODELS / "inception"
     texts = {
         "recipe.yaml": RECIPE,
@@ -134,7 +134,7 @@ def every_exporter(tmp_path: Path) -> Path:
 
 
 def sha256(model: Path, *, hash_seed: int) -> str:
-    """Build in a process of its own, whose sets have an order of their own."""
+    """Return the SHA-256 of an archive that a new process builds with this order of sets."""
     output = model.parent / "archives"
     command = [sys.executable, "-c", BUILD, str(model.parent / "exports"), "build", str(model)]
     command += ["--target", "cpu-24.09", "--output", str(output), "--json"]
@@ -149,7 +149,7 @@ def sha256(model: Path, *, hash_seed: int) -> str:
     return hashlib.sha256(Path(json.loads(built.stdout)["path"]).read_bytes()).hexdigest()
 
 
-def test_two_clones_give_the_same_archive(every_exporter: Path, tmp_path: Path) -> None:
+def test_two_clones_build_the_same_archive(every_exporter: Path, tmp_path: Path) -> None:
     clone = tmp_path / "some" / "where" / "else" / "every"
     shutil.copytree(every_exporter, clone)
     assert sha256(every_exporter, hash_seed=1) == sha256(clone, hash_seed=2)

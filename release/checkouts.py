@@ -31,7 +31,7 @@ class Clone(Tree):
         """Return whether the working tree has uncommitted changes."""
         return bool(self.git("status", "--porcelain"))
 
-    def committed(self) -> str | None:
+    def clean_head(self) -> str | None:
         """Return the commit that is checked out, None if there are uncommitted changes."""
         return None if self.is_dirty() else self.head()
 

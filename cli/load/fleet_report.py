@@ -24,10 +24,8 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     add("--model-mib", type=positive, default=400, help="memory of a model; default: %(default)s")
     add("--hits", type=float, default=0.9, help="minimum cache hit rate; default: %(default)s")
     add("--region", default="us-east-1", help="region of the prices; default: %(default)s")
-    rates = (
-        "an instance type and its sustained rate; repeatable; default: measured rates of MODEL, "
-    )
-    rates += "and every other type with a price without a rate"
+    rates = "an instance type and its sustained rate; repeatable; default: measured rates of "
+    rates += "MODEL, and every other type with a price without a rate"
     add("--instance", action="append", default=[], metavar="TYPE=RPS", help=rates)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cli.load.step import LoadStep
 
-MAX_SHRINKS = 4
+MAX_DECREASES = 4
 """Number of lower levels to try after a miss of the first: then the model is too slow."""
 
 
@@ -28,9 +28,9 @@ class Objective:
         if step.error_share > self.max_errors:
             kinds = ", ".join(f"{number} {kind}" for kind, number in step.errors.items())
             return f"{step.error_share:.1%} of the calls failed ({kinds}): {step.first_error}"
-        for name, most in {"p95": self.p95, "p99": self.p99}.items():
-            if most is not None and step.latency_ms.get(name, 0.0) > most:
-                return f"{name} is {step.latency_ms[name]:.1f} ms, the objective {most:g} ms"
+        for name, limit in {"p95": self.p95, "p99": self.p99}.items():
+            if limit is not None and step.latency_ms.get(name, 0.0) > limit:
+                return f"{name} is {step.latency_ms[name]:.1f} ms, the objective {limit:g} ms"
         return ""
 
 
@@ -59,7 +59,7 @@ class Ramp:
         if self.precision is None:
             return None
         if best is None:
-            return worst / self.growth if len(steps) <= MAX_SHRINKS else None
+            return worst / self.growth if len(steps) <= MAX_DECREASES else None
         return None if worst / best <= self.precision else math.sqrt(worst * best)
 
     async def run(

@@ -1,10 +1,10 @@
-"""A text to every copy of BERT in turn: the first call loads it, the second finds it loaded.
+"""Invoke several copies of BERT twice: the first call loads the copy, the second does not.
 
     for n in 0 1 2; do cp -r models/bert /tmp/bert-$n; done
     for n in 0 1 2; do tritonsm publish examples text /tmp/bert-$n; done
     python docs/examples/bert_copies.py "Triton serves" tokenizer.json
 
-`tokenizer.json` is BERT's (the archive of minilm has it: tokenizer/1/tokenizer.json).
+`tokenizer.json` is BERT's tokenizer, also in minilm's archive: tokenizer/1/tokenizer.json.
 """
 
 import argparse
@@ -25,7 +25,7 @@ Inputs = dict[str, npt.NDArray[np.int32]]
 
 
 def main() -> None:
-    """Ask every copy twice, and the first one once more with boto3 alone."""
+    """Invoke every copy twice, and the first copy once more with boto3."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--endpoint", default="text")
     options = parser.parse_args()
 
-    inputs = tokenised(options.text, Tokenizer.from_file(options.tokenizer))
+    inputs = tokenize(options.text, Tokenizer.from_file(options.tokenizer))
     client = EndpointClient(stage=options.stage, endpoint=options.endpoint)
     copies = [name for name in client.models() if re.fullmatch(r"bert-[0-9]+", name)]
     for call in ("loads it", "is loaded"):
@@ -47,12 +47,12 @@ def main() -> None:
 
     entry = client.resolve(copies[0])
     assert entry.target_model is not None
-    vector = with_boto3(entry.endpoint, entry.target_model, inputs)
+    vector = invoke_with_boto3(entry.endpoint, entry.target_model, inputs)
     print("boto3 as JSON:", len(vector), "numbers, as many as above")
 
 
-def tokenised(text: str, tokenizer: Tokenizer) -> Inputs:
-    """Return a text as BERT takes it: token ids and mask, INT32 [1, 128]."""
+def tokenize(text: str, tokenizer: Tokenizer) -> Inputs:
+    """Return BERT's inputs for a text: token ids and mask, INT32 [1, 128]."""
     tokenizer.enable_truncation(TOKENS)
     tokenizer.enable_padding(length=TOKENS)
     encoded = tokenizer.encode(text)
@@ -62,22 +62,22 @@ def tokenised(text: str, tokenizer: Tokenizer) -> Inputs:
     }
 
 
-def with_boto3(endpoint: str, target_model: str, inputs: Inputs) -> list[float]:
-    """Ask in JSON, with nothing but boto3; return the pooled vector."""
+def invoke_with_boto3(endpoint: str, target_model: str, inputs: Inputs) -> list[float]:
+    """Invoke the model with JSON and boto3 only; return the pooled vector."""
     payload = {
         "inputs": [
-            {"name": name, "shape": list(each.shape), "datatype": "INT32", "data": each.tolist()}
-            for name, each in inputs.items()
+            {"name": name, "shape": list(array.shape), "datatype": "INT32", "data": array.tolist()}
+            for name, array in inputs.items()
         ]
     }
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+    response = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint,
         TargetModel=target_model,
         ContentType="application/json",
         Body=json.dumps(payload),
     )
     outputs = {
-        output["name"]: output["data"] for output in json.loads(answer["Body"].read())["outputs"]
+        output["name"]: output["data"] for output in json.loads(response["Body"].read())["outputs"]
     }
     vector: list[float] = outputs["pooled_output"]
     return vector

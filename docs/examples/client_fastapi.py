@@ -1,4 +1,4 @@
-"""A FastAPI service that answers with the embedding of a text.
+"""A FastAPI service that returns the embeddings of texts.
 
 STAGE=dev uvicorn client_fastapi:app
 """
@@ -14,7 +14,7 @@ from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError, 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Make one client for all requests, and close it in the end."""
+    """Create one client for all requests, and close it at shutdown."""
     client = EndpointClient(stage=os.environ["STAGE"], endpoint="text")
     async with AsyncEndpointClient(client) as app.state.models:
         yield
@@ -25,7 +25,7 @@ app = FastAPI(lifespan=lifespan)
 
 @app.post("/embeddings")
 async def embeddings(texts: list[str], request: Request) -> list[list[float]]:
-    """Answer a list of texts with a list of vectors."""
+    """Return one vector per text."""
     models: AsyncEndpointClient = request.app.state.models
     try:
         outputs = await models.invoke_many("minilm", {"TEXT": texts}, timeout=10)

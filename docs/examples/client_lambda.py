@@ -1,7 +1,7 @@
-"""A Lambda function that answers with the embedding of a text.
+"""A Lambda function that returns the embeddings of texts.
 
-The client is made once for each environment, outside of the handler: connections and the catalog
-entry stay. The function's timeout must be longer than the client's.
+The client is created outside of the handler, once per execution environment, so that connections
+and the cached catalog entry are reused. The function's timeout must be longer than the client's.
 """
 
 import os
@@ -14,7 +14,7 @@ client = EndpointClient(stage=os.environ["STAGE"], endpoint="text", metrics=EmfL
 
 
 def handler(event: dict[str, Any], _: Any) -> dict[str, Any]:
-    """Answer `{"texts": [...]}`."""
+    """Return the embeddings for an event `{"texts": [...]}`."""
     try:
         outputs = client.invoke("minilm", {"TEXT": event["texts"]}, timeout=10)
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""A JPEG file as it is, decoded by the DALI ensemble: multi-model and single-model, as JSON.
+"""Classify a JPEG file, which the DALI ensemble decodes, on multi- and single-model endpoints.
 
 python docs/examples/inception_jpeg.py docs/examples/picture.jpg --endpoint vision
 python docs/examples/inception_jpeg.py docs/examples/picture.jpg --endpoint inception
@@ -16,7 +16,7 @@ from endpoint_client import EndpointClient
 
 
 def main() -> None:
-    """Ask for one picture in both ways."""
+    """Classify one picture with endpoint_client and with boto3."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -33,19 +33,19 @@ def main() -> None:
     print(f"endpoint_client: class {best} with {predictions[best]:.4f}")
 
     entry = client.resolve("inception")
-    same = with_boto3(entry.endpoint, entry.target_model, picture)
-    print(f"boto3: class {int(np.argmax(same))} with {max(same):.4f}")
+    scores = invoke_with_boto3(entry.endpoint, entry.target_model, picture)
+    print(f"boto3: class {int(np.argmax(scores))} with {max(scores):.4f}")
 
 
-def with_boto3(endpoint: str, target_model: str | None, picture: bytes) -> list[float]:
-    """Ask in JSON, with nothing but boto3; a single-model endpoint takes no `TargetModel`."""
+def invoke_with_boto3(endpoint: str, target_model: str | None, picture: bytes) -> list[float]:
+    """Invoke the model with JSON and boto3 only; single-model endpoints have no `TargetModel`."""
     tensor = {"name": "INPUT", "datatype": "UINT8", "shape": [1, len(picture)]}
     payload = {"inputs": [{**tensor, "data": list(picture)}]}
     target: dict[str, Any] = {"TargetModel": target_model} if target_model else {}
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+    response = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint, ContentType="application/json", Body=json.dumps(payload), **target
     )
-    (output,) = json.loads(answer["Body"].read())["outputs"]
+    (output,) = json.loads(response["Body"].read())["outputs"]
     predictions: list[float] = output["data"]
     return predictions
 

@@ -1,4 +1,4 @@
-"""Sentences to embeddings, and how alike they are.
+"""Embed sentences, and print their similarity to the first sentence.
 
 python docs/examples/minilm_sentences.py "A cat sleeps." "A kitten naps." --stage examples
 """
@@ -13,7 +13,7 @@ from endpoint_client import EndpointClient
 
 
 def main() -> None:
-    """Ask for the sentences in both ways."""
+    """Embed the sentences with endpoint_client and with boto3."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -25,26 +25,26 @@ def main() -> None:
     client = EndpointClient(stage=options.stage, endpoint=options.endpoint)
     embeddings = client.invoke("minilm", {"TEXT": options.sentences})["EMBEDDING"]
     print("endpoint_client:", list(embeddings.shape))
-    for sentence, alike in zip(options.sentences, embeddings @ embeddings[0], strict=True):
-        print(f"  {alike:6.3f}  {sentence}")
+    for sentence, similarity in zip(options.sentences, embeddings @ embeddings[0], strict=True):
+        print(f"  {similarity:6.3f}  {sentence}")
 
     entry = client.resolve("minilm")
     assert entry.target_model is not None
-    same = with_boto3(entry.endpoint, entry.target_model, options.sentences)
-    print(f"boto3: largest difference {np.max(np.abs(np.array(same) - embeddings)):.0e}")
+    vectors = invoke_with_boto3(entry.endpoint, entry.target_model, options.sentences)
+    print(f"boto3: largest difference {np.max(np.abs(np.array(vectors) - embeddings)):.0e}")
 
 
-def with_boto3(endpoint: str, target_model: str, sentences: list[str]) -> list[list[float]]:
-    """Ask in JSON, with nothing but boto3; return one vector a sentence."""
+def invoke_with_boto3(endpoint: str, target_model: str, sentences: list[str]) -> list[list[float]]:
+    """Invoke the model with JSON and boto3 only; return one vector per sentence."""
     shape = [len(sentences), 1]
     payload = {"inputs": [{"name": "TEXT", "shape": shape, "datatype": "BYTES", "data": sentences}]}
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+    response = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint,
         TargetModel=target_model,
         ContentType="application/json",
         Body=json.dumps(payload),
     )
-    (output,) = json.loads(answer["Body"].read())["outputs"]
+    (output,) = json.loads(response["Body"].read())["outputs"]
     rows: list[list[float]] = np.reshape(output["data"], output["shape"]).tolist()
     return rows
 

@@ -1,4 +1,4 @@
-"""An app of your own on the construct library: models that are in the bucket already."""
+"""A CDK app that uses the construct library with archives that are already in the bucket."""
 
 from aws_cdk import App, Environment, Stack
 

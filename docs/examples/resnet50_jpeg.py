@@ -1,4 +1,4 @@
-"""A JPEG file to ImageNet labels: ResNet50, asked in binary.
+"""Classify a JPEG file with ResNet50, with binary requests.
 
 python docs/examples/resnet50_jpeg.py docs/examples/picture.jpg --stage examples --endpoint vision
 """
@@ -20,7 +20,7 @@ BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 
 
 def main() -> None:
-    """Ask for one picture in both ways."""
+    """Classify one picture with endpoint_client and with boto3."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--endpoint", default="vision")
     options = parser.parse_args()
 
-    pixels = normalised(options.picture)
+    pixels = normalize(options.picture)
     client = EndpointClient(stage=options.stage, endpoint=options.endpoint)
     logits = client.invoke("resnet50", {"INPUT__0": pixels})["OUTPUT__0"][0]
     print("endpoint_client:", [int(index) for index in np.argsort(logits)[:-4:-1]])
@@ -40,29 +40,29 @@ def main() -> None:
         print(f"boto3: {label} (class {index}) {float(score):.3f}")
 
 
-def normalised(path: Path) -> npt.NDArray[np.float32]:
-    """Return a picture as ResNet50 takes it: FP32 [1, 3, 224, 224]."""
+def normalize(path: Path) -> npt.NDArray[np.float32]:
+    """Return ResNet50's input for a picture: FP32 [1, 3, 224, 224]."""
     picture = Image.open(path).convert("RGB").resize((224, 224))
     pixels = (np.asarray(picture, np.float32) / 255 - MEAN) / DEVIATION
     return pixels.transpose(2, 0, 1)[None].astype(np.float32)
 
 
 def labels(endpoint: str, target_model: str | None, pixels: npt.NDArray[np.float32]) -> list[str]:
-    """Ask Triton for the three best classes, as SCORE:INDEX:LABEL, with boto3 and tritonclient."""
+    """Return the three best classes as SCORE:INDEX:LABEL, with boto3 and tritonclient."""
     pixels_input = InferInput("INPUT__0", list(pixels.shape), "FP32")
     pixels_input.set_data_from_numpy(pixels, binary_data=True)
-    expected = InferRequestedOutput("OUTPUT__0", binary_data=True, class_count=3)
+    output = InferRequestedOutput("OUTPUT__0", binary_data=True, class_count=3)
     body, header_length = InferenceServerClient.generate_request_body(
-        [pixels_input], outputs=[expected]
+        [pixels_input], outputs=[output]
     )
     arguments: dict[str, Any] = {"TargetModel": target_model} if target_model else {}
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+    response = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint, ContentType=f"{BINARY}{header_length}", Body=body, **arguments
     )
     result = InferenceServerClient.parse_response_body(
-        answer["Body"].read(), header_length=int(answer["ContentType"].removeprefix(BINARY))
+        response["Body"].read(), header_length=int(response["ContentType"].removeprefix(BINARY))
     )
-    return [each.decode() for each in result.as_numpy("OUTPUT__0").reshape(-1)]
+    return [label.decode() for label in result.as_numpy("OUTPUT__0").reshape(-1)]
 
 
 if __name__ == "__main__":

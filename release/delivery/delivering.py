@@ -43,7 +43,7 @@ def deliver(
     """
     for name in filter(None, (stage, from_stage)):
         clone.stage(name)  # an invalid stage is reported before uncommitted changes
-    commit = clone.committed()
+    commit = clone.clean_head()
     if commit is None:
         raise NotDelivered(DIRTY)
     golden.read_all(clone.models)

@@ -48,10 +48,10 @@ def test_captured_data_has_retention_and_survives_stack_deletion(every_template:
         (None, 30),  # also of endpoints that no longer capture
         ("ten-variants/", 7),
     ]
-    kept = [
+    retained = [
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
     ]
-    assert [resource["DeletionPolicy"] for resource in kept] == ["Retain"] * 3
+    assert [resource["DeletionPolicy"] for resource in retained] == ["Retain"] * 3
 
 
 def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
@@ -84,9 +84,9 @@ def test_endpoint_log_retention_is_that_of_the_stage(
     every_template: Templates, stage: str, days: dict[str, int]
 ) -> None:
     resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
-    kept = {
+    retained = {
         resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
         for resource in resources
         if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
     }
-    assert kept == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}
+    assert retained == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}

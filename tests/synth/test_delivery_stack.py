@@ -31,10 +31,9 @@ def role(template: Template, name: str) -> dict[str, Any]:
 
 
 def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
-    result = template.find_resources(kind)
-    (only,) = (values for logical_id, values in result.items() if logical_id.startswith(name))
-    properties: dict[str, Any] = only["Properties"]
-    return properties
+    resources = template.find_resources(kind)
+    (name,) = (logical_id for logical_id in resources if logical_id.startswith(name))
+    return dict(resources[name]["Properties"])
 
 
 def resolve_joins(value: Any) -> Any:
@@ -59,12 +58,11 @@ def resolve_joins(value: Any) -> Any:
     ],
 )
 def test_role_trusts_only_tokens_of_the_repository(name: str, subjects: list[str]) -> None:
-    values = template()
-    (provider,) = values.find_resources(PROVIDER)
-    (statement,) = role(values, name)["AssumeRolePolicyDocument"]["Statement"]
+    delivery_template = template()
+    (provider,) = delivery_template.find_resources(PROVIDER)
+    (statement,) = role(delivery_template, name)["AssumeRolePolicyDocument"]["Statement"]
     assert statement.pop("Principal") == {"Federated": {"Ref": provider}}
-    message = statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub")
-    assert ([message] if isinstance(message, str) else message) == subjects
+    assert statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub") == subjects
     assert statement == {
         "Action": "sts:AssumeRoleWithWebIdentity",
         "Condition": {"StringEquals": {f"{ISSUER}:aud": "sts.amazonaws.com"}},
@@ -73,8 +71,8 @@ def test_role_trusts_only_tokens_of_the_repository(name: str, subjects: list[str
 
 
 def test_trust_policy_contains_repository_ids() -> None:
-    values = template(repository="octo-org@1/octo-repo@2")
-    (statement,) = role(values, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    delivery_template = template(repository="octo-org@1/octo-repo@2")
+    (statement,) = role(delivery_template, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     subject = statement["Condition"]["StringEquals"][f"{ISSUER}:sub"]
     assert subject == ["repo:octo-org@1/octo-repo@2:environment:prod"]
 
@@ -86,20 +84,20 @@ def test_role_sessions_are_limited() -> None:
 
 
 def test_oidc_provider_is_that_of_github() -> None:
-    values = template()
-    (provider,) = values.find_resources(PROVIDER).values()
+    delivery_template = template()
+    (provider,) = delivery_template.find_resources(PROVIDER).values()
     assert provider["Properties"] == {
         "ClientIdList": ["sts.amazonaws.com"],
         "Url": f"https://{ISSUER}",
     }
-    kinds = {resource["Type"] for resource in values.to_json()["Resources"].values()}
+    kinds = {resource["Type"] for resource in delivery_template.to_json()["Resources"].values()}
     assert kinds == {PROVIDER, "AWS::IAM::Role", "AWS::IAM::Policy"}
 
 
 def test_existing_oidc_provider_is_used() -> None:
-    values = template(provider_exists=True)
-    values.resource_count_is(PROVIDER, 0)
-    (statement,) = role(values, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    delivery_template = template(provider_exists=True)
+    delivery_template.resource_count_is(PROVIDER, 0)
+    (statement,) = role(delivery_template, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
     assert resolve_joins(statement["Principal"]) == {"Federated": existing}
 

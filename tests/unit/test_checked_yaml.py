@@ -279,7 +279,7 @@ def test_file_without_mapping_is_an_error(problems_of: ProblemsOf, text: str) ->
 
 
 def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -> None:
-    result = problems_of("""\
+    lines = problems_of("""\
         title: a
         label:
           text: a
@@ -290,7 +290,7 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
           sun: {kind: circle, radius: 1}
           sun: {kind: circle, radius: 2}
         """)
-    assert result == [
+    assert lines == [
         "drawing.yaml:5: label.text: is there twice: keep one",
         "drawing.yaml:6: title: is there twice: keep one",
         "drawing.yaml:9: shapes.sun: is there twice: keep one",
@@ -298,27 +298,27 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
 
 
 def test_duplicate_key_in_a_list_item_is_an_error(problems_of: ProblemsOf) -> None:
-    result = problems_of("""\
+    lines = problems_of("""\
         title: a
         labels:
           - text: a
           - text: b
             text: c
         """)
-    assert result == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
+    assert lines == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
 
 
 def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:
-    result = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
-    assert len(result) == 1
-    assert result[0].startswith("drawing.yaml:3: shapes.box")
+    lines = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("drawing.yaml:3: shapes.box")
     for part in ("sqare", "circle", "square"):
-        assert part in result[0]
+        assert part in lines[0]
 
 
 def test_all_invalid_scalars_are_reported(problems_of: ProblemsOf) -> None:
-    result = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
-    assert [line.partition(": ")[0] for line in result] == [
+    lines = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
+    assert [line.partition(": ")[0] for line in lines] == [
         f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
     ]
 
@@ -366,7 +366,7 @@ def test_arbitrary_bytes_are_an_error(
 
 
 def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> None:
-    result = problems_of("""\
+    lines = problems_of("""\
         zoom: 3
         label:
           size: big
@@ -376,7 +376,7 @@ def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> Non
           box: {kind: square, side: 0}
         width: 0
         """)
-    assert result == [
+    assert lines == [
         "drawing.yaml:1: title: missing: add this key",
         "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
         "drawing.yaml:2: label.text: missing: add this key",

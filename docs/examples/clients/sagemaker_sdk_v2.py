@@ -1,4 +1,4 @@
-"""SageMaker Python SDK v2: a multi-model endpoint's life, from `deploy` to `delete_endpoint`.
+"""SageMaker Python SDK v2: deploy, invoke and delete a multi-model endpoint.
 
 python docs/examples/clients/sagemaker_sdk_v2.py s3://BUCKET/PREFIX/ ROLE-ARN ARCHIVE NUMBER
 """
@@ -22,7 +22,7 @@ models = MultiDataModel(
         "sagemaker-tritonserver", session.boto_region_name, "24.09", instance_type=instance_type
     ),
     role=role,
-    env={"SAGEMAKER_TRITON_PING_MODE": "live"},  # healthy though no model is loaded yet
+    env={"SAGEMAKER_TRITON_PING_MODE": "live"},  # healthy without a loaded model
     predictor_cls=Predictor,
     sagemaker_session=session,
 )
@@ -38,11 +38,11 @@ try:
 
     tensor = {"name": "X", "datatype": "FP32", "shape": [1, 1], "data": [float(number)]}
     for target_model in models.list_models():
-        answer = predictor.predict({"inputs": [tensor]}, target_model=target_model)
-        print(answer["outputs"][0]["data"])
+        response = predictor.predict({"inputs": [tensor]}, target_model=target_model)
+        print(response["outputs"][0]["data"])
 
-    # A Predictor is all that an application needs of an endpoint that is there.
-    same = Predictor(predictor.endpoint_name, session, JSONSerializer(), JSONDeserializer())
-    print(same.predict({"inputs": [tensor]}, target_model=target_model)["outputs"][0]["data"])
+    # For an existing endpoint, an application needs only a Predictor.
+    existing = Predictor(predictor.endpoint_name, session, JSONSerializer(), JSONDeserializer())
+    print(existing.predict({"inputs": [tensor]}, target_model=target_model)["outputs"][0]["data"])
 finally:
     predictor.delete_endpoint()

@@ -1,4 +1,4 @@
-"""SageMaker Python SDK v3: which endpoints there are, and one model of one, asked in JSON.
+"""SageMaker Python SDK v3: list endpoints, and invoke a model of one endpoint with JSON.
 
 python docs/examples/clients/sagemaker_sdk_v3.py prod-text times.tar.gz 7
 """
@@ -10,14 +10,14 @@ from sagemaker.core.resources import Endpoint
 
 endpoint_name, target_model, number = sys.argv[1:]
 
-for each in Endpoint.get_all():
-    print(each.endpoint_name, each.endpoint_status)
+for endpoint in Endpoint.get_all():
+    print(endpoint.endpoint_name, endpoint.endpoint_status)
 
 tensor = {"name": "X", "datatype": "FP32", "shape": [1, 1], "data": [float(number)]}
-answer = Endpoint.get(endpoint_name).invoke(
+response = Endpoint.get(endpoint_name).invoke(
     body=json.dumps({"inputs": [tensor]}),
     content_type="application/json",
     target_model=target_model,
 )
-print(answer.content_type)
-print(answer.body.read().decode())
+print(response.content_type)
+print(response.body.read().decode())

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from local_sagemaker.sagemaker.component import NO_CAPACITY
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.asking import processes
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.sleeping_component import NAME, TEMPLATE
 from local_sagemaker.tests.support.tiny_models import pack_python, times

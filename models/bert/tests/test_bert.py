@@ -1,4 +1,4 @@
-"""Triton against transformers' BERT of the same seed."""
+"""Comparison of Triton with transformers' BERT of the same seed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 MODEL = Path(__file__).parents[1]
 
 
-def _texts() -> dict[str, Any]:
+def _inputs() -> dict[str, Any]:
     random = np.random.default_rng(1)
     lengths = np.array([[5], [128]])
     mask = (np.arange(128) < lengths).astype(np.int32)
@@ -17,7 +17,7 @@ def _texts() -> dict[str, Any]:
     return {"token_ids": tokens * mask, "attn_mask": mask}
 
 
-def _expected(texts: dict[str, Any]) -> tuple[Any, Any]:
+def _expected(inputs: dict[str, Any]) -> tuple[Any, Any]:
     import torch
     from transformers import BertConfig, BertModel
 
@@ -25,23 +25,18 @@ def _expected(texts: dict[str, Any]) -> tuple[Any, Any]:
     model = BertModel(BertConfig(attn_implementation="eager")).eval()
     with torch.inference_mode():
         output, pooled = model(
-            torch.from_numpy(texts["token_ids"]),
-            torch.from_numpy(texts["attn_mask"]),
+            torch.from_numpy(inputs["token_ids"]),
+            torch.from_numpy(inputs["attn_mask"]),
             return_dict=False,
         )
     return output.numpy(), pooled.numpy()
 
 
-def test_the_endpoint_answers_as_transformers_does(
-    serve: Callable[[Path], Any], agree: Callable[..., None]
+def test_outputs_are_close_to_transformers(
+    serve: Callable[[Path], Any], assert_close: Callable[..., None]
 ) -> None:
-    texts = _texts()
-    result = serve(MODEL).ask(texts)
-    output, pooled = _expected(texts)
-    agree("bert output, Triton and transformers", result["output"], output, relative=1e-4)
-    agree(
-        "bert pooled_output, Triton and transformers",
-        result["pooled_output"],
-        pooled,
-        relative=1e-4,
-    )
+    inputs = _inputs()
+    outputs = serve(MODEL).invoke(inputs)
+    for name, expected in zip(("output", "pooled_output"), _expected(inputs), strict=True):
+        title = f"bert {name}, Triton and transformers"
+        assert_close(title, outputs[name], expected, relative=1e-4)

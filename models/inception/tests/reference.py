@@ -1,6 +1,7 @@
-"""What DALI and Keras answer without Triton, written as a script for the recipe's environment.
+"""A script that writes the outputs of DALI and Keras without Triton, in the recipe's environment.
 
-Its order on standard input: `folder` (the model's), `seed`, `pictures` (JPEG files), `to` (a .npz).
+It reads a JSON request from stdin: `folder` (the model's), `seed`, `pictures` (JPEG files) and `to`
+(an .npz file).
 """
 
 import json
@@ -15,14 +16,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-order = json.load(sys.stdin)
-sys.path.insert(0, order["folder"])
+request = json.load(sys.stdin)
+sys.path.insert(0, request["folder"])
 sys.dont_write_bytecode = True
 from export import inception
 from nvidia.dali import Pipeline, types
 from pipeline import preprocess
 
-encoded = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in order["pictures"]]
+encoded = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in request["pictures"]]
 pipeline = Pipeline.deserialize(
     preprocess().serialize(),
     batch_size=1,
@@ -33,14 +34,14 @@ pipeline = Pipeline.deserialize(
 )
 pipeline.build()
 decoded = [pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0] for picture in encoded]
-keras.utils.set_random_seed(order["seed"])
+keras.utils.set_random_seed(request["seed"])
 predictions = inception(None).predict(np.stack(decoded), verbose=0)
 by_tensorflow = [
     tf.image.resize(tf.io.decode_jpeg(bytes(picture), channels=3), (299, 299), antialias=True)
     for picture in encoded
 ]
 np.savez(
-    order["to"],
+    request["to"],
     predictions=predictions,
     decoded=np.stack(decoded),
     by_tensorflow=np.stack(by_tensorflow) / 127.5 - 1,

@@ -1,4 +1,4 @@
-"""Triton against DALI and Keras in the recipe's own environment."""
+"""Comparison of Triton with DALI and Keras in the recipe's environment."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def expected(pictures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     to = tmp_path_factory.mktemp("expected") / "answers.npz"
-    order = {
+    request = {
         "source": "tests/reference.py",
         "folder": str(MODEL),
         "seed": 3,
@@ -42,40 +42,39 @@ def expected(pictures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
     environments.run_script(
         MODEL / "requirements-export.txt",
         Path(__file__).parent / "reference.py",
-        order,
+        request,
         progress=Printer("reference"),
     )
     return dict(np.load(to))
 
 
-def _bytes_of(path: Path) -> Any:
+def _input(path: Path) -> Any:
     return np.frombuffer(path.read_bytes(), np.uint8)[None]
 
 
-def test_the_endpoint_answers_as_dali_and_keras_do(
+def test_outputs_are_close_to_dali_and_keras(
     serve: Callable[[Path], Any],
     pictures: list[Path],
     expected: dict[str, Any],
-    agree: Callable[..., None],
+    assert_close: Callable[..., None],
 ) -> None:
     model = serve(MODEL)
-    result = np.concatenate(
-        [model.ask({"INPUT": _bytes_of(path)})["PREDICTIONS"] for path in pictures]
-    )
-    agree("inception, Triton and Keras", result, expected["predictions"], relative=1e-4)
+    outputs = [model.invoke({"INPUT": _input(path)})["PREDICTIONS"] for path in pictures]
+    title = "inception, Triton and Keras"
+    assert_close(title, np.concatenate(outputs), expected["predictions"], relative=1e-4)
 
 
-def test_dali_decodes_and_resizes_much_as_tensorflow_does(expected: dict[str, Any]) -> None:
+def test_decoded_pictures_are_close_to_tensorflows(expected: dict[str, Any]) -> None:
     difference = np.abs(expected["decoded"] - expected["by_tensorflow"])
-    assert np.mean(difference) < 0.02  # of values from -1 to 1; the filters are not the same
+    assert np.mean(difference) < 0.02  # of values from -1 to 1; the filters differ
 
 
-def test_a_broken_picture_fails_its_own_request_only(
+def test_invalid_picture_fails_only_its_own_request(
     serve: Callable[[Path], Any], pictures: list[Path], expected: dict[str, Any]
 ) -> None:
     model = serve(MODEL)
-    whole = _bytes_of(pictures[0])
+    picture = _input(pictures[0])
     with pytest.raises(ServingError, match="pipeline"):
-        model.ask({"INPUT": whole[:, :200]})
-    result = model.ask({"INPUT": whole})["PREDICTIONS"]
+        model.invoke({"INPUT": picture[:, :200]})
+    result = model.invoke({"INPUT": picture})["PREDICTIONS"]
     np.testing.assert_allclose(result[0], expected["predictions"][0], atol=1e-6)

@@ -1,4 +1,4 @@
-"""MiniLM's weights run by transformers, as the reference for the endpoint's answers.
+"""MiniLM in transformers, as the reference for the endpoint's outputs.
 
 `python -m models.minilm.tests.reference '["a sentence"]'` prints the embeddings of a JSON list of
 sentences as JSON. `tritonsm demo` runs it.

@@ -1,4 +1,4 @@
-"""Triton against transformers with the same weights."""
+"""Comparison of Triton with transformers with the same weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +12,15 @@ MODEL = Path(__file__).parents[1]
 SENTENCES = ["A short one.", "Größer als 7,5 €? 🙂 " * 3, "word " * 300]
 
 
-def test_the_endpoint_answers_as_transformers_does(
-    serve: Callable[[Path], Any], agree: Callable[..., None]
+def test_embeddings_are_close_to_transformers(
+    serve: Callable[[Path], Any], assert_close: Callable[..., None]
 ) -> None:
     texts = np.array([[sentence.encode()] for sentence in SENTENCES], dtype=np.object_)
-    result = serve(MODEL).ask({"TEXT": texts})["EMBEDDING"]
-    agree("minilm, Triton and transformers", result, embeddings(SENTENCES), relative=1e-4)
+    result = serve(MODEL).invoke({"TEXT": texts})["EMBEDDING"]
+    assert_close("minilm, Triton and transformers", result, embeddings(SENTENCES), relative=1e-4)
 
 
-def test_the_encoder_passed_its_gate_from_the_smallest_request_to_the_largest(
+def test_gate_includes_the_smallest_and_largest_request(
     serve: Callable[[Path], Any],
 ) -> None:
     gate = serve(MODEL).manifest["gates"]["encoder/1/model.onnx: ONNX and PyTorch"]

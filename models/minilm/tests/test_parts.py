@@ -1,4 +1,4 @@
-"""The Python parts of MiniLM, run without Triton."""
+"""The Python models of MiniLM, without Triton."""
 
 import importlib.util
 import json
@@ -24,7 +24,7 @@ Respond = Callable[..., Any]
 
 
 class Response:
-    """What a model answered: arrays by name, or the text of an error."""
+    """A fake of Triton's InferenceResponse: arrays by name, or an error message."""
 
     def __init__(self, tensors: list[SimpleNamespace] | None = None, error: Any = None) -> None:
         self.arrays = {tensor.name: tensor.array for tensor in tensors or []}
@@ -59,7 +59,7 @@ def _pool(
     return embedding
 
 
-def test_a_sentence_is_the_mean_of_its_tokens_scaled_to_length_one(
+def test_embedding_is_the_normalized_mean_of_token_vectors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     vectors = np.array([[[3, 0], [3, 8], [9, 9]], [[0, 2], [9, 9], [9, 9]]], np.float32)
@@ -69,7 +69,7 @@ def test_a_sentence_is_the_mean_of_its_tokens_scaled_to_length_one(
     np.testing.assert_allclose(embedding, np.array([[0.6, 0.8], [0, 1]]), rtol=1e-6)
 
 
-def test_padding_changes_no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padding_does_not_change_embeddings(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)
     vectors = random.standard_normal((4, 5, 384), np.float32)
     mask = np.ones((4, 5), np.int32)
@@ -81,7 +81,7 @@ def test_padding_changes_no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mask", [[[0, 0]], [[1, 1]]])
-def test_a_sentence_of_nothing_is_zero_and_not_nan(
+def test_embedding_of_zero_vectors_is_zero(
     monkeypatch: pytest.MonkeyPatch, mask: list[list[int]]
 ) -> None:
     embedding = _pool(monkeypatch, np.zeros((1, 2, 3), np.float32), np.array(mask))
@@ -90,14 +90,15 @@ def test_a_sentence_of_nothing_is_zero_and_not_nan(
 
 @pytest.fixture
 def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
-    """The tokenizer model with a vocabulary of four words, set up as Triton sets it up."""
+    """The initialized tokenizer model with a vocabulary of four words."""
     (tmp_path / "1").mkdir()
     words = Tokenizer(WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2, "wörld": 3}, "[UNK]"))
     words.pre_tokenizer = Whitespace()
     words.save(str(tmp_path / "1" / "tokenizer.json"))
     config = model_config.read(MODEL / "tokenizer" / "config.pbtxt")
     parameters = {
-        key: {"string_value": each.string_value} for key, each in config.parameters.items()
+        key: {"string_value": parameter.string_value}
+        for key, parameter in config.parameters.items()
     }
     model = _load("tokenizer", monkeypatch)
     model.initialize(
@@ -116,7 +117,7 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
     return respond
 
 
-def test_sentences_become_ids_padded_to_the_longest(tokenize: Respond) -> None:
+def test_token_ids_are_padded_to_the_longest_sentence(tokenize: Respond) -> None:
     arrays = tokenize(b"hello", "hello wörld hello".encode()).arrays
     assert {name: array.dtype for name, array in arrays.items()} == {
         "input_ids": np.int32,
@@ -126,22 +127,18 @@ def test_sentences_become_ids_padded_to_the_longest(tokenize: Respond) -> None:
     assert arrays["attention_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
 
 
-def test_a_sentence_is_cut_after_128_tokens(tokenize: Respond) -> None:
+def test_sentence_is_truncated_to_128_tokens(tokenize: Respond) -> None:
     assert tokenize(b"hello " * 500).arrays["input_ids"].shape == (1, 128)
 
 
-def test_text_that_is_no_utf_8_is_answered_with_an_error_that_names_the_input(
-    tokenize: Respond,
-) -> None:
+def test_invalid_utf8_is_an_error_with_the_inputs_name(tokenize: Respond) -> None:
     response = tokenize(b"hello", b"w\xf6rld")
     assert response.arrays == {}
     assert response.error.startswith("TEXT: 'utf-8' codec can't decode byte 0xf6")
 
 
 @pytest.mark.parametrize("sizes", [{"batch": 1, "tokens": 2}, {"batch": 64, "tokens": 128}])
-def test_the_encoder_is_compared_on_sentences_as_the_tokenizer_makes_them(
-    sizes: dict[str, int],
-) -> None:
+def test_gate_inputs_have_the_tokenizers_form(sizes: dict[str, int]) -> None:
     inputs = sample(sizes, torch.Generator().manual_seed(1))
     again = sample(sizes, torch.Generator().manual_seed(1))
     assert all(torch.equal(inputs[name], again[name]) for name in inputs)
@@ -149,6 +146,6 @@ def test_the_encoder_is_compared_on_sentences_as_the_tokenizer_makes_them(
     assert inputs["input_ids"].shape == mask.shape == (sizes["batch"], sizes["tokens"])
     assert mask.dtype == inputs["input_ids"].dtype == torch.int32
     assert (mask[:, :2] == 1).all()  # [CLS] and [SEP]
-    assert (mask.diff(dim=1) <= 0).all()  # padding stands at the end
+    assert (mask.diff(dim=1) <= 0).all()  # padding is at the end
     if sizes["batch"] > 1:
         assert 0 < mask.float().mean() < 1  # some are padded

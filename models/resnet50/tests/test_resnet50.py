@@ -1,4 +1,4 @@
-"""Triton against transformers' ResNet50 of the same seed, as TorchScript and as ONNX."""
+"""Comparison of Triton with transformers' ResNet50 of the same seed, as TorchScript and ONNX."""
 
 import runpy
 from collections.abc import Callable
@@ -22,10 +22,10 @@ def _expected(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
 
 
 @pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])
-def test_the_endpoint_answers_as_transformers_does(
-    name: str, serve: Callable[[Path], Any], agree: Callable[..., None]
+def test_logits_are_close_to_transformers(
+    name: str, serve: Callable[[Path], Any], assert_close: Callable[..., None]
 ) -> None:
     model = serve(MODELS / name)
     pictures = np.random.default_rng(1).standard_normal((3, 3, 224, 224)).astype(np.float32)
-    result = model.ask({"INPUT__0": pictures})["OUTPUT__0"]
-    agree(f"{name}, Triton and transformers", result, _expected(pictures), relative=1e-4)
+    result = model.invoke({"INPUT__0": pictures})["OUTPUT__0"]
+    assert_close(f"{name}, Triton and transformers", result, _expected(pictures), relative=1e-4)

@@ -23,6 +23,8 @@ def models(tmp_path: Path) -> Path:
 def test_new_model_has_no_lint_findings_and_a_sample(kind: str, models: Path) -> None:
     folder = new_model.write("my-own", kind, models=models)
     assert [*models.iterdir()] == [folder]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if new_model.PLACEHOLDER in f"{path}{path.read_text()}"]
     sources = [
         ModelSource(folder, name) for name in (None, *ModelSource(folder).recipe.alternatives)
     ]
@@ -32,13 +34,6 @@ def test_new_model_has_no_lint_findings_and_a_sample(kind: str, models: Path) ->
     sample = golden.Golden.read(folder / golden.FILE)
     assert [tensor.name for tensor in plan.signature.inputs] == [*sample.inputs]
     assert [output.name for output in plan.signature.outputs] == [*sample.outputs]
-
-
-@pytest.mark.parametrize("kind", new_model.KINDS)
-def test_placeholder_is_replaced(kind: str, models: Path) -> None:
-    folder = new_model.write("my-own", kind, models=models)
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    assert not [path for path in files if new_model.PLACEHOLDER in f"{path}{path.read_text()}"]
 
 
 @pytest.mark.parametrize(

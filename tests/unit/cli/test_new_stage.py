@@ -10,7 +10,7 @@ from cli import new_stage
 from cli.errors import CommandError
 from model_build import ModelNotFound
 from model_build.source import ModelSource, all_models
-from stages import UnknownStage, load_stage
+from stages import load_stage
 from tests.unit.test_repository import ROOT
 
 MODELS = ROOT / "models"
@@ -94,11 +94,6 @@ def test_invalid_stage_is_not_written(
     with pytest.raises((CommandError, ModelNotFound), match=message):
         new_stage.write(name, "dev", endpoints, stages=stages, models=MODELS)
     assert sorted(stages.iterdir()) == before
-
-
-def test_unknown_stage_to_copy(stages: Path) -> None:
-    with pytest.raises(UnknownStage, match="did you mean prod"):
-        new_stage.write("trial", "prd", [], stages=stages, models=MODELS)
 
 
 def test_dangling_link_is_not_overwritten(stages: Path) -> None:

@@ -50,18 +50,17 @@ def test_backends_of_releases() -> None:
 
 @pytest.mark.parametrize("field", ["python", "torch", "onnxruntime", "onnx_opset", "onnx_ir"])
 def test_versions_do_not_decrease(field: str) -> None:
-    result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
-    versions = [
-        Version(str(each)).release for each in result
-    ]  # without the local part: two commits of one version are equal
+    values = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    # Without the local part: two commits of one version are equal.
+    versions = [Version(str(value)).release for value in values]
     assert len(versions) > 10
     assert versions == sorted(versions, reverse=True)
 
 
 @pytest.mark.parametrize("field", ["tensorrt", "torch", "dali", "tensorflow", "onnxruntime"])
 def test_versions_are_valid_for_pip(field: str) -> None:
-    result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
-    assert [str(Version(each)) for each in result] == result
+    values = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    assert [str(Version(value)) for value in values] == values
 
 
 def test_onnx_opset_and_ir_are_known_with_onnxruntime() -> None:

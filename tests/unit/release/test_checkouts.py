@@ -22,9 +22,9 @@ def test_folder_without_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("path", ["stages/prod.yaml", "stages/new.yaml"])
 def test_changed_or_new_file_makes_the_tree_dirty(clone: Clone, path: str) -> None:
-    assert clone.committed() == clone.git("rev-parse", "HEAD")
+    assert clone.clean_head() == clone.git("rev-parse", "HEAD")
     (clone.root / path).write_text("region: eu-central-1\n")
-    assert clone.committed() is None
+    assert clone.clean_head() is None
 
 
 def test_earlier_commit_is_checked_out_in_a_worktree(clone: Clone) -> None:

@@ -180,15 +180,15 @@ def test_invalid_stage_error_has_line_and_fix(
 def test_malformed_value_is_an_error_at_its_line(
     problems: Problems, old: str, new: str, location: str
 ) -> None:
-    result = problems(VALID.replace(old, new, 1))
-    assert len(result) == 1
-    assert result[0].startswith(location)
+    lines = problems(VALID.replace(old, new, 1))
+    assert len(lines) == 1
+    assert lines[0].startswith(location)
 
 
 def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -> None:
     # No single-GPU type with its H100 is documented for multi-model hosting.
-    (result,) = problems(VALID.replace("ml.g5.xlarge", "ml.p5.48xlarge"))
-    assert result == (
+    (problem,) = problems(VALID.replace("ml.g5.xlarge", "ml.p5.48xlarge"))
+    assert problem == (
         "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU multi-model "
         "endpoint, which takes one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
         "single model"
@@ -225,8 +225,8 @@ def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -
 )
 def test_conflicting_settings_are_an_error(problems: Problems, setting: str, message: str) -> None:
     text = VALID.replace("    models: [minilm]\n", "") if "models:" in setting else VALID
-    (result,) = problems(f"{text}    {setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{text}    {setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ def test_conflicting_settings_are_an_error(problems: Problems, setting: str, mes
 def test_value_that_aws_rejects_is_an_error_at_its_key(
     problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{VALID}    {setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}    {setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -291,8 +291,8 @@ def test_value_that_aws_rejects_is_an_error_at_its_key(
         ("instance_count", "instance_count: {}"),
         ("keep_days", "data_capture: {{ keep_days: {} }}"),
         *(
-            (each, f"server: {{{{ {each}: {{}} }}}}")
-            for each in (
+            (key, f"server: {{{{ {key}: {{}} }}}}")
+            for key in (
                 "log_verbose",
                 "thread_count",
                 "buffer_manager_thread_count",
@@ -301,8 +301,8 @@ def test_value_that_aws_rejects_is_an_error_at_its_key(
             )
         ),
         *(
-            (each, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {each}: {{}} }}}}")
-            for each in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
+            (key, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {key}: {{}} }}}}")
+            for key in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
         ),
         ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
     ],
@@ -311,8 +311,8 @@ def test_integers_are_limited_to_32_bits(
     problems: Problems, tmp_path: Path, key: str, template: str
 ) -> None:
     assert stage(f"{VALID}    {template.format(2**31 - 1)}\n", tmp_path)
-    (result,) = problems(f"{VALID}    {template.format(2**31)}\n")
-    assert f".{key}: 2147483648 is out of range: write " in result
+    (problem,) = problems(f"{VALID}    {template.format(2**31)}\n")
+    assert f".{key}: 2147483648 is out of range: write " in problem
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_integers_are_limited_to_32_bits(
 def test_values_are_not_converted_to_other_types(
     problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{VALID}{setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -359,8 +359,8 @@ def test_values_are_not_converted_to_other_types(
 def test_invalid_alarm_thresholds_are_an_error(
     problems: Problems, alarm: str, message: str
 ) -> None:
-    (result,) = problems(f"{VALID}    alarms: {{ {alarm} }}\n")
-    assert result.partition(": ")[2] == f"endpoints.text.alarms.{message}"
+    (problem,) = problems(f"{VALID}    alarms: {{ {alarm} }}\n")
+    assert problem.partition(": ")[2] == f"endpoints.text.alarms.{message}"
 
 
 @pytest.mark.parametrize(
@@ -396,11 +396,11 @@ def test_option_unsupported_by_the_release_is_an_error(
     if since is None:
         assert stage(text, tmp_path)
         return
-    (result,) = problems(text)
-    assert result.endswith(
+    (problem,) = problems(text)
+    assert problem.endswith(
         f": release {release} does not have it: remove it, or write release {since} or newer"
     )
-    assert result.startswith(
+    assert problem.startswith(
         ("prod.yaml:7: endpoints.text.server.", "prod.yaml:7: endpoints.text.p")
     )
 
@@ -443,8 +443,8 @@ def test_private_network_cannot_publish_triton_metrics(problems: Problems, tmp_p
 def test_invalid_tags_and_retention_are_an_error(
     problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{VALID}{setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 def test_tags_may_contain_unicode_letters_and_spaces(tmp_path: Path) -> None:
@@ -486,8 +486,8 @@ def test_variant_overrides_the_instance_type(tmp_path: Path) -> None:
 def test_production_endpoint_needs_two_instances(
     problems: Problems, tmp_path: Path, settings: str, key: str
 ) -> None:
-    (result,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
-    assert result.partition(": ")[2] == (
+    (problem,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
+    assert problem.partition(": ")[2] == (
         f"endpoints.text.{key}: a production endpoint needs {key.rpartition('.')[2]} 2 or more, so "
         "that it survives the loss of an availability zone"
     )
@@ -520,8 +520,8 @@ def test_production_endpoint_needs_two_instances(
 def test_invalid_alarm_notification_is_an_error(
     problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{VALID}    instance_count: 2\n{setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}    instance_count: 2\n{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -542,8 +542,8 @@ def test_invalid_alarm_notification_is_an_error(
     ],
 )
 def test_invalid_zones_are_an_error(problems: Problems, setting: str, message: str) -> None:
-    (result,) = problems(f"{VALID}\n{setting}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}\n{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
@@ -575,8 +575,8 @@ def test_invalid_mirrored_image_is_an_error(
     problems: Problems, region: str, image: str, message: str
 ) -> None:
     text = VALID.replace("us-east-1", region)
-    (result,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
-    assert result.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
+    (problem,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
+    assert problem.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
 
 
 def test_region_without_needed_resource_types_is_an_error(problems: Problems) -> None:
@@ -610,8 +610,8 @@ def test_delivery_repository_forms(repository: str, tmp_path: Path) -> None:
     ],
 )
 def test_invalid_delivery_repository_is_an_error(problems: Problems, repository: str) -> None:
-    (result,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
-    assert result == (
+    (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
+    assert problem == (
         f"prod.yaml:1: delivery.repository: '{repository}' is not a repository's name in "
         "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
@@ -619,7 +619,7 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
 
 
 def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
-    result = problems(
+    lines = problems(
         "zone: a\n"
         "region: us-east1\n"
         "endpoints:\n"
@@ -628,7 +628,7 @@ def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
         "    instance_type: ml.g5.24xlage\n"
         "    count: 2\n"
     )
-    assert [line.split(": ")[:2] for line in result] == [
+    assert [line.split(": ")[:2] for line in lines] == [
         ["prod.yaml:1", "release"],
         ["prod.yaml:1", "zone"],
         ["prod.yaml:2", "region"],

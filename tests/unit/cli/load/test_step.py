@@ -44,18 +44,6 @@ def test_latency_is_measured_from_the_due_time() -> None:
     assert measured.achieved_rps == pytest.approx(10 / 1.09, rel=1e-2)
 
 
-def test_pause_of_the_event_loop_is_part_of_the_latency() -> None:
-    """Requests that are due during the pause are sent late."""
-
-    async def send(_: Request) -> None:
-        loop = asyncio.get_running_loop()
-        loop.now += 0.5 if loop.time() < 0.05 else 0.0  # type: ignore[attr-defined]
-
-    measured = run(open_loop(send, REQUESTS, 10, 0.3, 0.5, [0.0, 0.1, 0.2]))
-    assert measured.latency_ms["max"] == pytest.approx(500)
-    assert measured.latency_ms["p50"] == pytest.approx(400)
-
-
 def test_callers_wait_for_the_previous_answer() -> None:
     async def send(_: Request) -> None:
         await asyncio.sleep(0.1)

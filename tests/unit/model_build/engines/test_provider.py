@@ -37,19 +37,19 @@ class _Gpu:
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def kept(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
+def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
     """Each store of accepted results."""
     if request.param == "bucket":
         return BucketResults(s3.client, "bucket", is_builder=True)
-    return FolderResults(tmp_path / "kept")
+    return FolderResults(tmp_path / "results")
 
 
 def _provide(
-    engines: Engines, job: EngineJob, scratch: Path, judged_plans: list[bytes] | None = None
+    engines: Engines, job: EngineJob, scratch: Path, validated_plans: list[bytes] | None = None
 ) -> EngineResult:
     def judge(result: EngineResult) -> str:
-        if judged_plans is not None:
-            judged_plans.append(result.plan.read_bytes())
+        if validated_plans is not None:
+            validated_plans.append(result.plan.read_bytes())
         return "fine"
 
     result, report = engines.provide(job, scratch=scratch, judge=judge, progress=ProgressLines())
@@ -58,19 +58,19 @@ def _provide(
 
 
 def test_second_build_reuses_and_validates_the_engine(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
-    gpu, judged_plans = _Gpu(), list[bytes]()
+    gpu, validated_plans = _Gpu(), list[bytes]()
     for name in ("first", "second"):
-        result = _provide(Engines(kept, gpu), job, tmp_path / name, judged_plans)
+        result = _provide(Engines(store, gpu), job, tmp_path / name, validated_plans)
         assert result.plan.read_bytes() == b"a plan"
         assert result.result.compiled_on == {"gpu": "NVIDIA A10G"}
     assert gpu.runs == [job.digest]
-    assert judged_plans == [b"a plan", b"a plan"]
+    assert validated_plans == [b"a plan", b"a plan"]
 
 
 def test_engine_that_fails_its_gate_is_not_stored(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
     def refuse(_: EngineResult) -> None:
         raise GateFailed("differs")
@@ -78,17 +78,17 @@ def test_engine_that_fails_its_gate_is_not_stored(
     gpu = _Gpu()
     for name in ("first", "second"):
         with pytest.raises(GateFailed):
-            Engines(kept, gpu).provide(
+            Engines(store, gpu).provide(
                 job, scratch=tmp_path / name, judge=refuse, progress=ProgressLines()
             )
-        assert not kept.fetch(job.digest, to=tmp_path / f"of-{name}")
+        assert not store.fetch(job.digest, to=tmp_path / f"of-{name}")
     assert len(gpu.runs) == 2
 
 
 def test_in_a_race_the_first_accepted_engine_is_used(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
-    assert kept.accept(write_result(tmp_path / "theirs", job, plan=b"theirs"))
+    assert store.accept(write_result(tmp_path / "other", job, plan=b"other"))
 
     class RacingResults:
         """The first fetch misses, as in a race with another build."""
@@ -98,17 +98,17 @@ def test_in_a_race_the_first_accepted_engine_is_used(
 
         def fetch(self, digest: str, *, to: Path) -> bool:
             self.fetches += 1
-            return self.fetches > 1 and kept.fetch(digest, to=to)
+            return self.fetches > 1 and store.fetch(digest, to=to)
 
         def accept(self, result: EngineResult) -> bool:
-            return kept.accept(result)
+            return store.accept(result)
 
-    judged_plans: list[bytes] = []
+    validated_plans: list[bytes] = []
     result = _provide(
-        Engines(RacingResults(), _Gpu(plan=b"ours")), job, tmp_path / "ours", judged_plans
+        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", validated_plans
     )
-    assert result.plan.read_bytes() == b"theirs"
-    assert judged_plans == [b"ours", b"theirs"]
+    assert result.plan.read_bytes() == b"other"
+    assert validated_plans == [b"own", b"other"]
 
 
 def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
@@ -153,10 +153,10 @@ def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path)
     results = BucketResults(s3.client, "bucket", is_builder=False)
     _provide(Engines(results, _Gpu()), job, tmp_path / "published")
     assert s3.objects == {}
-    builder = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"kept"))
+    builder = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
     _provide(builder, job, tmp_path / "built")
     again = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
-    assert again.plan.read_bytes() == b"kept"
+    assert again.plan.read_bytes() == b"stored"
 
 
 @pytest.mark.parametrize(

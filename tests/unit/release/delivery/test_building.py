@@ -33,7 +33,6 @@ class FakeLambda:
         self.queued: dict[str, int] = {}
         self.starts_at_once = False
         self.has_archive: set[str] = set()
-        self.refused: set[str] = set()
         self.expires_after: int | None = None
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
@@ -44,8 +43,6 @@ class FakeLambda:
         event = json.loads(Payload)
         key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
-            if key in self.refused:
-                raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
             self.started.append(event)
             if self.starts_at_once:
                 started = {"BuildId": f"b:{key[0]}", "Deadline": 7}
@@ -162,16 +159,6 @@ def test_failed_build_is_reported_with_running_builds(
     assert str(raised.value) == (
         f"{failing['Key']}: Build failed: the gate\n  still running in CodeBuild: {other}"
     )
-
-
-def test_failed_start_is_reported_with_running_builds(functions: FakeLambda) -> None:
-    functions.starts_at_once = True
-    functions.refused = {VISION["Key"]}
-    with pytest.raises(NotDelivered) as refused:
-        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    first, second = str(refused.value).splitlines()
-    assert first.startswith("AWS: An error occurred (TooManyRequestsException)")
-    assert second == "  still running in CodeBuild: text.tar.gz (b:t)"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_older_commit_needs_allow_older(
 ) -> None:
     monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
-    monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
+    monkeypatch.setattr(Clone, "clean_head", lambda _: "a" * 40)
     monkeypatch.setattr(delivering, "_history", lambda *_: FakeHistory())
     monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would revert it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))

@@ -8,16 +8,6 @@ from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 
 
-def test_deploy_waits_for_operations_in_progress(
-    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
-) -> None:
-    aws.statuses = ["UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"]
-    deploy(delivered)
-    assert aws.statuses == []
-    assert cli.runs == [("deploy", "prod-models", "prod-text", "prod-vision")]
-    assert "waiting for prod-models: UPDATE_IN_PROGRESS" in capsys.readouterr().out
-
-
 def test_failed_rollback_is_reported_with_the_commands(
     cli: FakeCdk, delivered: StageDeployment
 ) -> None:
@@ -69,15 +59,6 @@ def test_failed_deploy_reports_the_state_of_the_stacks(
     cli.fails, cli.statuses_after, cli.error_after = "deploy", statuses, error_after
     with pytest.raises(error, match=message):
         deploy(delivered)
-
-
-def test_credentials_expire_during_the_wait(
-    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
-) -> None:
-    aws.error = EXPIRED
-    with pytest.raises(Unfinished, match="the credentials have expired"):
-        deploy(delivered)
-    assert cli.runs == []
 
 
 def test_interrupted_deploy_reports_its_stacks(cli: FakeCdk, delivered: StageDeployment) -> None:

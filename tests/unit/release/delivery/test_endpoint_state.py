@@ -151,15 +151,9 @@ def test_error_about_the_caller_is_no_fault(aws: Aws, code: str) -> None:
         aws.fault()
 
 
-@pytest.mark.parametrize("status", ["Updating", "SystemUpdating", "RollingBack", "Creating"])
+@pytest.mark.parametrize("status", ["Updating", "SystemUpdating", "Creating"])
 def test_wait_for_a_changing_endpoint(aws: Aws, status: str) -> None:
     for value in (status, "InService"):
         aws.add_endpoint(value)
-    with aws.sagemaker_stub:
-        endpoint_state.wait_for_endpoints(aws.sagemaker, ["prod-text"])
-
-
-def test_missing_endpoint_is_not_awaited(aws: Aws) -> None:
-    aws.sagemaker_stub.add_client_error("describe_endpoint", "ValidationException", "No such")
     with aws.sagemaker_stub:
         endpoint_state.wait_for_endpoints(aws.sagemaker, ["prod-text"])

@@ -35,10 +35,6 @@ def test_input_values_are_repeated_to_fill_the_shape() -> None:
     assert array.dtype == np.float32
 
 
-def test_input_of_text() -> None:
-    assert Input(datatype="BYTES", shape=[1, 1], data=["ä"]).array().tolist() == [["ä"]]
-
-
 def test_expected_output_has_shape_and_first_values() -> None:
     kept = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
     assert kept.shape == [2, 300]

@@ -197,13 +197,6 @@ def test_archive_without_recorded_checksum_is_built(s3: FakeS3, buckets: dict[st
     assert ("prod", KEY) not in s3.objects
 
 
-def test_deleted_archive_is_copied_again(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    promote(KEY, **buckets)
-    del s3.objects["prod", KEY]
-    assert promote(KEY, **buckets) == COPIED
-    assert s3.objects["prod", KEY] == ARCHIVE
-
-
 def test_denied_copy_is_reported_with_the_fix(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.denies = True
     with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):

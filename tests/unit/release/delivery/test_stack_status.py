@@ -59,26 +59,6 @@ def test_missing_stack_has_no_operation(cloudformation: Any) -> None:
         assert stack_status.in_progress(cloudformation, ["prod-text"]) == []
 
 
-def test_wait_is_reported_every_minute(
-    cloudformation: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Clock:
-        now = 0.0
-
-        def monotonic(self) -> float:
-            return self.now
-
-        def sleep(self, _: float) -> None:
-            self.now += 31
-
-    monkeypatch.setattr(steps, "time", Clock())
-    with stub_statuses(cloudformation, *5 * ["UPDATE_IN_PROGRESS"], "UPDATE_COMPLETE"):
-        stack_status.wait_for_stacks(cloudformation, ["prod-text"])
-    assert capsys.readouterr().out.splitlines() == 3 * [
-        "  waiting for prod-text: UPDATE_IN_PROGRESS"
-    ]
-
-
 def test_expired_credentials_are_an_error(cloudformation: Any) -> None:
     stub = Stubber(cloudformation)
     stub.add_client_error("describe_stacks", "ExpiredTokenException", "expired")

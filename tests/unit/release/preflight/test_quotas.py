@@ -253,20 +253,6 @@ def test_denied_endpoint_is_unknown_and_others_count(
     )
 
 
-def test_quotas_and_resources_are_cached(make: MakeAccount, aws: Aws) -> None:
-    set_quotas(aws, {G5: 1})
-    deploy_stacks(aws, None)
-    account = make()
-    for _ in range(2):
-        account.quotas.of("sagemaker")
-        account.deployed("prod-text")
-    assert sorted(name for name, _ in aws.sent) == [
-        "cloudformation.ListStackResources",
-        "service-quotas.ListAWSDefaultServiceQuotas",
-        "service-quotas.ListServiceQuotas",
-    ]
-
-
 ARCHIVE = {
     "Target": "cuda-25.09-sm86",
     "Alternative": "",

@@ -120,8 +120,8 @@ class Account:
                 assert request["ChecksumMode"] == "ENABLED"
                 return {"ChecksumSHA256": self.checksums[request["Key"]]}
             case "ListObjectsV2":
-                result = [key for key in self.keys if key.startswith(request["Prefix"])]
-                return {"Contents": [{"Key": each} for each in result]}
+                keys = [key for key in self.keys if key.startswith(request["Prefix"])]
+                return {"Contents": [{"Key": key} for key in keys]}
         raise AssertionError(operation)
 
     def _manifest(self, key: str) -> dict[str, Any]:
