@@ -59,7 +59,7 @@ CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
 """A CloudWatch for the alarms of scaling policies, which are not evaluated."""
 COUNT_SUM = 6
-"""Scaling changes a count of 2 to 4 and a count of 4 to 2: the desired count is this less it."""
+"""Scaling changes 2 instances to 4, and 4 to 2: current and desired count have this sum."""
 LAST = "LastOfAll"
 """Logical id of a resource that fails after all others."""
 
