@@ -15,7 +15,7 @@ from stages.schema.part import Part, within
 
 
 class UpdateConfig(Part):
-    """How the endpoint moves to a new configuration."""
+    """The update strategy of the endpoint."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]
     """all-at-once, canary and linear start a second fleet; rolling replaces in place."""
