@@ -223,9 +223,7 @@ class Endpoint:
 
     def _status_message(self) -> str:
         why = self.description.get("FailureReason")
-        pending = self.description.get("PendingDeploymentSummary", {}).get(
-            "EndpointConfigName"
-        )
+        pending = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = pending or self.description.get("EndpointConfigName")
         return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
 
