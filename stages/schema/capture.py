@@ -1,4 +1,4 @@
-"""Recording of an endpoint's requests."""
+"""Data capture of an endpoint."""
 
 from typing import Annotated, Self
 

@@ -1,4 +1,4 @@
-"""Inference components of an endpoint: what their copies reserve, and how many there are."""
+"""Inference components: reserved resources and number of copies."""
 
 from typing import Annotated, Self
 
@@ -42,7 +42,7 @@ class CopiesConfig(Part):
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
-        targets = [each for each in (self.max_rps, self.concurrency) if each is not None]
+        targets = [target for target in (self.max_rps, self.concurrency) if target is not None]
         problems = components.copies(self.min, self.max)
         problems = problems or components.copies_scale_by(self.min, self.max, targets)
         refuse(problems, depth=2)

@@ -1,4 +1,4 @@
-"""Between how many instances, by what, and when otherwise."""
+"""Scaling of the instance count: limits, metrics and schedules."""
 
 from typing import Annotated, Self
 
