@@ -16,24 +16,24 @@ class Clock:
 
     def __init__(self, speed: float = _DEFAULT) -> None:
         self._speed = speed
-        self._begun, self._ahead = time.monotonic(), 0.0
+        self._start, self._skipped = time.monotonic(), 0.0
 
     def now(self) -> float:
         """Return the seconds since an arbitrary moment, as `time.monotonic` does."""
-        return time.monotonic() + self._ahead
+        return time.monotonic() + self._skipped
 
     def sleep(self, seconds: float, until: threading.Event) -> None:
         """Sleep for `seconds` of AWS's time, or until the event is set."""
-        begun = time.monotonic()
+        start = time.monotonic()
         if not until.wait(seconds / self._speed):
-            self._ahead += seconds - (time.monotonic() - begun)
+            self._skipped += seconds - (time.monotonic() - start)
 
     def fill(self, seconds: float, until: threading.Event) -> None:
         """Sleep until `seconds` have passed since the clock was created, or the event is set.
 
         Real work counts too: each of its seconds is `speed` of AWS's seconds.
         """
-        until.wait(max(0.0, self._begun + seconds / self._speed - time.monotonic()))
+        until.wait(max(0.0, self._start + seconds / self._speed - time.monotonic()))
 
 
 class Ticker:

@@ -33,7 +33,7 @@ class ContainerLogs:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._begun: list[_Followed] = []
+        self._new: list[_Followed] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -43,7 +43,7 @@ class ContainerLogs:
         """Send a server's log from now on until the server has ended."""
         stream = LogStream(triton.log, self._client)
         with self._lock:
-            self._begun.append(_Followed(triton, stream, group, name))
+            self._new.append(_Followed(triton, stream, group, name))
 
     def stop(self) -> None:
         """Send the remaining lines, and end the thread."""
@@ -52,12 +52,12 @@ class ContainerLogs:
 
     def _run(self) -> None:
         followed: list[_Followed] = []
-        going_on = True
-        while going_on:
-            going_on = not self._stopping.wait(SECONDS)
+        running = True
+        while running:
+            running = not self._stopping.wait(SECONDS)
             with self._lock:
-                begun, self._begun = self._begun, []
-            followed = [server for server in followed + list(filter(_open, begun)) if _send(server)]
+                new, self._new = self._new, []
+            followed = [server for server in followed + list(filter(_open, new)) if _send(server)]
 
 
 def _open(followed: _Followed) -> bool:

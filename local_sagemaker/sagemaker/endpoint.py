@@ -55,8 +55,8 @@ class Endpoint:
     """An endpoint; `lock` guards its attributes.
 
     `fleet` serves the configuration in `plan`. `new` is the starting fleet of an operation, with
-    the plan `coming`; during an update it gets `share` of the calls, with the weights in the
-    PendingDeploymentSummary. `stray` is a fleet that remained after a failed rollback; the next
+    the plan `pending_plan`; during an update it gets `share` of the calls, with the weights in the
+    PendingDeploymentSummary. `leftover` is a fleet that remained after a failed rollback; the next
     update ends it. `report` is called at each change of the status.
     """
 
@@ -66,10 +66,10 @@ class Endpoint:
         self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent = ignore_event
     ) -> None:
         self.description, self.plan, self.lock, self._report = description, plan, lock, report
-        self.coming = plan
+        self.pending_plan = plan
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
-        self.stray: Fleet | None = None
+        self.leftover: Fleet | None = None
         self.placement: Placement | None = None  # of copies of inference components
         self.share = Fraction(0)
 
@@ -158,8 +158,8 @@ class Endpoint:
         An earlier FailureReason "disappears as soon as a new update is applied"
         (aws-controllers-k8s/sagemaker-controller#7).
         """
-        self.stray, self.new, self.share = self.new, fleet, Fraction(0)
-        self.coming = plan
+        self.leftover, self.new, self.share = self.new, fleet, Fraction(0)
+        self.pending_plan = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,
@@ -213,18 +213,18 @@ class Endpoint:
     def detach_fleets(self) -> list[Fleet]:
         """Detach and return all fleets; the caller must stop them."""
         fleets = self.fleets
-        self.new = self.fleet = self.stray = None
+        self.new = self.fleet = self.leftover = None
         return fleets
 
     @property
     def fleets(self) -> list[Fleet]:
         """The fleets that serve, start, or remain from a failed rollback."""
-        return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
+        return [fleet for fleet in (self.fleet, self.new, self.leftover) if fleet]
 
     def _status_message(self) -> str:
         why = self.description.get("FailureReason")
-        coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
-        config = coming or self.description.get("EndpointConfigName")
+        pending = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
+        config = pending or self.description.get("EndpointConfigName")
         return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
 
     def _pools(self) -> Record:

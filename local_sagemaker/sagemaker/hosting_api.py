@@ -308,7 +308,7 @@ class Hosting(Registry):
         with self._lock:
             if endpoint.fleet is not None and not self._site.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
-                endpoint.plan = endpoint.coming = plan
+                endpoint.plan = endpoint.pending_plan = plan
                 name = plan.config["EndpointConfigName"]
                 endpoint.set(EndpointStatus="InService", EndpointConfigName=name)
 

@@ -52,7 +52,7 @@ def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
         if endpoint.status != "Creating":
             _count(used, endpoint.plan.config, endpoint.variants)
         if "PendingDeploymentSummary" in endpoint.description:
-            _count(used, endpoint.coming.config, endpoint.pending)
+            _count(used, endpoint.pending_plan.config, endpoint.pending)
     return used
 
 

@@ -50,14 +50,14 @@ class Update:
         self._endpoint, self._plan, self._deployment, self._site = endpoint, plan, deployment, site
         self._old, self._new = endpoint.fleet, new
         self._clock = site.clock()
-        self._begun = self._clock.now()
+        self._start = self._clock.now()
         self._of_old = variants.counts(endpoint.variants)
         self._of_new = variants.counts(endpoint.pending)
 
     def run(self) -> None:
         """Run the update until the endpoint is InService with the new or the old fleet."""
         try:
-            self._end_stray()
+            self._end_leftover()
             self._check()  # no source for a check this early; a stack must handle it
             for step in self._deployment.steps:
                 self._provision(step)
@@ -73,11 +73,11 @@ class Update:
 
     # Forward
 
-    def _end_stray(self) -> None:
+    def _end_leftover(self) -> None:
         """End the fleet that a failed rollback has left; the time of this has no source."""
-        if self._endpoint.stray is not None:
-            end(self._endpoint.stray)
-            self._endpoint.stray = None
+        if self._endpoint.leftover is not None:
+            end(self._endpoint.leftover)
+            self._endpoint.leftover = None
 
     def _provision(self, step: TrafficStep) -> None:
         """Start the new instances of a step: all of them, or a batch of a rolling update."""
@@ -133,7 +133,7 @@ class Update:
         if tripped := [name for name, state in states.items() if state == "ALARM"]:
             raise AlarmError(f"in ALARM: {', '.join(tripped)}")
         timeout = self._deployment.timeout
-        if timeout is not None and self._clock.now() - self._begun > timeout:
+        if timeout is not None and self._clock.now() - self._start > timeout:
             raise LocalSageMakerError(
                 f"The deployment took longer than MaximumExecutionTimeoutInSeconds, {timeout} s."
             )

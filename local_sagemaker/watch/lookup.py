@@ -38,12 +38,12 @@ class Lookup(Generic[T]):
         return self._latest
 
     def _run(self) -> None:
-        begun = self._clock()
+        start = self._clock()
         try:
             self._latest = self._look()
         except Exception:  # any error: try again later
             _log.exception("%s", self._look)
         finally:
-            took = self._clock() - begun
-            self._due = begun + max(self._seconds, took / SHARE)
+            duration = self._clock() - start
+            self._due = start + max(self._seconds, duration / SHARE)
             self._looking.release()

@@ -100,7 +100,7 @@ class Watch:
         variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
         configured = {
             each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
-            for plan in (endpoint.coming, endpoint.plan)
+            for plan in (endpoint.pending_plan, endpoint.plan)
             for each in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]

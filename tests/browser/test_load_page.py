@@ -82,7 +82,7 @@ def test_triton_queue_time_is_drawn(browser: Browser, tmp_path: Path) -> None:
 def test_missing_metrics_are_reported(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, result())
     assert len(titles(page)) == 2
-    assert "It has none of these steps." in page.inner_text("body")
+    assert "CloudWatch has no data of these steps." in page.inner_text("body")
     page.close()
 
 

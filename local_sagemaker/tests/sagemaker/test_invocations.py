@@ -298,15 +298,6 @@ def test_broken_stream_ends_with_an_error_event(
     }
 
 
-def test_error_before_the_stream_is_a_model_error(
-    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_invocations(monkeypatch, model_error(400, b"no"))
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ModelError, match="no"):
-        client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
-
-
 # Metrics
 
 

@@ -219,7 +219,7 @@ def test_components_and_their_copies_are_shown(
         "EndpointConfigName": "empty",
         "ProductionVariants": [{"VariantName": "only_variant", "InstanceType": "ml.m5.xlarge"}],
     }
-    local.endpoint.plan = local.endpoint.coming = Plan(config, {})
+    local.endpoint.plan = local.endpoint.pending_plan = Plan(config, {})
     specification = {
         "ModelName": "m",
         "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},
