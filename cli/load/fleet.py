@@ -9,7 +9,7 @@ import numpy as np
 import platform_facts
 from cli.load.cache import Floats, hit_rates, zipf
 from release.review.measured_rates import SCALING_AIM
-from release.review.money import HOURS
+from release.review.money import HOURS_PER_MONTH
 
 MAX_MODELS = 240
 """Maximum number of models of an endpoint."""
@@ -108,7 +108,7 @@ def plan(
         highest_hits=float(traffic @ hit_rates(assigned, counts * capacity)),
         loads_per_second=demand.rps * (1 - lowest),
         needed_rps=float((demand.rps * traffic / counts).max() / SCALING_AIM),
-        monthly_usd=hourly and hourly * HOURS * int(counts.sum()),
+        monthly_usd=hourly and hourly * HOURS_PER_MONTH * int(counts.sum()),
     )
 
 

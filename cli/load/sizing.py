@@ -11,7 +11,7 @@ from cli.load.ramp import Objective
 from cli.load.report import as_json
 from cli.load.step import LoadStep
 from release.review.measured_rates import FOLDER, LAPTOP, SCALING_AIM
-from release.review.money import HOURS
+from release.review.money import HOURS_PER_MONTH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Sizing:
         elif hourly is None:
             comment = f"no price: {name} in {self.region} is not in the table of {prices.date}"
         else:
-            usd = " to ".join(f"{count * hourly * HOURS:,.0f}" for count in (low, high))
+            usd = " to ".join(f"{count * hourly * HOURS_PER_MONTH:,.0f}" for count in (low, high))
             comment = f"{usd} USD a month by prices of {prices.date}"
         return [
             f"instance_count: {low}",

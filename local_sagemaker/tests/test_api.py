@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import Answer, JsonService, Operation, error_answer, send_answer
+from local_sagemaker.api import Answer, JsonService, Operation, error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
@@ -13,7 +13,7 @@ def service(**operations: Operation) -> JsonService:
     return JsonService("codebuild", operations)
 
 
-def ask(service: JsonService, operation: str, body: bytes = b"{}") -> Answer:
+def call(service: JsonService, operation: str, body: bytes = b"{}") -> Answer:
     return service.answer(operation, body)
 
 
@@ -28,18 +28,18 @@ def unreachable(request: dict[str, Any]) -> dict[str, Any]:
     raise AssertionError("a refused request must not reach its operation")
 
 
-def test_a_request_runs_the_operation_that_its_target_names() -> None:
+def test_target_selects_the_operation() -> None:
     requests = service(
         StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
         StartBuild=unreachable,
     )
-    status, headers, body = ask(requests, "StopBuild", b'{"id": "a:1"}')
+    status, headers, body = call(requests, "StopBuild", b'{"id": "a:1"}')
     assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
     assert headers["Content-Type"] == "application/x-amz-json-1.1"
 
 
-def test_no_body_is_an_empty_request() -> None:
-    assert ask(service(ListBuilds=lambda each: each), "ListBuilds", b"")[2] == b"{}"
+def test_empty_body_is_an_empty_request() -> None:
+    assert call(service(ListBuilds=lambda request: request), "ListBuilds", b"")[2] == b"{}"
 
 
 def deep(levels: int) -> bytes:
@@ -54,62 +54,58 @@ def deep(levels: int) -> bytes:
         b'{"a": ' + b"1" * 5000 + b"}",
     ],
 )  # fmt: skip
-def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
-    status, code, message = refusal(ask(service(ListBuilds=unreachable), "ListBuilds", body))
+def test_invalid_json_is_refused(body: bytes) -> None:
+    status, code, message = refusal(call(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
-    assert message.startswith("The body is no JSON: ")
+    assert message.startswith("The body is not JSON: ")
 
 
 @pytest.mark.parametrize("levels", range(100, 1100, 100))
-def test_a_body_may_be_deep_without_an_error_of_ours(levels: int) -> None:
-    status, _, _ = refusal(ask(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels)))
+def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
+    status, _, _ = refusal(
+        call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
+    )
     assert status == 400
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"ids": 5}'])
-def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
-    answer = ask(service(BatchGetBuilds=unreachable), "BatchGetBuilds", body)
+def test_body_of_another_type_is_refused(body: bytes) -> None:
+    answer = call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", body)
     assert refusal(answer)[:2] == (400, "ValidationException")
 
 
-def test_numbers_are_read_as_they_are_written() -> None:
-    requests = service(UpdateProject=lambda each: {"read": each["timeoutInMinutes"]})
-    body = b'{"name": "p1", "timeoutInMinutes": 60}'
-    assert ask(requests, "UpdateProject", body)[2] == b'{"read": 60}'
-
-
-def test_an_operation_that_is_not_emulated_is_refused_by_name() -> None:
-    assert refusal(ask(service(StartBuild=unreachable), "CreateFleet")) == (
+def test_unsupported_operation_is_refused() -> None:
+    assert refusal(call(service(StartBuild=unreachable), "CreateFleet")) == (
         400,
         "UnknownOperationException",
         "the local SageMaker has no CreateFleet: it is not emulated",
     )
 
 
-def test_a_missing_parameter_is_refused_before_the_operation_runs() -> None:
-    assert refusal(ask(service(StartBuild=unreachable), "StartBuild")) == (
+def test_missing_parameter_is_refused() -> None:
+    assert refusal(call(service(StartBuild=unreachable), "StartBuild")) == (
         400,
         "ValidationException",
         'Missing required parameter in input: "projectName"',
     )
 
 
-def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
+def test_unknown_parameter_is_refused() -> None:
     body = b'{"projectName": "p", "projektName": "p"}'
-    status, code, message = refusal(ask(service(StartBuild=unreachable), "StartBuild", body))
+    status, code, message = refusal(call(service(StartBuild=unreachable), "StartBuild", body))
     assert (status, code) == (400, "ValidationException")
     assert message.startswith('Unknown parameter in input: "projektName", must be one of: ')
     assert "timeoutInMinutesOverride" in message
 
 
-def test_every_fault_of_a_request_is_named() -> None:
+def test_all_errors_of_a_request_are_reported() -> None:
     with pytest.raises(ApiError) as refused:
         service(BatchGetBuilds=unreachable).call("BatchGetBuilds", {"ids": "a:1", "all": True})
     assert "Unknown parameter in input" in refused.value.message
     assert "Invalid type for parameter ids, value: a:1" in refused.value.message
 
 
-def test_call_answers_without_http_and_raises_what_http_would_answer() -> None:
+def test_call_without_http() -> None:
     requests = service(ListBuilds=lambda _: {"ids": []})
     assert requests.call("ListBuilds", {}) == {"ids": []}
     with pytest.raises(ApiError) as refused:
@@ -117,9 +113,9 @@ def test_call_answers_without_http_and_raises_what_http_would_answer() -> None:
     assert refused.value.code == "UnknownOperationException"
 
 
-def test_an_errors_answer_has_its_status_code_message_and_fields() -> None:
+def test_error_response() -> None:
     error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
-    status, headers, body = error_answer(error)
+    status, headers, body = error_response(error)
     assert status == 424
     assert headers == {
         "Content-Type": "application/x-amz-json-1.1",
@@ -133,7 +129,7 @@ def test_an_errors_answer_has_its_status_code_message_and_fields() -> None:
     }
 
 
-def test_an_sdk_raises_the_exception_of_the_errors_code(client_for: ClientFor) -> None:
+def test_boto3_raises_the_exception_of_the_error_code(client_for: ClientFor) -> None:
     def refuse(request: dict[str, Any]) -> dict[str, Any]:
         raise ApiError("ResourceNotFoundException", f"no {request['projectName']}")
 
@@ -147,11 +143,11 @@ def test_an_sdk_raises_the_exception_of_the_errors_code(client_for: ClientFor) -
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
 
-def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> None:
+def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:
     async def refuse(_: Any, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
         error = ApiError("ModelError", "Received server error", status=424, **fields)
-        await send_answer(send, error_answer(error))
+        await send_response(send, error_response(error))
 
     client = client_for("sagemaker-runtime", refuse)
     with pytest.raises(client.exceptions.ModelError) as refused:
@@ -160,9 +156,3 @@ def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> N
     assert response["Error"] == {"Code": "ModelError", "Message": "Received server error"}
     assert (response["OriginalStatusCode"], response["OriginalMessage"]) == (507, "out of memory")
     assert response["ResponseMetadata"]["HTTPStatusCode"] == 424
-
-
-def test_an_sdk_reads_an_answer(client_for: ClientFor) -> None:
-    requests = service(BatchGetBuilds=lambda each: {"builds": [], "buildsNotFound": each["ids"]})
-    client = client_for("codebuild", requests)
-    assert client.batch_get_builds(ids=["a:1"])["buildsNotFound"] == ["a:1"]

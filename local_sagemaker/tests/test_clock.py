@@ -6,14 +6,14 @@ import pytest
 from local_sagemaker.clock import Clock, Ticker
 
 
-def test_what_is_slept_passes_whole_however_fast() -> None:
+def test_sleep_advances_the_clock() -> None:
     clock = Clock(speed=1e9)
     before = clock.now()
     clock.sleep(3600, threading.Event())
     assert clock.now() - before >= 3600
 
 
-def test_a_sleep_ends_at_once_when_everything_stops() -> None:
+def test_stop_ends_a_sleep() -> None:
     stopping = threading.Event()
     stopping.set()
     clock = Clock(speed=1e-9)
@@ -22,17 +22,17 @@ def test_a_sleep_ends_at_once_when_everything_stops() -> None:
     assert clock.now() - before < 3600
 
 
-def test_what_is_filled_up_lasts_as_long_as_aws_s_seconds_take_here() -> None:
+def test_fill_waits_for_a_minimum_duration() -> None:
     clock, before = Clock(speed=1000), time.monotonic()
     clock.fill(20, threading.Event())
     assert time.monotonic() - before >= 0.02
-    clock.fill(20, threading.Event())  # they have passed
+    clock.fill(20, threading.Event())  # returns at once: the time has passed
     stopping = threading.Event()
     stopping.set()
     Clock(speed=1e-9).fill(20, stopping)
 
 
-def test_a_ticker_goes_on_after_what_fails_until_it_is_stopped(
+def test_ticker_continues_after_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ticks = threading.Semaphore(0)

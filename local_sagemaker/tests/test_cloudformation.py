@@ -12,30 +12,30 @@ from local_sagemaker.tests.conftest import ClientFor
 
 
 class Lamp(ResourceType):
-    """A type whose colour cannot be changed."""
+    """A resource type with a property whose change replaces the resource."""
 
     replacing = ("Colour",)
 
     def __init__(self) -> None:
-        self.done: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
 
     def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
-        self.done.append(("create", logical_id, properties, stack))
+        self.calls.append(("create", logical_id, properties, stack))
         return f"lamp-{properties['Colour']}", {"Watts": "5"}
 
     def update(
         self, physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str
     ) -> Created:
-        self.done.append(("update", physical_id, old, new, stack))
+        self.calls.append(("update", physical_id, old, new, stack))
         return physical_id, {}
 
     def delete(self, physical_id: str, properties: dict[str, Any]) -> None:
-        self.done.append(("delete", physical_id, properties))
+        self.calls.append(("delete", physical_id, properties))
 
 
 @pytest.fixture
 def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
-    """A registered type; ministack's tables are as they were afterwards."""
+    """A registered resource type; ministack's tables are restored after the test."""
     for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
         monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
     for function in ("_delete_resource", "_runs_on_worker_thread", "_topological_sort"):
@@ -45,7 +45,7 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
     return made
 
 
-def test_ministack_makes_changes_and_deletes_a_registered_type(lamp: Lamp) -> None:
+def test_registered_type_is_created_updated_and_deleted(lamp: Lamp) -> None:
     red, dim = {"Colour": "red"}, {"Colour": "red", "Dim": "1"}
     assert provisioners._provision_resource("Our::Lamp", "Hall", red, "home") == (
         "lamp-red",
@@ -56,24 +56,24 @@ def test_ministack_makes_changes_and_deletes_a_registered_type(lamp: Lamp) -> No
     )
     assert physical_id == "lamp-red"
     provisioners._delete_resource("Our::Lamp", "lamp-red", dim, "home", "Hall")
-    assert lamp.done == [
+    assert lamp.calls == [
         ("create", "Hall", red, "home"),
         ("update", "lamp-red", red, dim, "home"),
         ("delete", "lamp-red", dim),
     ]
 
 
-def test_a_change_of_a_replacing_property_makes_a_new_resource(lamp: Lamp) -> None:
+def test_change_of_a_replacing_property(lamp: Lamp) -> None:
     red, blue = {"Colour": "red"}, {"Colour": "blue"}
     physical_id, _ = provisioners._update_resource(
         "Our::Lamp", "lamp-red", red, blue, "home", "Hall", {}
     )
     assert physical_id == "lamp-blue"
-    assert ("create", "Hall", blue, "home") in lamp.done
-    assert not [each for each in lamp.done if each[0] == "update"]
+    assert ("create", "Hall", blue, "home") in lamp.calls
+    assert not [call for call in lamp.calls if call[0] == "update"]
 
 
-def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_before(
+def test_registered_types_run_on_worker_threads(
     lamp: Lamp,
 ) -> None:
     assert stacks._runs_on_worker_thread("Our::Lamp")
@@ -81,7 +81,7 @@ def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_befor
     assert not stacks._runs_on_worker_thread("AWS::SSM::Parameter")
 
 
-def test_of_resources_that_begin_together_custom_ones_come_last(lamp: Lamp) -> None:
+def test_custom_resources_are_created_last(lamp: Lamp) -> None:
     resources: dict[str, Any] = {
         "Check": {"Type": "Custom::Check", "DependsOn": "Endpoint"},
         "Endpoint": {"Type": "Our::Lamp", "Properties": {"Config": {"Ref": "Model"}}},
@@ -93,8 +93,8 @@ def test_of_resources_that_begin_together_custom_ones_come_last(lamp: Lamp) -> N
     assert order == ["Model", "Endpoint", "Target", "Check"]
 
 
-def test_resources_in_a_circle_are_refused_as_by_ministack(lamp: Lamp) -> None:
-    resources = {each: {"Type": "Our::Lamp", "DependsOn": other} for each, other in ("ab", "ba")}
+def test_circular_dependency_is_refused(lamp: Lamp) -> None:
+    resources = {name: {"Type": "Our::Lamp", "DependsOn": other} for name, other in ("ab", "ba")}
     with pytest.raises(ValueError, match="a"):
         stacks._topological_sort(resources, {})
 
@@ -108,7 +108,7 @@ def test_resources_in_a_circle_are_refused_as_by_ministack(lamp: Lamp) -> None:
         ("ROLLBACK_IN_PROGRESS", ["CREATE_FAILED", "ROLLBACK_IN_PROGRESS"], False),
     ],
 )
-def test_what_an_update_created_is_kept_where_its_rollback_fails(
+def test_new_resource_is_kept_if_the_rollback_fails(
     lamp: Lamp, monkeypatch: pytest.MonkeyPatch, status: str, events: list[str], kept: bool
 ) -> None:
     stack = {"StackId": "one", "StackStatus": status}
@@ -121,7 +121,7 @@ def test_what_an_update_created_is_kept_where_its_rollback_fails(
             delete()
     else:
         delete()
-    assert bool(lamp.done) is not kept
+    assert bool(lamp.calls) is not kept
 
 
 SAGEMAKER = JsonService("sagemaker", {})
@@ -170,7 +170,7 @@ TRACKING = {"TargetValue": 60, "DisableScaleIn": "true"}
         (SAGEMAKER, "CreateModel", {"PrimaryContainer": "text"}, {"PrimaryContainer": "text"}),
     ],
 )
-def test_properties_get_the_types_of_the_api(
+def test_properties_are_converted_to_api_types(
     service: JsonService, operation: str, properties: Any, expected: Any
 ) -> None:
     before = repr(properties)
@@ -180,18 +180,18 @@ def test_properties_get_the_types_of_the_api(
     assert repr(properties) == before
 
 
-# A service that is asked over HTTP
+# Client of a service over HTTP
 
 
-def test_a_client_asks_the_service_that_listens(client_for: ClientFor) -> None:
+def test_client_calls_the_service(client_for: ClientFor) -> None:
     service = JsonService(
-        "codebuild", {"BatchGetBuilds": lambda each: {"buildsNotFound": each["ids"]}}
+        "codebuild", {"BatchGetBuilds": lambda request: {"buildsNotFound": request["ids"]}}
     )
     answer = Client(client_for("codebuild", service)).call("BatchGetBuilds", {"ids": ["a:1"]})
     assert answer["buildsNotFound"] == ["a:1"]
 
 
-def test_a_refusal_of_the_service_is_the_same_for_who_asks_it_over_http(
+def test_client_raises_the_error_of_the_service(
     client_for: ClientFor,
 ) -> None:
     def refuse(_: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def test_a_refusal_of_the_service_is_the_same_for_who_asks_it_over_http(
     )
 
 
-def test_what_the_sdk_refuses_is_refused_as_the_service_would(client_for: ClientFor) -> None:
+def test_client_raises_validation_errors(client_for: ClientFor) -> None:
     client = Client(client_for("codebuild", JsonService("codebuild", {})))
     with pytest.raises(ApiError, match='Unknown parameter in input: "colour"') as refused:
         client.call("BatchGetBuilds", {"ids": ["a:1"], "colour": "red"})

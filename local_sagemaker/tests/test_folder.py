@@ -12,9 +12,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_everything_lies_in_dot_local_sagemaker_of_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = Folder.default()
     assert folder.root == tmp_path.resolve() / ".local_sagemaker"
@@ -30,12 +28,12 @@ def test_a_local_sagemaker_that_was_remembered_is_found(folder: Folder) -> None:
     assert running.url == "http://127.0.0.1:4566"
 
 
-def test_nothing_runs_on_a_folder_that_remembers_nothing(folder: Folder, tmp_path: Path) -> None:
+def test_nothing_runs_in_an_empty_folder(folder: Folder, tmp_path: Path) -> None:
     assert folder.running() is None
     assert Folder(tmp_path / "none").running() is None
 
 
-def test_a_process_that_has_ended_does_not_run(folder: Folder) -> None:
+def test_ended_process_is_not_running(folder: Folder) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     folder.remember(RunningSageMaker(pid=ended.pid, port=4566, python="3.10"))
@@ -49,7 +47,7 @@ def test_what_is_forgotten_is_not_found_and_may_be_forgotten_again(folder: Folde
     assert folder.running() is None
 
 
-def test_a_process_of_another_user_is_not_ours(
+def test_process_of_another_user_is_ignored(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(pid: int, number: int) -> None:
@@ -60,37 +58,29 @@ def test_a_process_of_another_user_is_not_ours(
     assert folder.running() is None
 
 
-def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None:
+def test_reused_process_id_is_ignored(folder: Folder) -> None:
     folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    before = folder.found_running().began() - 60
+    before = folder.require_running().began() - 60
     os.utime(folder._state, (before, before))
     assert folder.running() is None
 
 
 @pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
-def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> None:
+def test_incomplete_state_file_is_ignored(folder: Folder, text: str) -> None:
     folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     folder._state.write_text(text)
     assert folder.running() is None
 
 
-def test_what_is_remembered_is_there_at_once_or_not_at_all(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_file_is_written_atomically(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = RunningSageMaker(pid=os.getpid(), port=1, python="3.10")
     folder.remember(first)
 
-    def half(path: Path, text: str) -> None:
+    def fail_during_write(path: Path, text: str) -> None:
         path.open("w").close()
         raise OSError("no space left")
 
-    monkeypatch.setattr(Path, "write_text", half)
+    monkeypatch.setattr(Path, "write_text", fail_during_write)
     with pytest.raises(OSError, match="no space left"):
         folder.remember(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
     assert folder.running() == first
-
-
-def test_the_last_start_is_remembered(folder: Folder) -> None:
-    folder.remember(RunningSageMaker(pid=os.getpid(), port=1, python="3.10"))
-    folder.remember(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
-    assert folder.running() == RunningSageMaker(pid=os.getpid(), port=2, python="3.10")

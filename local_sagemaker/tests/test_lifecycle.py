@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
 
 HTTPServer(("127.0.0.1", int(sys.argv[4])), Handler).serve_forever()
 """
-TAKES_AND_GIVES_BACK = """\
+CHECK_FREED_MEMORY = """\
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 
@@ -44,7 +44,7 @@ before = resident()
 large.clear()
 assert before - resident() > 70 << 20, before - resident()
 """
-"""What would keep the memory of large blocks: those below the largest that was ever freed."""
+"""Fails if the allocator keeps the memory of freed large blocks."""
 FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space left')\n"
 
 
@@ -58,7 +58,7 @@ def installation(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
-    """A folder for a local SageMaker whose Triton is found; nothing runs on it in the end."""
+    """A folder for a local SageMaker, which is stopped after the test."""
     triton = installation(tmp_path)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
     monkeypatch.delenv("no_proxy", raising=False)
@@ -68,7 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     lifecycle.down(made)
 
 
-def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def replace_server(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `up` start this program instead of the emulator."""
     script = tmp_path / "python"
     script.write_text(f"#!{sys.executable} -I\n{program}")
@@ -79,24 +79,24 @@ def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
-def remembered(folder: Folder) -> Iterator[Folder]:
-    """A folder on which something runs: this process."""
+def running_folder(folder: Folder) -> Iterator[Folder]:
+    """A folder whose recorded process is this process."""
     folder.root.mkdir()
     folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     yield folder
     folder.forget()
 
 
-def test_a_second_local_sagemaker_is_refused_with_where_the_first_is(remembered: Folder) -> None:
+def test_second_up_is_refused(running_folder: Folder) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
-        lifecycle.up(remembered)
+        lifecycle.up(running_folder)
     assert str(refused.value) == (
         "the local SageMaker is up already: http://127.0.0.1:4566 (to stop it: run down)"
     )
-    assert remembered.running()
+    assert running_folder.running()
 
 
-def test_while_one_is_started_a_second_is_refused_and_touches_nothing(folder: Folder) -> None:
+def test_up_during_another_up_is_refused(folder: Folder) -> None:
     folder.root.mkdir()
     folder.log.write_text("of the first")
     with folder.lock.open("w") as lock:
@@ -106,7 +106,7 @@ def test_while_one_is_started_a_second_is_refused_and_touches_nothing(folder: Fo
     assert folder.log.read_text() == "of the first"
 
 
-def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder) -> None:
+def test_used_port_is_refused(folder: Folder) -> None:
     folder.root.mkdir()
     folder.log.write_text("what happened")
     with socket.socket() as taken:
@@ -121,7 +121,7 @@ def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder
 
 
 @pytest.mark.parametrize("port", [-1, 0, 65536])
-def test_a_number_that_is_no_port_is_refused(folder: Folder, port: int) -> None:
+def test_invalid_port_is_refused(folder: Folder, port: int) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         lifecycle.up(folder, port=port)
     assert str(refused.value) == (
@@ -129,9 +129,7 @@ def test_a_number_that_is_no_port_is_refused(folder: Folder, port: int) -> None:
     )
 
 
-def test_without_triton_nothing_is_started_or_deleted(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_triton_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> TritonInstallation:
         raise LocalSageMakerError(
             "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
@@ -146,10 +144,10 @@ def test_without_triton_nothing_is_started_or_deleted(
     assert folder.running() is None
 
 
-def test_a_start_that_fails_shows_the_end_of_the_log_and_leaves_nothing(
+def test_failed_start_shows_the_end_of_the_log(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(FAILING, tmp_path, monkeypatch)
+    replace_server(FAILING, tmp_path, monkeypatch)
     with pytest.raises(LocalSageMakerError) as refused:
         lifecycle.up(folder)
     tail = "\n".join(f"line {number}" for number in range(3, 12))
@@ -159,17 +157,17 @@ def test_a_start_that_fails_shows_the_end_of_the_log_and_leaves_nothing(
     assert folder.running() is None
 
 
-def test_a_start_that_takes_too_long_is_ended(
+def test_start_timeout_ends_the_process(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(
+    replace_server(
         "import os, pathlib, sys, time\n"
         "pathlib.Path(sys.argv[3], 'pid').write_text(str(os.getpid()))\n"
         "print('waiting', flush=True)\ntime.sleep(300)\n",
         tmp_path,
         monkeypatch,
     )
-    # Its time is over once it waits.
+    # The timeout is over when the process waits.
     monkeypatch.setattr(
         "time.monotonic",
         lambda: 2 * TIMEOUT_SECONDS if "waiting" in folder.log.read_text() else 0.0,
@@ -182,15 +180,13 @@ def test_a_start_that_takes_too_long_is_ended(
     assert folder.running() is None
 
 
-def test_up_starts_it_on_a_free_port_and_down_stops_it(
-    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.root.mkdir()
     (folder.root / "of the last run").touch()
-    stand_in(EMULATOR, tmp_path, monkeypatch)
+    replace_server(EMULATOR, tmp_path, monkeypatch)
     running = lifecycle.up(folder)
     with folder.lock.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody has it any more
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock has been released
     assert running.python == IMAGE_PYTHON
     assert folder.running() == running
     assert runs(running.pid)
@@ -204,10 +200,10 @@ def test_up_starts_it_on_a_free_port_and_down_stops_it(
     assert lifecycle.down(folder) is False
 
 
-def test_up_takes_the_port_that_it_is_given(
+def test_up_uses_the_given_port(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(EMULATOR, tmp_path, monkeypatch)
+    replace_server(EMULATOR, tmp_path, monkeypatch)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -230,7 +226,7 @@ def test_up_takes_the_port_that_it_is_given(
         ),
     ],
 )
-def test_what_differs_from_sagemaker_is_said_at_once(
+def test_differences_from_sagemaker_are_warnings(
     folder: Folder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -241,14 +237,14 @@ def test_what_differs_from_sagemaker_is_said_at_once(
 ) -> None:
     triton = installation(tmp_path, python=python, isolated=isolated)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
-    stand_in(FAILING, tmp_path, monkeypatch)
+    replace_server(FAILING, tmp_path, monkeypatch)
     with pytest.raises(LocalSageMakerError):
         lifecycle.up(folder)
     assert capsys.readouterr().err == warning
 
 
-def test_the_memory_of_large_bodies_is_given_back(
+def test_memory_of_large_blocks_is_freed(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(TAKES_AND_GIVES_BACK + EMULATOR, tmp_path, monkeypatch)
+    replace_server(CHECK_FREED_MEMORY + EMULATOR, tmp_path, monkeypatch)
     lifecycle.up(folder)

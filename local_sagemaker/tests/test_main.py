@@ -15,7 +15,7 @@ RUNNING = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """The working directory's, with a name that a shell would split."""
+    """The folder below a working directory whose name has a space."""
     working = tmp_path / "a b"
     working.mkdir()
     monkeypatch.chdir(working)
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     return made
 
 
-def test_env_needs_a_running_one_and_says_how_to_start_it(
+def test_env_without_a_running_local_sagemaker_fails(
     folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["env"]) == 1
@@ -33,15 +33,15 @@ def test_env_needs_a_running_one_and_says_how_to_start_it(
     assert printed.err == ("error: no local SageMaker is running: run up first\n")
 
 
-def test_env_is_read_by_a_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     folder.remember(RUNNING)
     assert main(["env"]) == 0
     script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["http://127.0.0.1:4566", str(folder.cdk_home)]
+    completed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines() == ["http://127.0.0.1:4566", str(folder.cdk_home)]
 
 
-def test_up_passes_the_port_on_and_says_where_it_listens(
+def test_up_prints_the_url_of_the_port(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ports: list[int | None] = []
@@ -61,19 +61,19 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     assert capsys.readouterr().out == message * 2
 
 
-def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
+def test_up_sets_instances_and_speed(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in (INSTANCES, SPEED):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
     assert main(["up", "--instances", "3", "--speed", "10"]) == 0
-    assert [os.environ[each] for each in (INSTANCES, SPEED)] == ["3", "10"]
+    assert [os.environ[name] for name in (INSTANCES, SPEED)] == ["3", "10"]
     assert "at most 3 processes per variant stand" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("option", ["--instances", "--speed"])
-def test_what_is_no_number_starts_nothing(
+def test_invalid_number_is_an_error(
     folder: Folder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -86,7 +86,7 @@ def test_what_is_no_number_starts_nothing(
     assert folder.running() is None
 
 
-def test_an_error_is_one_line_and_a_status(
+def test_error_is_one_line(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
@@ -101,7 +101,7 @@ def test_an_error_is_one_line_and_a_status(
     ("stopped", "line"),
     [(True, "local SageMaker stopped\n"), (False, "no local SageMaker is running\n")],
 )
-def test_down_says_whether_there_was_anything_to_stop(
+def test_down_reports_if_something_was_stopped(
     folder: Folder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -113,9 +113,7 @@ def test_down_says_whether_there_was_anything_to_stop(
     assert capsys.readouterr().out == line
 
 
-def test_without_a_command_the_usage_is_shown(
-    folder: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_usage_without_a_command(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([])
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""Every member of botocore's models is supported, or refused by name."""
+"""Members of requests: each is supported, or refused by name."""
 
 import re
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ SERVICES = {
 def requests(
     shape: Shape, supported: dict[str, str], visited: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, str, bool]]:
-    """Yield a value with each member below a shape, the member's path, and whether it is supported.
+    """Yield a request for each member below a shape, its path, and whether it is supported.
 
-    What is below an unsupported member is refused with it.
+    Members below an unsupported member are not visited.
     """
     if isinstance(shape, StructureShape) and shape.name not in visited:
-        least = {each: value(shape.members[each]) for each in shape.required_members}
+        least = {name: value(shape.members[name]) for name in shape.required_members}
         for name, member in shape.members.items():
             known = is_supported(shape, name, supported)
             yield {**least, name: value(member)}, name, known
@@ -70,7 +70,7 @@ def value(shape: Shape) -> Any:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_each_member_of_each_operation_is_supported_or_refused_by_name(name: str) -> None:
+def test_unsupported_members_are_refused_by_name(name: str) -> None:
     operations = SERVICES[name]._operations
     service = JsonService(name, dict.fromkeys(operations, lambda _: {}))
     for operation in operations:
@@ -89,7 +89,7 @@ def refusal(service: JsonService, operation: str, request: dict[str, Any]) -> st
     return ""
 
 
-def test_a_member_that_asks_for_nothing_is_let_through() -> None:
+def test_unsupported_member_with_default_value_is_accepted() -> None:
     service = JsonService("codebuild", {"CreateProject": lambda request: request})
     project = {
         "name": "builder",
@@ -115,7 +115,7 @@ def test_a_member_that_asks_for_nothing_is_let_through() -> None:
 
 
 @pytest.mark.parametrize("service", SUPPORTED)
-def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(service: str) -> None:
+def test_supported_members_are_used(service: str) -> None:
     model = BOTOCORE.get_service_model(service)
     package = service.removesuffix("-runtime").removeprefix("application-")
     package = {"service-quotas": "quotas"}.get(package, package)
@@ -134,7 +134,7 @@ def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(ser
         assert set(names.split()) <= set(shape.members)
         for name in names.split():
             header = shape.members[name].serialization.get("name", name)
-            used = any(each in code for each in (f'"{name}"', f'b"{header.lower()}"'))
+            used = f'"{name}"' in code or f'b"{header.lower()}"' in code
             assert used or name in described, (shape_name, name)
 
 

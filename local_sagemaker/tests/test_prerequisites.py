@@ -19,7 +19,7 @@ if [ -e "$LD_LIBRARY_PATH/libpython{version}.so.1.0" ]; then exit 1; else exit 1
 
 
 class Version(NamedTuple):
-    """The fields of sys.version_info that are used."""
+    """The major and minor fields of sys.version_info."""
 
     major: int
     minor: int
@@ -60,7 +60,7 @@ def _write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_an_installation_that_has_everything_is_found(python: Any, tmp_path: Path) -> None:
+def test_complete_installation(python: Any, tmp_path: Path) -> None:
     result = find_triton()
     root = tmp_path / "site-packages" / "pytriton" / "tritonserver"
     assert result.root == root
@@ -91,7 +91,7 @@ def test_models_use_this_python_if_the_image_python_cannot_be_embedded(
 
 
 @pytest.mark.parametrize("platform", [("Darwin", "arm64"), ("Linux", "aarch64")])
-def test_a_platform_that_triton_has_no_wheel_for_is_named(
+def test_unsupported_platform_is_refused(
     python: Any, platform: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python.pytriton = None
@@ -107,7 +107,7 @@ def test_a_platform_that_triton_has_no_wheel_for_is_named(
 
 
 @pytest.mark.parametrize("version", [Version(3, 10), Version(3, 13), Version(4, 11)])
-def test_another_python_is_refused(python: Any, version: Version) -> None:
+def test_unsupported_python_version_is_refused(python: Any, version: Version) -> None:
     python.version_info = version
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
@@ -117,7 +117,7 @@ def test_another_python_is_refused(python: Any, version: Version) -> None:
     )
 
 
-def test_a_missing_wheel_is_refused(python: Any) -> None:
+def test_missing_wheel_is_refused(python: Any) -> None:
     python.pytriton = None
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
@@ -127,7 +127,7 @@ def test_a_missing_wheel_is_refused(python: Any) -> None:
     )
 
 
-def test_numpy_2_is_refused_because_tensors_come_back_empty(python: Any) -> None:
+def test_numpy_2_is_refused(python: Any) -> None:
     python.numpy = "2.4.6"
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
@@ -137,7 +137,7 @@ def test_numpy_2_is_refused_because_tensors_come_back_empty(python: Any) -> None
     )
 
 
-def test_a_missing_libpython_is_refused_with_the_package_that_has_it(python: Any) -> None:
+def test_missing_libpython_is_refused(python: Any) -> None:
     (python.libraries / "libpython3.11.so.1.0").unlink()
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
@@ -146,11 +146,6 @@ def test_a_missing_libpython_is_refused_with_the_package_that_has_it(python: Any
         "it (Debian, Ubuntu: apt-get install libpython3.11) or use a Python built with "
         "--enable-shared"
     )
-
-
-def test_a_kernel_without_namespaces_is_no_error(python: Any) -> None:
-    python.isolated = False
-    assert not find_triton().isolated
 
 
 @pytest.mark.parametrize(
@@ -162,7 +157,7 @@ def test_a_kernel_without_namespaces_is_no_error(python: Any) -> None:
         (subprocess.TimeoutExpired("unshare", 10), False),
     ],
 )
-def test_servers_are_isolated_where_unshare_works(
+def test_isolation_needs_unshare(
     monkeypatch: pytest.MonkeyPatch, outcome: int | Exception, expected: bool
 ) -> None:
     def run(command: list[str], **_: Any) -> SimpleNamespace:
@@ -176,7 +171,7 @@ def test_servers_are_isolated_where_unshare_works(
     assert prerequisites._can_unshare() is expected
 
 
-def test_this_pythons_programs_come_first_on_the_search_path(
+def test_search_path_starts_with_this_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -5,25 +5,23 @@ from local_sagemaker.errors import LocalSageMakerError
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, 2), ("", 2), ("1", 1), ("12", 12)])
-def test_two_processes_stand_for_a_variants_instances_unless_a_variable_is_set(
+def test_limit_of_processes_per_variant(
     monkeypatch: pytest.MonkeyPatch, value: str | None, expected: int
 ) -> None:
     monkeypatch.delenv(settings.INSTANCES, raising=False)
     if value is not None:
         monkeypatch.setenv(settings.INSTANCES, value)
-    assert settings.instances_at_most() == expected
+    assert settings.max_processes() == expected
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2", "4 GiB"])
-def test_another_value_than_a_whole_number_is_rejected(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_invalid_whole_number_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(settings.DISK, value)
     with pytest.raises(LocalSageMakerError, match=f"{settings.DISK} is '{value}': write a whole"):
         settings.whole_number(settings.DISK)
 
 
-def test_a_minute_passes_in_a_second_unless_a_speed_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speed_defaults_to_60(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(settings.SPEED, raising=False)
     assert settings.speed() == 60
     monkeypatch.setenv(settings.SPEED, "0.5")
@@ -31,7 +29,7 @@ def test_a_minute_passes_in_a_second_unless_a_speed_is_set(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("value", ["fast", "0", "0.0", "-1", "inf", "nan"])
-def test_a_speed_is_a_positive_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_invalid_speed_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(settings.SPEED, value)
     with pytest.raises(LocalSageMakerError, match="write a number above 0, such as 60"):
         settings.speed()

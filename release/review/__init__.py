@@ -1,1 +1,1 @@
-"""Review a change: its effect on endpoints, models, access and cost."""
+"""The review of a change: its effect on endpoints, models, access and cost."""

@@ -1,4 +1,4 @@
-"""Dangers that a person has acknowledged, with an expiry date: `release/acknowledged.yaml`."""
+"""Acknowledgements of dangers, with an expiry date: `release/acknowledged.yaml`."""
 
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,7 @@ import checked_yaml
 
 
 class Acknowledgement(BaseModel):
-    """An entry of the file. `danger` is STAGE/RULE/SUBJECT, as in the report."""
+    """An entry of the file; `danger` is the key STAGE/RULE/SUBJECT from the report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -21,19 +21,19 @@ class Acknowledgement(BaseModel):
 
 
 class Acknowledgements(BaseModel):
-    """The file."""
+    """All entries of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     acknowledged: list[Acknowledgement] = []
 
     def of(self, key: str, today: date) -> Acknowledgement | None:
-        """Return the acknowledgement of a danger, None if there is none or it has expired."""
-        lines = (line for line in self.acknowledged if line.danger == key and line.until >= today)
-        return next(lines, None)
+        """Return the valid acknowledgement of a danger, None without one."""
+        entries = (entry for entry in self.acknowledged if entry.danger == key)
+        return next((entry for entry in entries if entry.until >= today), None)
 
 
-def read(root: Path) -> Acknowledgements:
+def read_acknowledgements(root: Path) -> Acknowledgements:
     """Return the acknowledgements in a tree. Raise `checked_yaml.InvalidFile`."""
     path = root / "release" / "acknowledged.yaml"
     return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()

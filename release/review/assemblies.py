@@ -1,6 +1,6 @@
 """Write and read cloud assemblies: `python -m release.review.assemblies FOLDER`.
 
-The author of a change controls their content: no name, link, size or form in them is trusted.
+The author of a change controls their content, so names, links, sizes and types are validated.
 """
 
 import json
@@ -20,17 +20,17 @@ from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 ERROR = ".error"
-"""The file STAGE.error has the reason if a stage has no assembly."""
+"""Suffix of the file STAGE.error, which contains the reason if a stage has no assembly."""
 
-LARGEST = 8_000_000
+MAX_BYTES = 8_000_000
 """Maximum bytes of a file: a template has at most 1 MB (CloudFormation quotas, "Template body
-size"), a manifest a few times that."""
+size"), and a manifest is a few times larger."""
 LONGEST_ERROR = 10_000
 
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 """Valid names of stacks (CloudFormation API reference, CreateStack, StackName)."""
 _STACKS = "aws:cloudformation:stack"
-_OF_THE_TEMPLATE = (
+_TEMPLATE_PROPERTIES = (
     *("additionalDependencies", "requiresBootstrapStackVersion", "stackName"),
     *("stackTemplateAssetObjectUrl", "templateFile"),
 )
@@ -44,8 +44,9 @@ _ASSET = re.compile(r"[\w-][\w.-]*")
 class Synthesis:
     """The result of synthesising a stage.
 
-    `templates` is stack name -> template. `acknowledged` has a line for each cdk-nag finding that
-    the app acknowledges. `settings` is stack name -> its deployment settings in the manifest.
+    templates: stack name -> template.
+    acknowledged: one line for each cdk-nag finding that the app acknowledges.
+    settings: stack name -> deployment settings in the manifest.
     """
 
     templates: dict[str, Template]
@@ -54,28 +55,28 @@ class Synthesis:
 
 
 @dataclass(frozen=True)
-class Synthesised(Tree):
-    """A checkout, and the folder with the assemblies that its app wrote."""
+class SynthesisedTree(Tree):
+    """A checkout, with the folder of the assemblies that its app wrote."""
 
     assemblies: Path
 
     def synth(self, stage: str) -> Synthesis:
         """Return the synthesis of a stage. Raise `NotSynthesised`."""
-        return read(self.assemblies, stage)
+        return read_synthesis(self.assemblies, stage)
 
 
-def write(
+def write_assemblies(
     tree: Tree, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
-) -> Synthesised:
+) -> SynthesisedTree:
     """Run a tree's app for stages, by default all, and return the tree with its assemblies.
 
-    A stage that fails leaves its error message, and the templates that were refused.
+    If a stage fails, its error message and the invalid templates are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_stage = partial(_write, tree, folder, validate)
     with ThreadPoolExecutor() as pool:
         list(pool.map(write_stage, tree.stages() if stages is None else stages))
-    return Synthesised(tree.root, folder)
+    return SynthesisedTree(tree.root, folder)
 
 
 def _write(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
@@ -86,11 +87,14 @@ def _write(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
         (folder / f"{stage}{ERROR}").write_text(str(error), encoding="utf-8")
 
 
-def read(folder: Path, stage: str) -> Synthesis:
-    """Return the synthesis of a stage. Raise `NotSynthesised` with the app's error or ours.
+def read_synthesis(folder: Path, stage: str) -> Synthesis:
+    """Return the synthesis of a stage.
 
-    Each stack in the manifest must have a template of its name, and each template a stack: nested
-    stacks and nested assemblies would be deployed without being compared.
+    Each stack in the manifest must have a template of the same name, and each template a stack:
+    nested stacks and nested assemblies would be deployed without a comparison.
+
+    Raises:
+        NotSynthesised: the app failed, or the assembly is invalid.
     """
     assembly = folder / stage
     if os.path.lexists(folder / f"{stage}{ERROR}"):
@@ -100,13 +104,13 @@ def read(folder: Path, stage: str) -> Synthesis:
             raise NotSynthesised(f"{stage}: the assembly is not a folder")
         names = {path.name for path in assembly.iterdir()}
     except FileNotFoundError:
-        raise NotSynthesised(f"{stage} was not synthesised: there is no assembly of it") from None
-    settings = dict(_stacks(_json(assembly / "manifest.json")))
+        raise NotSynthesised(f"{stage} was not synthesised: it has no assembly") from None
+    settings = dict(_stacks(_load_json(assembly / "manifest.json")))
     known = {f"{stack}{end}" for stack in settings for end in (SUFFIX, _ASSETS)}
     if unknown := {name for name in names - known if name.endswith((SUFFIX, _ASSETS))}:
         raise NotSynthesised(
-            f"{', '.join(sorted(unknown))}: a template of no stack, such as a nested one, is not "
-            "reviewed: make it a stack of its own"
+            f"{', '.join(sorted(unknown))}: a template without a stack, such as of a nested stack, "
+            "is not reviewed: make it a stack of its own"
         )
     for stack, own in settings.items():
         if f"{stack}{_ASSETS}" in names:
@@ -131,7 +135,7 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             case {"type": "cdk:asset-manifest", "properties": {"file": file}} if (
                 file == f"{name}.json" and file.endswith(_ASSETS)
             ):
-                continue  # it is read with its stack
+                continue  # `_assets` reads it with its stack
             case {"type": kind, "properties": {"templateFile": file, **properties}} if (
                 kind == _STACKS
                 and _STACK.fullmatch(name)
@@ -141,67 +145,67 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, _settings(artifact)
             case _:
                 raise NotSynthesised(
-                    f"manifest.json: {name[:128]!r}: only stacks whose template is NAME{SUFFIX} "
-                    "are reviewed, and no nested assemblies"
+                    f"manifest.json: {name[:128]!r}: only stacks with the template NAME{SUFFIX} "
+                    "are reviewed: remove nested assemblies and other artifacts"
                 )
 
 
 def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
-    """Return the deployment settings of a stack that its template and name do not decide."""
+    """Return the deployment settings of a stack, without those derived from template and name."""
     properties = artifact["properties"]
     folder = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")[0]
     return {
-        **{key: value for key, value in properties.items() if key not in _OF_THE_TEMPLATE},
+        **{key: value for key, value in properties.items() if key not in _TEMPLATE_PROPERTIES},
         "environment": artifact.get("environment"),
         "folder of templates": folder,
     }
 
 
 def _assets(path: Path) -> list[str]:
-    """Return the destinations of assets, with roles. Raise `NotSynthesised` for other sources.
+    """Return the destinations of assets, with roles. Raise `NotSynthesised` for unsafe sources.
 
-    A deploy runs an asset's `executable`, builds its image, and uploads the file that its path
-    names (cloud assembly schema, FileSource and DockerImageSource).
+    A deploy runs an asset's `executable`, builds its image, and uploads the file at its path (cloud
+    assembly schema, FileSource and DockerImageSource).
     """
-    places: set[str] = set()
-    match _json(path):
+    locations: set[str] = set()
+    match _load_json(path):
         case {"files": dict(files), **more} if not more.get("dockerImages"):
             assets = list(files.values())
         case _:
-            raise NotSynthesised(f"{path.name}: only files are reviewed, and no images")
+            raise NotSynthesised(f"{path.name}: images are not reviewed: use only file assets")
     for asset in assets:
         match asset:
             case {"source": {"path": str(source), **more}, "destinations": dict(destinations)} if (
                 _ASSET.fullmatch(source)
                 and more.keys() <= {"packaging"}
-                and all(isinstance(place, dict) for place in destinations.values())
+                and all(isinstance(value, dict) for value in destinations.values())
             ):
-                places.update(map(_place, destinations.values()))
+                locations.update(map(_location, destinations.values()))
             case _:
                 raise NotSynthesised(
-                    f"{path.name}: an asset is a file or folder of the assembly: another path, or "
-                    "a program that makes it, is not reviewed"
+                    f"{path.name}: only assets that are files or folders of the assembly are "
+                    "reviewed: remove paths outside it and programs that create assets"
                 )
-    return sorted(places)
+    return sorted(locations)
 
 
-def _place(destination: dict[str, Any]) -> str:
+def _location(destination: dict[str, Any]) -> str:
     folder = str(destination.get("objectKey")).rpartition("/")[0]
     return json.dumps({**destination, "objectKey": folder}, sort_keys=True)
 
 
 def _template(path: Path) -> Template:
-    content = _json(path)
+    content = _load_json(path)
     if isinstance(content, dict) and has_transform(content):
         raise NotSynthesised(
-            f"{path.name} has a transform: CloudFormation would run it, already for a change set, "
-            "and deploy what nobody compared: remove it"
+            f"{path.name} has a transform: CloudFormation would run it, even for a change set, and "
+            "deploy a template that was not reviewed: remove it"
         )
     match content:
         case {"Resources": dict(resources)} if all(map(_is_resource, resources.values())):
             template: Template = content
             return template
-    raise NotSynthesised(f"{path.name} is no template with resources")
+    raise NotSynthesised(f"{path.name} is not a template with resources")
 
 
 def _is_resource(value: Any) -> bool:
@@ -214,27 +218,27 @@ def _is_resource(value: Any) -> bool:
 
 
 def _acknowledged(path: Path) -> Iterator[str]:
-    """Yield a line for each acknowledgement in the metadata of constructs."""
+    """Yield one line for each acknowledgement in the metadata of constructs."""
     try:
-        for construct, entries in sorted(_json(path).items()):
+        for construct, entries in sorted(_load_json(path).items()):
             for entry in entries:
                 if entry["type"] == ACKNOWLEDGED:
                     for finding, reason in sorted(entry["data"].items()):
                         rule = finding.removeprefix("Annotation::")
                         yield f"cdk-nag: {construct.removeprefix('/')}: {rule}: {reason}"
     except (AttributeError, KeyError, TypeError):
-        raise NotSynthesised(f"{path.name} is no metadata of constructs") from None
+        raise NotSynthesised(f"{path.name} is not metadata of constructs") from None
 
 
-def _json(path: Path) -> Any:
+def _load_json(path: Path) -> Any:
     try:
         return json.loads(_content(path), object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        raise NotSynthesised(f"{path.name} is not JSON, or has a key twice") from None
+        raise NotSynthesised(f"{path.name} is not JSON, or has a duplicate key") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raise `ValueError` for a duplicate key: parsers read different ones."""
+    """Return an object. Raise `ValueError` for a duplicate key, because parsers disagree on it."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)
@@ -244,9 +248,9 @@ def _content(path: Path) -> str:
     """Return the text of a file that is not a link. Raise `NotSynthesised`."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
-                raise NotSynthesised(f"{path.name} is not a file of at most {LARGEST:,} bytes")
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                raise NotSynthesised(f"{path.name} is not a file of at most {MAX_BYTES:,} bytes")
             return file.read().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
@@ -254,4 +258,4 @@ def _content(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    write(Clone.here(), Path(sys.argv[1]))
+    write_assemblies(Clone.here(), Path(sys.argv[1]))

@@ -1,11 +1,11 @@
 """Review a change: `tritonsm review --base origin/main`.
 
-Runs this tree's app without credentials, and compares its templates with those of the base, by the
-code, settings and acknowledgements of the base. Always writes review.md and review.json. Exit
-codes:
+Runs this tree's app without credentials, and compares its templates with those of the base. The
+code, settings and acknowledgements of the base are used. Writes review.md and review.json in every
+case. Exit codes:
   0  everything was compared, and every danger is acknowledged in release/acknowledged.yaml
-  2  the command's arguments are wrong
-  3  everything was compared, and a danger is not acknowledged
+  2  the command's arguments are invalid
+  3  everything was compared, and at least one danger is not acknowledged
   4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
      synthesised on either side, a linter that fails): dangers may be missing
 """
@@ -18,10 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from release.checkouts import Clone
-from release.review.assemblies import write
-from release.review.change_review import ERRORS, commits
-from release.review.findings import NOTHING
-from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
+from release.review.assemblies import write_assemblies
+from release.review.change_review import ERRORS, commit_range
+from release.review.findings import NO_FINDINGS
+from release.review.output_files import DANGER, INCOMPLETE, remove_outputs, write_outputs
 from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
@@ -41,15 +41,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(options: argparse.Namespace) -> int:
-    """Review; return the exit code."""
-    remove(options.output)
+    """Run the command; return the exit code."""
+    remove_outputs(options.output)
     try:
         code = _review(options.base, options.stages, options.output)
     except ERRORS as error:
         gap = Gap("everything", str(error))
-        here = commits(Tree(Path.cwd()))
-        report = ChangeReport(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
-        code = conclude(report, options.output)
+        here = commit_range(Tree(Path.cwd()))
+        report = ChangeReport(
+            options.base, stages=(), findings=NO_FINDINGS, commits=here, gaps=(gap,)
+        )
+        code = write_outputs(report, options.output)
     print(options.output / "review.md")
     return code
 
@@ -58,11 +60,11 @@ def _review(base: str, stages: list[str], output: Path) -> int:
     """Run this tree's app, and review its templates with the code of the base."""
     clone = Clone.here()
     commit = clone.fork_point(base)
-    print(f"runs app.py of {clone.root}; {commit[:12]} judges what it makes", file=sys.stderr)
+    print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
     assemblies = output / "assemblies"
     shutil.rmtree(assemblies, ignore_errors=True)
     known = clone.stages()
-    write(clone, assemblies, [stage for stage in stages or known if stage in known])
+    write_assemblies(clone, assemblies, [stage for stage in stages or known if stage in known])
     with clone.checked_out(commit) as tree:
         for name in INSTALLED:
             with suppress(FileExistsError):
@@ -78,5 +80,5 @@ def _judge(base: Tree, arguments: list[str]) -> int:
     program = [sys.executable, "-m", "release.review.judge", *arguments]
     code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
     if code not in (0, DANGER, INCOMPLETE):
-        raise CheckoutError(f"the judge of the base ended with exit code {code}")
+        raise CheckoutError(f"the review by the code of the base ended with exit code {code}")
     return code

@@ -5,26 +5,26 @@ from functools import cached_property
 from pathlib import Path
 
 from release.review import environments
-from release.review.access.gained import AccessChange, access_changes
-from release.review.described import DescribedChange, described
-from release.review.differences import Change, StackDifference, differences
-from release.review.endpoints import DeclaredEndpoint, endpoint_of
-from release.review.environments import ByStack
-from release.review.findings import NOTHING, FindingsChange
+from release.review.access.access_changes import AccessChange, access_changes
+from release.review.descriptions import ChangeDescription, describe_changes
+from release.review.endpoints import TemplateEndpoint, parse_endpoint
+from release.review.environments import StackValues
+from release.review.findings import NO_FINDINGS, FindingsChange
+from release.review.stack_differences import Change, StackDifference, stack_differences
 from release.stage_file import StageFile
 from release.tree import Template
 
 
 @dataclass(frozen=True)
-class Pair:
-    """The endpoint of a stack before and after; at most one of them is None."""
+class EndpointPair:
+    """The endpoint of a stack before and after a change; at most one of them is None."""
 
-    before: DeclaredEndpoint | None
-    after: DeclaredEndpoint | None
+    before: TemplateEndpoint | None
+    after: TemplateEndpoint | None
 
     @property
     def name(self) -> str:
-        """The endpoint's name, the new one if it changes."""
+        """The endpoint's name; the new name if it changes."""
         endpoint = self.after or self.before
         assert endpoint is not None
         return endpoint.name
@@ -32,45 +32,49 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A stage before and after a change: the input of rules and descriptions.
+    """A stage before and after a change: the input of rules and describers.
 
-    `before` and `after` are templates by stack, `was` and `will_be` the stage's files. `settings`
-    are the deployment settings of stacks in the cloud assemblies, before and after. `findings` are
-    the linters' in the templates, `acknowledged` the cdk-nag findings that the app acknowledges.
-    `base_strings` are the string constants in the base's code. `models` are the folders of models
-    before and after, None if there are no files.
+    before, after: stack name -> template.
+    file_before, file_after: the stage's files.
+    settings: stack name -> deployment settings in the cloud assembly, before and after.
+    findings: findings of cfn-lint and checkov in the templates.
+    acknowledged: cdk-nag findings that the app acknowledges.
+    base_strings: string constants in the base's code.
+    models: the folders of all models before and after, None without files.
     """
 
     stage: str
     before: dict[str, Template]
     after: dict[str, Template]
-    was: StageFile
-    will_be: StageFile
-    settings: tuple[ByStack, ByStack] = ({}, {})
-    findings: FindingsChange = NOTHING
-    acknowledged: FindingsChange = NOTHING
+    file_before: StageFile
+    file_after: StageFile
+    settings: tuple[StackValues, StackValues] = ({}, {})
+    findings: FindingsChange = NO_FINDINGS
+    acknowledged: FindingsChange = NO_FINDINGS
     base_strings: frozenset[str] = frozenset()
     models: tuple[Path | None, Path | None] = (None, None)
 
     @property
     def production(self) -> bool:
         """Whether the stage is production, before or after the change."""
-        return self.was.production or self.will_be.production
+        return self.file_before.production or self.file_after.production
 
     @property
     def moves(self) -> bool:
-        """Whether the stage moves to another region or account, where everything is created."""
-        return bool(self.before) and environments.moves(self.was, self.will_be)
+        """Whether the stage changes its region or account, so that all stacks are created there."""
+        return bool(self.before) and environments.moves(self.file_before, self.file_after)
 
     @cached_property
-    def sides(self) -> tuple[dict[str, Template], dict[str, Template]]:
+    def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
         """The templates before and after, without region and account if those may differ."""
-        return environments.comparable(self.before, self.was, self.after, self.will_be)
+        return environments.normalize_environment(
+            self.before, self.file_before, self.after, self.file_after
+        )
 
     @cached_property
     def stacks(self) -> list[StackDifference]:
         """The stacks that differ, sorted by name."""
-        return differences(*self.sides)
+        return stack_differences(*self.templates)
 
     @property
     def changes(self) -> list[Change]:
@@ -81,7 +85,7 @@ class Comparison:
     def deployed_changes(self) -> list[Change]:
         """The changes that CloudFormation makes to deployed resources.
 
-        It does not touch a stack that leaves the app, nor a stage that moves.
+        A stack that is removed from the app, or whose stage moves, remains unchanged.
         """
         if self.moves:
             return []
@@ -89,27 +93,29 @@ class Comparison:
         return [change for change in self.changes if change.stack in stay]
 
     @cached_property
-    def described(self) -> list[DescribedChange]:
+    def descriptions(self) -> list[ChangeDescription]:
         """The descriptions of all resource changes."""
-        return list(described(self))
+        return list(describe_changes(self))
 
     @cached_property
     def access(self) -> list[AccessChange]:
         """The permissions that each stack's policies add and remove."""
-        return list(access_changes(*self.sides))
+        return list(access_changes(*self.templates))
 
     @cached_property
-    def endpoints(self) -> dict[str, Pair]:
+    def endpoints(self) -> dict[str, EndpointPair]:
         """Stack name -> its endpoint before and after, for stacks with one."""
-        before, after = self.sides
-        names = sorted(before.keys() | after.keys())
-        pairs = {name: Pair(endpoint_of(before.get(name, {})), endpoint_of(after.get(name, {})))
-                 for name in names}  # fmt: skip
-        return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
+        before, after = self.templates
+        pairs = {}
+        for stack in sorted(before.keys() | after.keys()):
+            pair = EndpointPair(*(parse_endpoint(side.get(stack, {})) for side in (before, after)))
+            if pair.before or pair.after:
+                pairs[stack] = pair
+        return pairs
 
     @property
-    def kept(self) -> list[tuple[DeclaredEndpoint, DeclaredEndpoint]]:
-        """The endpoints, before and after, that keep their name."""
+    def kept_endpoints(self) -> list[tuple[TemplateEndpoint, TemplateEndpoint]]:
+        """The endpoints that keep their name, before and after."""
         return [
             (pair.before, pair.after)
             for pair in self.endpoints.values()

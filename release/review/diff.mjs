@@ -1,7 +1,7 @@
-// The differences that the CDK's own engine finds between pairs of templates.
+// Differences between pairs of templates, computed by the CDK.
 //
-// For each line of standard input, [[template, template], ...], writes a line with the resource
-// changes of each pair and the text that `cdk diff` would show.
+// Each line of stdin is [[template, template], ...]. The program answers with one line of JSON: for
+// each pair, the resource changes and the output of `cdk diff`.
 
 import { fullDiff, formatDifferences } from "@aws-cdk/cloudformation-diff";
 import { createInterface } from "node:readline";

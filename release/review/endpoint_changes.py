@@ -4,24 +4,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from release.review.comparison import Comparison, Pair
-from release.review.describers.updates import in_words
-from release.review.differences import Change
-from release.review.endpoints import DeclaredEndpoint
+from release.review.comparison import Comparison, EndpointPair
+from release.review.describers.updates import deployment_text
+from release.review.endpoints import TemplateEndpoint
 from release.review.model_changes import ModelChange
-from release.review.refusals import refusal
-from release.review.stack_changes import details
+from release.review.rejected_updates import rejection_reason
+from release.review.stack_changes import stack_details
+from release.review.stack_differences import Change
 from release.stack_endpoints import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
-MOST_FILES = 2
-"""The sentence lists at most this number of files; the table of models has all."""
+MAX_FILES = 2
+"""Maximum number of files in the sentence; the table of models lists all."""
 
 
 @dataclass(frozen=True)
 class EndpointChange:
-    """The change of an endpoint, with its new name."""
+    """The change of an endpoint; `name` is its new name."""
 
     name: str
     state: State
@@ -31,17 +31,17 @@ class EndpointChange:
 def endpoint_changes(
     comparison: Comparison, models: Sequence[ModelChange] = ()
 ) -> Iterator[EndpointChange]:
-    """Yield every endpoint of a stage."""
-    for stack, both in comparison.endpoints.items():
-        # A stage that moves is created anew; its old endpoints stay.
-        pair = Pair(None, both.after) if comparison.moves and both.after else both
+    """Yield the change of every endpoint of a stage."""
+    for stack, pair in comparison.endpoints.items():
+        if comparison.moves and pair.after:  # the old endpoint remains in the old environment
+            pair = EndpointPair(None, pair.after)
         changes = [change for change in comparison.changes if change.stack == stack]
         own = [model for model in models if model.endpoint == pair.name]
-        parts = "; ".join(_parts(comparison, stack, pair, changes, own))
+        parts = "; ".join(_clauses(comparison, stack, pair, changes, own))
         yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {parts}")
 
 
-def _state(pair: Pair, changes: Sequence[Change]) -> State:
+def _state(pair: EndpointPair, changes: Sequence[Change]) -> State:
     if pair.before is None:
         return "new"
     if pair.after is None:
@@ -51,10 +51,10 @@ def _state(pair: Pair, changes: Sequence[Change]) -> State:
     return "changed" if changes else "unchanged"
 
 
-def _parts(
+def _clauses(
     comparison: Comparison,
     stack: str,
-    pair: Pair,
+    pair: EndpointPair,
     changes: Sequence[Change],
     models: Sequence[ModelChange],
 ) -> Iterator[str]:
@@ -63,43 +63,45 @@ def _parts(
         yield "no longer in the app; its stack stays until it is deleted"
     elif before is None:
         yield f"new, Triton {after.release}"
-        yield ", ".join(map(_instances, after.variants.values()))
+        yield ", ".join(map(_instances_text, after.variants.values()))
         if after.components:
-            yield ", ".join(map(_copies, after.components.values()))
+            yield ", ".join(map(_copies_text, after.components.values()))
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
     else:
-        yield _how(before, after, changes)
+        yield _update_text(before, after, changes)
         if before.release != after.release:
             older = ", an older release" if after.release < before.release else ""
             yield f"Triton {before.release} -> {after.release}{older}"
-        yield from details(comparison, stack)
+        yield from stack_details(comparison, stack)
         if changed := [model for model in models if model.is_change]:
-            yield f"models: {', '.join(map(_model, changed))}"
+            yield f"models: {', '.join(map(_model_text, changed))}"
 
 
-def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Change]) -> str:
+def _update_text(
+    before: TemplateEndpoint, after: TemplateEndpoint, changes: Sequence[Change]
+) -> str:
     if before.name != after.name:
-        return f"created under this name, {before.name} deleted"
+        return f"created with this name, {before.name} deleted"
     if not changes:
         return "no change"
-    # Tags change in place, without replacing instances.
+    # New tags replace no instances.
     changed = {change.type for change in changes if set(change.properties) != {"Tags"}}
     if not changed:
-        return "other tags, its instances stay as they are"
+        return "tags changed, its instances are not replaced"
     if ENDPOINT_CONFIG not in changed:
-        return "its instances stay as they are"
-    if reason := refusal(before, after):
-        return f"**refused before it begins**: {reason}"
+        return "its instances are not replaced"
+    if reason := rejection_reason(before, after):
+        return f"**rejected before it begins**: {reason}"
     count = after.rollback_alarms
     rollback = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
-    return f"updated in place, {in_words(after.deployment)}, {rollback}"
+    return f"updated in place, {deployment_text(after.deployment)}, {rollback}"
 
 
-def _instances(variant: StackVariant) -> str:
+def _instances_text(variant: StackVariant) -> str:
     return f"{' or '.join(variant.instance_types)}, {_limits(variant)} instances"
 
 
-def _copies(component: StackComponent) -> str:
+def _copies_text(component: StackComponent) -> str:
     return f"{component.name}, {_limits(component)} copies"
 
 
@@ -108,8 +110,8 @@ def _limits(scaled: StackVariant | StackComponent) -> str:
     return f"{low}" if low == high else f"{low}-{high}"
 
 
-def _model(change: ModelChange) -> str:
-    many = len(change.because) > MOST_FILES
+def _model_text(change: ModelChange) -> str:
+    many = len(change.because) > MAX_FILES
     causes = f"{len(change.because)} files" if many else ", ".join(change.because)
     because = f" ({causes})" if causes else ""
     breaking = ", **breaking for clients**" if change.breaking else ""

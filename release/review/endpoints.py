@@ -1,4 +1,4 @@
-"""The endpoint that a stack's template declares."""
+"""The endpoint in a stack's template."""
 
 import json
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ from release.template_resources import resources
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
-"""CloudFormation would generate a name, which no client knows."""
+"""Stands for the name that CloudFormation would generate."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredModel:
-    """A model's catalog entry, with the build targets of its archive."""
+class TemplateModel:
+    """A model in the catalog, with the build targets of its archive."""
 
     name: str
     version: str
@@ -35,11 +35,12 @@ class DeclaredModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredEndpoint:
+class TemplateEndpoint:
     """An endpoint with its variants and models.
 
-    `deployment` is its DeploymentConfig, `rollback_alarms` the number of alarms that roll an update
-    back, `shadows` are its shadow variants.
+    rollback_alarms: number of alarms that roll an update back.
+    deployment: its DeploymentConfig.
+    shadows: its shadow variants.
     """
 
     name: str
@@ -49,11 +50,11 @@ class DeclaredEndpoint:
     variants: dict[str, StackVariant] = field(default_factory=dict)
     shadows: dict[str, StackVariant] = field(default_factory=dict)
     components: dict[str, StackComponent] = field(default_factory=dict)
-    models: dict[str, DeclaredModel] = field(default_factory=dict)
+    models: dict[str, TemplateModel] = field(default_factory=dict)
 
 
-def endpoint_of(template: Template) -> DeclaredEndpoint | None:
-    """Return a stack's endpoint, None if it has none."""
+def parse_endpoint(template: Template) -> TemplateEndpoint | None:
+    """Return the endpoint of a stack, None if the stack has no endpoint."""
     endpoint = next((properties for _, properties in resources(template, ENDPOINT)), None)
     config = next((properties for _, properties in resources(template, ENDPOINT_CONFIG)), None)
     if endpoint is None or config is None:
@@ -63,31 +64,35 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         {variant.name: variant for variant in stack_variants(template, name, config, key)}
         for key in ("ProductionVariants", "ShadowProductionVariants")
     )
-    components = {each.name: each for each in stack_components(template)}
+    components = {component.name: component for component in stack_components(template)}
     deployment = endpoint.get("DeploymentConfig", {})
-    return DeclaredEndpoint(
+    return TemplateEndpoint(
         name=name,
         release=_release(template),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
         deployment=deployment,
-        variants={key: _with_copies(each, components) for key, each in variants.items()},
+        variants={
+            key: _with_component_minimum(variant, components) for key, variant in variants.items()
+        },
         shadows=shadows,
         components=components,
         models=_models(template),
     )
 
 
-def _with_copies(variant: StackVariant, components: Mapping[str, StackComponent]) -> StackVariant:
-    """Return a variant with at least the instances whose GPUs the fewest copies reserve."""
+def _with_component_minimum(
+    variant: StackVariant, components: Mapping[str, StackComponent]
+) -> StackVariant:
+    """Return a variant with the instances that the minimum number of copies needs at least."""
     try:
         gpus = platform_facts.instance_type(variant.instance_types[0]).gpu_count
-    except platform_facts.UnknownFact:  # of a commit that knew it
+    except platform_facts.UnknownFact:  # only the other commit knows the type
         gpus = 0
     if not gpus:
         return variant
     copies = components.values()
-    least = ceil(sum(each.accelerators * each.minimum for each in copies) / gpus)
-    mean = sum(each.accelerators * each.mean_minimum for each in copies) / gpus
+    least = ceil(sum(item.accelerators * item.minimum for item in copies) / gpus)
+    mean = sum(item.accelerators * item.mean_minimum for item in copies) / gpus
     return replace(
         variant,
         minimum=max(variant.minimum, least),
@@ -103,11 +108,11 @@ def _release(template: Template) -> str:
     return "?"
 
 
-def _models(template: Template) -> dict[str, DeclaredModel]:
+def _models(template: Template) -> dict[str, TemplateModel]:
     entries = map(json.loads, catalog_entries(template).values())
     builds = [build for _, build in resources(template, ARCHIVE)]
     return {
-        entry["model"]: DeclaredModel(
+        entry["model"]: TemplateModel(
             name=entry["model"],
             version=entry["version"],
             signature=entry["signature"],

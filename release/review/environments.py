@@ -1,8 +1,8 @@
-"""The environment of a stage, and templates without its names.
+"""The region and account of a stage, and templates without them.
 
-A stage in another region or account is another environment: CloudFormation creates everything there
-and does not touch the old resources. To compare the rest of such a change, region, account and
-partition are replaced by placeholders on both sides.
+In another region or account, CloudFormation creates all stacks anew and does not change the old
+ones. To compare all other properties, region, account and partition are replaced by placeholders
+before and after.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any
 import platform_facts
 from release.stage_file import StageFile
 
-ByStack = dict[str, dict[str, Any]]
-"""The template of each stack, or its settings in the manifest of the assembly."""
+StackValues = dict[str, dict[str, Any]]
+"""Stack name -> its template, or its settings in the manifest of the assembly."""
 
 _NO_ACCOUNT = "unknown-account"
 """The account in a manifest if the stage names none (aws-cdk-lib, Stack.environment)."""
@@ -26,30 +26,30 @@ _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
 def moves(before: StageFile, after: StageFile) -> bool:
     """Return whether a stage certainly moves to another region or account.
 
-    A stage without an account is in that of the caller, which may be the same as before.
+    A stage file without an account means the caller's account, which may be the old one.
     """
     accounts = {before.account, after.account} - {None}
     return before.region != after.region or len(accounts) > 1
 
 
 def may_move(before: StageFile, after: StageFile) -> bool:
-    """Return whether a stage may move, depending on the account of the caller."""
+    """Return whether a stage moves, or may move, depending on the caller's account."""
     return (before.region, before.account) != (after.region, after.account)
 
 
-def comparable(
-    before: ByStack, was: StageFile, after: ByStack, will_be: StageFile
-) -> tuple[ByStack, ByStack]:
-    """Return templates, or settings of stacks, without region and account if the stage may move."""
+def normalize_environment(
+    before: StackValues, was: StageFile, after: StackValues, will_be: StageFile
+) -> tuple[StackValues, StackValues]:
+    """Return both sides without region and account if the stage may move, else unchanged."""
     if not may_move(was, will_be):
         return before, after
-    return _without_places(before, was), _without_places(after, will_be)
+    return _normalized(before, was), _normalized(after, will_be)
 
 
-def _without_places(stacks: ByStack, place: StageFile) -> ByStack:
-    """Return values with placeholders for region, account, partition and AWS's registry."""
+def _normalized(stacks: StackValues, place: StageFile) -> StackValues:
+    """Return values with placeholders for region, account, partition and AWS's image registry."""
     text = json.dumps(stacks)
-    for account in registries(place.region):
+    for account in triton_registries(place.region):
         text = re.sub(
             rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-triton)", "REGISTRY", text
         )
@@ -60,8 +60,8 @@ def _without_places(stacks: ByStack, place: StageFile) -> ByStack:
     return dict(json.loads(text, object_hook=_plain))
 
 
-def registries(region: str) -> set[str]:
-    """Return the accounts with the SageMaker Triton images of a region; empty if it is unknown."""
+def triton_registries(region: str) -> set[str]:
+    """Return the accounts with SageMaker's Triton images in a region, empty if it is unknown."""
     try:
         known = platform_facts.region(region)
     except platform_facts.UnknownFact:
@@ -71,7 +71,7 @@ def registries(region: str) -> set[str]:
 
 
 def _plain(value: dict[str, Any]) -> Any:
-    """Return an intrinsic function of pseudo parameters as a text, any other object unchanged."""
+    """Return an intrinsic function of pseudo parameters as text, other objects unchanged."""
     match value:
         case {"Ref": str(name)} if _PSEUDO.fullmatch(name):
             return f"${{{name}}}"

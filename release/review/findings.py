@@ -1,4 +1,4 @@
-"""Run linters on both sides of a change and compare their findings."""
+"""Linters that run before and after a change, and the comparison of their findings."""
 
 import json
 import os
@@ -16,30 +16,30 @@ from typing import Any
 from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
-"""checkov has its own virtual environment, which make installs."""
+"""checkov has its own virtual environment, which `make` installs."""
 
 Templates = Mapping[tuple[str, str], Template]
 """Stage and stack -> template."""
 
 
 class LinterFailed(Exception):
-    """A linter that is missing, or whose output is not JSON."""
+    """A linter is missing, or its output is not JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingsChange:
-    """New, fixed and remaining findings, one line each."""
+    """New, fixed and remaining (`still`) findings, one line each."""
 
     new: tuple[str, ...]
     fixed: tuple[str, ...]
     still: tuple[str, ...]
 
 
-NOTHING = FindingsChange(new=(), fixed=(), still=())
+NO_FINDINGS = FindingsChange(new=(), fixed=(), still=())
 
 
-def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
-    """Return the comparison of findings as texts, without regard to their line numbers."""
+def compare_findings(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
+    """Return the change of findings, compared as texts without line numbers."""
     old, new = Counter(before), Counter(after)
     return FindingsChange(
         new=tuple(sorted((new - old).elements())),
@@ -48,43 +48,43 @@ def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
     )
 
 
-def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
-    """Return several comparisons as one."""
-    every = list(changes)
+def join_findings(changes: Iterable[FindingsChange]) -> FindingsChange:
+    """Return several changes of findings as one."""
+    parts = list(changes)
     return FindingsChange(
-        new=tuple(line for change in every for line in change.new),
-        fixed=tuple(line for change in every for line in change.fixed),
-        still=tuple(line for change in every for line in change.still),
+        new=tuple(line for change in parts for line in change.new),
+        fixed=tuple(line for change in parts for line in change.fixed),
+        still=tuple(line for change in parts for line in change.still),
     )
 
 
 def model_findings(base: Tree, head: Tree) -> FindingsChange:
-    """Return the findings of the base's model linter in both trees. Raise `LinterFailed`."""
+    """Return the change of findings of the base's model linter. Raise `LinterFailed`."""
     with ThreadPoolExecutor() as pool:
-        return compare(*pool.map(partial(_of_models, base), (base, head)))
+        return compare_findings(*pool.map(partial(_lint_models, base), (base, head)))
 
 
-def _of_models(judge: Tree, tree: Tree) -> list[str]:
-    """Return the findings in a tree's models; with -P, the linter is that of `judge` alone."""
+def _lint_models(judge: Tree, tree: Tree) -> list[str]:
+    """Return the findings in a tree's models; -P makes sure that the linter is that of `judge`."""
     lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
     return [
         f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
         f"[{finding['rule']}]"
-        for finding in _json(judge, sys.executable, *lint)
+        for finding in _run_linter(judge, sys.executable, *lint)
     ]
 
 
 def template_findings(
     judge: Tree, before: Templates, after: Templates
 ) -> dict[str, FindingsChange]:
-    """Return stage -> findings of cfn-lint and checkov in templates that differ.
+    """Return stage -> findings of cfn-lint and checkov in changed templates.
 
     Both run once for all stages, with the settings of the tree `judge`. Templates are linted
-    without metadata, with which they could suppress findings (cfn-lint, "Template based metadata";
+    without metadata, because metadata can suppress findings (cfn-lint, "Template based metadata";
     checkov, "Suppressing and skipping policies"). Raise `LinterFailed`.
     """
-    places = before.keys() | after.keys()
-    changed = {place for place in places if before.get(place) != after.get(place)}
+    stacks = before.keys() | after.keys()
+    changed = {stack for stack in stacks if before.get(stack) != after.get(stack)}
     if not changed:
         return {}
     with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
@@ -95,20 +95,20 @@ def template_findings(
                 path.write_text(json.dumps(_without_metadata(templates[stage, stack])))
         paths = sorted(map(str, Path(folder).glob(f"*/*/*{SUFFIX}")))
         settings = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
-        linting = pool.submit(_json, judge, "cfn-lint", "--format", "json", *paths)
-        checking = pool.submit(_json, judge, judge.root / CHECKOV, *settings)
+        linting = pool.submit(_run_linter, judge, "cfn-lint", "--format", "json", *paths)
+        checking = pool.submit(_run_linter, judge, judge.root / CHECKOV, *settings)
         lint, checks = linting.result(), checking.result()
     lines: dict[tuple[str, str], list[str]] = {}
     for finding in lint:
-        side, stage, stack = _place(finding["Filename"])
+        side, stage, stack = _location(finding["Filename"])
         line = f"cfn-lint: {stack}: {finding['Message']} [{finding['Rule']['Id']}]"
         lines.setdefault((side, stage), []).append(line)
     for check in checks.get("results", {}).get("failed_checks", ()):
-        side, stage, stack = _place(check["file_path"])
+        side, stage, stack = _location(check["file_path"])
         text = f"{check['resource']}: {check['check_name']} [{check['check_id']}]"
         lines.setdefault((side, stage), []).append(f"checkov: {stack}, {text}")
     return {
-        stage: compare(lines.get(("before", stage), ()), lines.get(("after", stage), ()))
+        stage: compare_findings(lines.get(("before", stage), ()), lines.get(("after", stage), ()))
         for _, stage in lines
     }
 
@@ -122,8 +122,8 @@ def _without_metadata(template: Template) -> Template:
     return {**template, "Metadata": {}, "Resources": bare}
 
 
-def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
-    """Return the JSON output of a linter; with findings, its exit code is not 0."""
+def _run_linter(judge: Tree, program: str | Path, *arguments: str) -> Any:
+    """Return the JSON output of a linter, whose exit code is not 0 if it has findings."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
@@ -134,7 +134,7 @@ def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
             check=False,
         )
     except FileNotFoundError:
-        raise LinterFailed(f"{program} is not there: `make review` installs it") from None
+        raise LinterFailed(f"{program} is not installed: run `make review`") from None
     try:
         return json.loads(finished.stdout)
     except ValueError:
@@ -144,7 +144,7 @@ def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
         ) from None
 
 
-def _place(file: str) -> tuple[str, str, str]:
-    """Return side, stage and stack of a template's file."""
+def _location(file: str) -> tuple[str, str, str]:
+    """Return side (before or after), stage and stack from the path of a template file."""
     side, stage, name = Path(file).parts[-3:]
     return side, stage, name.removesuffix(SUFFIX)

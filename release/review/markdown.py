@@ -1,4 +1,4 @@
-"""The review as Markdown, for the comment on a pull request: templates/review.md.j2."""
+"""The Markdown report for the comment on a pull request, from templates/review.md.j2."""
 
 from functools import cache, partial
 from typing import NamedTuple
@@ -7,17 +7,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 import platform_facts
 from release.review import escaping
-from release.review.findings import joined
+from release.review.findings import join_findings
 from release.review.money import total_change
 from release.review.report import ChangeReport
 from release.review.summary import summary
 
-MOST = 60_000
-"""Maximum characters of a report: a comment on GitHub has 65,536."""
+MAX_CHARACTERS = 60_000
+"""Maximum characters of a report: GitHub accepts 65,536 in a comment."""
 
 
 class Level(NamedTuple):
-    """Limits of a report: items of a list and of a folded list, characters of texts."""
+    """Limits of a report: items of a list and of a collapsed list, characters of texts."""
 
     items: int
     folded: int
@@ -33,32 +33,32 @@ LEVELS = (
     Level(items=15, folded=0, text=200, difference=0),
     Level(items=5, folded=0, text=50, difference=0),
 )
-"""The first level with which the report fits is used; with the last one, every report fits."""
+"""Levels from the most detailed one; the first that fits is used, and the last fits always."""
 
 
 def render(report: ChangeReport) -> str:
-    """Return the report: the most important part first, and as much of the rest as fits."""
+    """Return the report at the first level that fits into `MAX_CHARACTERS`."""
     shown = {
         "report": report,
         "summary": summary(report),
         "prices": platform_facts.prices(),
-        "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
-        "acknowledged": joined(stage.acknowledged for stage in report.stages),
+        "findings": join_findings([report.findings, *(stage.findings for stage in report.stages)]),
+        "acknowledged": join_findings(stage.acknowledged for stage in report.stages),
         "first": LEVELS[0],
     }
     for level in LEVELS:
         text = f"{_template(level.text).render(shown, level=level).rstrip()}\n"
-        if len(text) > MOST:  # before the translation, which makes it longer
+        if len(text) > MAX_CHARACTERS:  # skip the translation, which makes it longer
             continue
         text = text.translate(escaping.REORDERING)
-        if len(text) <= MOST:
+        if len(text) <= MAX_CHARACTERS:
             return text
-    raise AssertionError("the last level holds any report")
+    raise AssertionError("every report fits at the last level")
 
 
 @cache
 def _template(longest: int) -> Template:
-    """Return the template that cuts texts to `longest` characters."""
+    """Return the template that shortens texts to `longest` characters."""
     environment = Environment(  # `plain`, `code` and `title` escape Markdown
         loader=PackageLoader("release.review"),
         trim_blocks=True,

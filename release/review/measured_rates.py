@@ -1,4 +1,4 @@
-"""What `tritonsm size` measured of the models of endpoints that change."""
+"""Request rates that `tritonsm size` measured, for the models of changed endpoints."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,18 +8,19 @@ from pydantic import BaseModel, ValidationError
 
 import platform_facts
 from release.review.comparison import Comparison
-from release.review.endpoints import DeclaredEndpoint, DeclaredModel
-from release.review.money import HOURS
+from release.review.endpoints import TemplateEndpoint, TemplateModel
+from release.review.money import HOURS_PER_MONTH
 
 LAPTOP = "laptop"
 FOLDER = Path("tests", "sizing")
-"""Below the model's folder. Files in `tests` do not change the digest (model_build/digest.py)."""
+"""Folder of results below the model's folder; files in `tests` do not change the model's digest
+(model_build/digest.py)."""
 SCALING_AIM = 0.5
-"""Part of max_rps that scaling keeps each instance at: stages/schema/scaling.py."""
+"""Share of max_rps at which scaling holds each instance (stages/schema/scaling.py)."""
 
 
 class Measurement(BaseModel):
-    """A result that `tritonsm size` kept; `measured_on` is an instance type, or `laptop`."""
+    """A stored result of `tritonsm size`; `measured_on` is an instance type or `laptop`."""
 
     model: str
     version: str
@@ -30,38 +31,38 @@ class Measurement(BaseModel):
 
 
 def measurements(models: Path, model: str) -> list[Measurement]:
-    """Return the measurements of a model on instance types, the newest first.
+    """Return the measurements of a model on instance types, newest first.
 
-    Results of a laptop and invalid files are left out. All folders are searched, because an
-    alternative of a recipe has another name than its folder.
+    Results from a laptop and invalid files are omitted. All folders are searched, because an
+    alternative of a recipe is not named like its folder.
     """
     results = []
     for path in models.glob(f"*/{FOLDER}/*.json"):
         with suppress(OSError, ValidationError):
             results.append(Measurement.model_validate_json(path.read_bytes()))
-    own = [each for each in results if each.model == model and each.measured_on != LAPTOP]
-    return sorted(own, key=lambda each: each.date, reverse=True)
+    own = [item for item in results if item.model == model and item.measured_on != LAPTOP]
+    return sorted(own, key=lambda item: item.date, reverse=True)
 
 
 def measured_rates(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence for each model of each endpoint that changes."""
+    """Yield one sentence for each model of each changed endpoint."""
     _, folder = comparison.models
     for pair in comparison.endpoints.values():
         if pair.after and pair.after != pair.before:
             for model in pair.after.models.values():
                 known = measurements(folder, model.name) if folder else []
-                sentence = _sentence(pair.after, model, known, comparison.will_be.region)
+                sentence = _sentence(pair.after, model, known, comparison.file_after.region)
                 yield f"{pair.name}, {model.name}: {sentence}"
 
 
 def _sentence(
-    endpoint: DeclaredEndpoint, model: DeclaredModel, known: list[Measurement], region: str
+    endpoint: TemplateEndpoint, model: TemplateModel, known: list[Measurement], region: str
 ) -> str:
     counts: dict[str, int] = {}
     for variant in endpoint.variants.values():
         for name in variant.instance_types[:1]:
             counts[name] = counts.get(name, 0) + variant.minimum
-    newest = {each.measured_on: each for each in reversed(known)}
+    newest = {item.measured_on: item for item in reversed(known)}
     if not known:
         return "not measured"
     parts = [_rate(newest[name], counts[name], model, region) for name in counts if name in newest]
@@ -71,9 +72,11 @@ def _sentence(
     return "; ".join(parts)
 
 
-def _rate(result: Measurement, count: int, model: DeclaredModel, region: str) -> str:
+def _rate(result: Measurement, count: int, model: TemplateModel, region: str) -> str:
     name, price = result.measured_on, platform_facts.prices().of(region, result.measured_on)
-    usd = f"{price * count * HOURS:,.0f} USD a month" if price else f"no price in {region}"
+    usd = (
+        f"{price * count * HOURS_PER_MONTH:,.0f} USD a month" if price else f"no price in {region}"
+    )
     version = f" of version {result.version}, not {model.version}"
     measured = f"measured {result.date}{version if result.version != model.version else ''}"
     p95 = f"p95 {result.latency_ms.get('p95', 0):.0f} ms"

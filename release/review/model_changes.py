@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from release.review.comparison import Comparison
-from release.review.endpoints import DeclaredModel
+from release.review.endpoints import TemplateModel
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
@@ -15,9 +15,10 @@ _IGNORED = ("__pycache__", "tests")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
-    """The change of a model on an endpoint; `because` names the files or targets that changed.
+    """The change of a model on an endpoint.
 
-    `breaking` lists the changes of its signature for which clients fail.
+    because: the changed files or build targets.
+    breaking: the changes of the signature that break clients.
     """
 
     endpoint: str
@@ -28,7 +29,7 @@ class ModelChange:
 
     @property
     def is_change(self) -> bool:
-        """Whether the model changes, or its clients must."""
+        """Whether the model or its signature changes."""
         return self.state != "unchanged" or bool(self.breaking)
 
 
@@ -36,10 +37,8 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return the change of each model of each endpoint, sorted by name."""
     changes = []
     for pair in comparison.endpoints.values():
-        earlier = (
-            None if comparison.moves else pair.before
-        )  # in the new environment, every model is new
-        old, new = (side.models if side else {} for side in (earlier, pair.after))
+        before = None if comparison.moves else pair.before
+        old, new = (side.models if side else {} for side in (before, pair.after))
         for model in sorted(old.keys() | new.keys()):
             versions = old.get(model), new.get(model)
             changes.append(_change(pair.name, model, *versions, comparison.models))
@@ -49,8 +48,8 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
 def _change(
     endpoint: str,
     name: str,
-    old: DeclaredModel | None,
-    new: DeclaredModel | None,
+    old: TemplateModel | None,
+    new: TemplateModel | None,
     folders: tuple[Path | None, Path | None],
 ) -> ModelChange:
     if old is None or new is None:
@@ -69,9 +68,9 @@ def _change(
 
 
 def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
-    """Return the files of the model's folder that differ."""
+    """Return the changed files of the model's folder."""
     if not before or not after:
-        return ("other sources than the deployed ones",)
+        return ("its sources are not known",)
     old, new = _contents(before, model), _contents(after, model)
     files = tuple(
         path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
@@ -79,17 +78,17 @@ def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, .
     return files or ("the build format changed",)
 
 
-def folder_of(models: Path, model: str) -> Path:
+def model_folder(models: Path, model: str) -> Path:
     """Return the folder of a model; an alternative (NAME-SUFFIX) is in the folder of its recipe."""
     folder = models / model
     while not folder.is_dir() and "-" in folder.name:
-        folder = models / folder.name.rpartition("-")[0]  # an alternative of a recipe
+        folder = models / folder.name.rpartition("-")[0]
     return folder
 
 
 def _contents(models: Path, model: str) -> dict[str, bytes]:
-    """Return the files of a model's folder."""
-    folder = folder_of(models, model)
+    """Return path -> content of the files of a model."""
+    folder = model_folder(models, model)
     return {
         f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
         for path in folder.rglob("*")
@@ -103,7 +102,7 @@ def _breaking(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
                          for side in (old, new))  # fmt: skip
         for name, tensor in before.items():
             if name not in after:
-                yield f"{kind} {name} is gone"
+                yield f"{kind} {name} is removed"
                 continue
             for key in ("datatype", "shape"):
                 if tensor[key] != after[name][key]:

@@ -1,4 +1,4 @@
-"""The output of a review: review.md for people, review.json for programs."""
+"""The output files of a review: review.md for people, review.json for programs."""
 
 import json
 import sys
@@ -15,20 +15,20 @@ DANGER = 3
 INCOMPLETE = 4
 
 
-def remove(folder: Path) -> None:
-    """Remove the files of an earlier review, in case this one fails."""
+def remove_outputs(folder: Path) -> None:
+    """Remove the files of an earlier review, so that they do not remain if this one fails."""
     for name in (MARKDOWN, JSON):
         (folder / name).unlink(missing_ok=True)
 
 
-def conclude(report: ChangeReport, folder: Path) -> int:
-    """Write a report in both forms, print gaps and dangers, and return the exit code."""
+def write_outputs(report: ChangeReport, folder: Path) -> int:
+    """Write both files, print gaps and open dangers, and return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     text = markdown.render(report)  # JSON can have lone surrogates, UTF-8 cannot
     (folder / MARKDOWN).write_text(text, encoding="utf-8", errors="backslashreplace")
-    (folder / JSON).write_text(as_json(report), encoding="utf-8")
+    (folder / JSON).write_text(to_json(report), encoding="utf-8")
     for gap in report.gaps:
-        print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)  # noqa: T201
+        print(f"error: not reviewed: {gap.part}: {gap.reason}", file=sys.stderr)  # noqa: T201
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)  # noqa: T201
     if not report.is_complete:
@@ -36,8 +36,8 @@ def conclude(report: ChangeReport, folder: Path) -> int:
     return DANGER if report.open_dangers else 0
 
 
-def as_json(report: ChangeReport) -> str:
-    """Return a report as JSON, by the names of its attributes."""
+def to_json(report: ChangeReport) -> str:
+    """Return a report as JSON, with its attributes as keys."""
     content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
     plain = to_jsonable_python(content, fallback=lambda _: None)  # functions
     return f"{json.dumps(plain, indent=2)}\n"

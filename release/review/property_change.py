@@ -1,18 +1,18 @@
-"""Types of the functions that describe a changed resource property."""
+"""The argument and result types of describers: functions that describe a changed property."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from release.review.differences import Change
-from release.review.values import arrow, text_of
+from release.review.stack_differences import Change
+from release.review.values import format_change, format_value
 
 if TYPE_CHECKING:
-    from release.review.comparison import Comparison, Pair
+    from release.review.comparison import Comparison, EndpointPair
 
 
 class ChangeLine(NamedTuple):
-    """A description of a change; `rule` names its danger, empty if it is none."""
+    """A description of a change; `rule` is empty if the change is not a danger."""
 
     text: str
     rule: str = ""
@@ -23,7 +23,7 @@ class PropertyChange:
     """A property of a resource before and after, None if it is absent.
 
     An empty `path` stands for the whole resource, with its properties as values. `item` is the name
-    of the list item that has the property.
+    of the list item with the property, empty outside a list.
     """
 
     change: Change
@@ -40,27 +40,28 @@ class PropertyChange:
         return f"{path} of {self.item}" if self.item else path
 
     @property
-    def sides(self) -> tuple[Any, Any]:
+    def resources(self) -> tuple[Any, Any]:
         """The whole resource, before and after."""
         return self.change.before, self.change.after
 
     @property
-    def pair(self) -> "Pair | None":
+    def pair(self) -> "EndpointPair | None":
         """The endpoint of the resource's stack, before and after."""
         return self.comparison.endpoints.get(self.change.stack)
 
     @property
-    def arrow(self) -> str:
-        """Both values as text, with an arrow between them."""
-        return arrow(*self.texts)
+    def value_change(self) -> str:
+        """Both values as text: BEFORE -> AFTER."""
+        return format_change(*self.texts)
 
     @property
     def texts(self) -> tuple[str, str]:
         """Both values as text."""
         before, after = (
-            side.get(self.change.stack, {}).get("Resources", {}) for side in self.comparison.sides
+            side.get(self.change.stack, {}).get("Resources", {})
+            for side in self.comparison.templates
         )
-        return text_of(self.before, before), text_of(self.after, after)
+        return format_value(self.before, before), format_value(self.after, after)
 
 
 Describer = Callable[[PropertyChange], Iterable[ChangeLine]]

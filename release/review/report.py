@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from release.review.dangers.danger import Danger, EndpointDangers, across_endpoints
+from release.review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
@@ -14,19 +14,22 @@ from release.review.stage_review import StageReview
 
 @dataclass(frozen=True)
 class Gap:
-    """A part that was not reviewed, and the reason."""
+    """A part of the change that was not reviewed, and the reason."""
 
-    what: str
+    part: str
     reason: str
 
 
 @dataclass(frozen=True)
 class ChangeReport:
-    """The review of all stages, of files, and of models by their linter.
+    """The review of all stages and files.
 
-    `base` is the name of the base, `commits` names the compared commits if they are known.
-    `dangers` and `notes` are those of files, `not_judged` names kinds of changed files that no rule
-    reads. `gaps` are the parts that could not be reviewed.
+    base: name of the base.
+    findings: findings of the model linter.
+    dangers, notes: those of files.
+    not_judged: kinds of changed files without a rule.
+    commits: the compared commits, empty if unknown.
+    gaps: parts that could not be reviewed.
     """
 
     base: str
@@ -40,36 +43,36 @@ class ChangeReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared: otherwise dangers may be missing."""
+        """Whether everything was compared; if not, dangers may be missing."""
         return not self.gaps
 
     @property
     def causes(self) -> list[EndpointDangers]:
-        """The dangers of files and of all stages, each cause once."""
-        return across_endpoints([*self.dangers, *self.all_of("dangers")])
+        """The dangers of files and of all stages, grouped by cause."""
+        return group_across_endpoints([*self.dangers, *self.all_of("dangers")])
 
     @property
     def open_dangers(self) -> list[Danger]:
         """The dangers without an acknowledgement."""
-        every = (danger for cause in self.causes for danger in cause.dangers)
-        return [danger for danger in every if danger.acknowledgement is None]
+        dangers = (danger for cause in self.causes for danger in cause.dangers)
+        return [danger for danger in dangers if danger.acknowledgement is None]
 
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
-        """The endpoints that change."""
+        """The changed endpoints."""
         return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
 
     @property
     def changed_models(self) -> list[ModelChange]:
-        """The models that change."""
+        """The changed models."""
         return [model for model in self.all_of("models") if model.is_change]
 
     @property
     def changed_costs(self) -> list[CostChange]:
-        """The costs that change, and those of endpoints that have left the app and run on."""
+        """The changed costs, and those of removed endpoints that still run."""
         return [cost for cost in self.all_of("costs") if cost.before != cost.after or cost.runs_on]
 
     def all_of(self, part: str) -> Iterator[Any]:
-        """Yield each item of a part of every stage."""
+        """Yield the items of an attribute of every stage review."""
         for stage in self.stages:
             yield from getattr(stage, part)

@@ -6,18 +6,18 @@ from functools import cache
 from pathlib import Path
 
 from release.review import environments
-from release.review.access.grants import in_words
-from release.review.assemblies import Synthesis, Synthesised
+from release.review.access.grants import grant_sentences
+from release.review.assemblies import Synthesis, SynthesisedTree
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.dangers.danger import Danger
-from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
-from release.review.findings import NOTHING, FindingsChange, compare
+from release.review.findings import NO_FINDINGS, FindingsChange, compare_findings
 from release.review.measured_rates import measured_rates
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
 from release.review.stack_changes import notes
+from release.review.stack_differences import StackDifference
 from release.tree import NotSynthesised
 
 
@@ -25,9 +25,10 @@ from release.tree import NotSynthesised
 class StageReview:
     """The changes of a stage.
 
-    `notes` are about the whole stage and about stacks without an endpoint. `access` lists the
-    permissions of new roles and resources. `findings` are the linters' in the templates,
-    `acknowledged` the cdk-nag findings that the app acknowledges.
+    notes: sentences about the whole stage and about stacks without an endpoint.
+    access: permissions of new roles and resources.
+    findings: findings of cfn-lint and checkov in the templates.
+    acknowledged: cdk-nag findings that the app acknowledges.
     """
 
     stage: str
@@ -38,17 +39,19 @@ class StageReview:
     rates: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
-    findings: FindingsChange = NOTHING
-    acknowledged: FindingsChange = NOTHING
+    findings: FindingsChange = NO_FINDINGS
+    acknowledged: FindingsChange = NO_FINDINGS
     notes: tuple[str, ...] = ()
 
 
 def review_stage(
-    stage: str, base: Synthesised, head: Synthesised, findings: FindingsChange = NOTHING
+    stage: str, base: SynthesisedTree, head: SynthesisedTree, findings: FindingsChange = NO_FINDINGS
 ) -> StageReview:
-    """Return the review of a stage; `findings` are the linters' in its templates.
+    """Return the review of a stage; `findings` are those of linters in its templates.
 
-    Raise `NotSynthesised`, or `CheckoutError` if neither side has the stage.
+    Raises:
+        NotSynthesised: a side could not be synthesised.
+        CheckoutError: neither side has the stage.
     """
     new = _synthesis(head, stage)
     try:
@@ -63,9 +66,9 @@ def review_stage(
         new.templates,
         was,
         will_be,
-        settings=environments.comparable(old.settings, was, new.settings, will_be),
+        settings=environments.normalize_environment(old.settings, was, new.settings, will_be),
         findings=findings,
-        acknowledged=compare(old.acknowledged, new.acknowledged),
+        acknowledged=compare_findings(old.acknowledged, new.acknowledged),
         base_strings=_string_constants(base.root),
         models=(base.models, head.models),
     )
@@ -77,7 +80,9 @@ def review_stage(
         models=models,
         costs=tuple(cost_changes(comparison)),
         rates=tuple(measured_rates(comparison)),
-        access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
+        access=tuple(
+            line for access in comparison.access for line in grant_sentences(access.by_new)
+        ),
         stacks=tuple(comparison.stacks),
         findings=findings,
         acknowledged=comparison.acknowledged,
@@ -85,7 +90,7 @@ def review_stage(
     )
 
 
-def _synthesis(tree: Synthesised, stage: str) -> Synthesis:
+def _synthesis(tree: SynthesisedTree, stage: str) -> Synthesis:
     return tree.synth(stage) if stage in tree.stages() else Synthesis({})
 
 

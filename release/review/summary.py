@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from release.review.money import total
 from release.review.report import ChangeReport
 
-MOST = 3
-"""Maximum number of gaps that the line names; others are counted."""
+MAX_GAPS = 3
+"""Maximum number of gaps that the line names; more are counted."""
 
 
 def summary(report: ChangeReport) -> str:
@@ -16,7 +16,7 @@ def summary(report: ChangeReport) -> str:
 
 def _dangers(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
-        yield f"not everything was reviewed ({_listed(gap.what for gap in report.gaps)})"
+        yield f"not everything was reviewed ({_listed(gap.part for gap in report.gaps)})"
     causes = report.causes
     count = sum(cause.first.acknowledgement is None for cause in causes)
     if count or report.is_complete:
@@ -53,6 +53,6 @@ def _not_judged(report: ChangeReport) -> Iterator[str]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    subjects = list(names)
-    first, rest = subjects[:MOST], subjects[MOST:]
-    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")
+    gaps = list(names)
+    more = len(gaps) - MAX_GAPS
+    return ", ".join(gaps[:MAX_GAPS]) + (f" and {more} more" if more > 0 else "")

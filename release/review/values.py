@@ -1,4 +1,4 @@
-"""Compare values of templates and files, and format them."""
+"""Comparison and formatting of values of templates and files."""
 
 import json
 import re
@@ -6,143 +6,153 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-LONGEST = 100
-"""Maximum characters of a value; of a longer one, the part that differs is shown."""
+MAX_LENGTH = 100
+"""Maximum characters of a shown value; of a longer one, only the changed part is shown."""
 
-DEEPEST = 40
-MOST_ITEMS = 1000
-"""Maximum items of a list: comparing them may take quadratic time."""
+MAX_DEPTH = 40
+"""Maximum nesting of values."""
+MAX_ITEMS = 1000
+"""Maximum items of a list: a comparison can take quadratic time."""
 
 _EXPORT = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
-"""The CDK's name of an export, with the logical id in it."""
+"""The CDK's name of an export; the group is the logical ID."""
 
 NAMES = ("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName")
-"""Properties that identify a list item: items of the same name are compared with each other."""
+"""Properties that identify a list item: items with the same name are compared with each other."""
 
-Steps = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
 class Unreadable(ValueError):
-    """A value that cannot be read, or is too large to be compared."""
+    """A value cannot be read, or is too large for a comparison."""
 
 
 class ValueDifference(NamedTuple):
-    """A value that differs; None stands for an absent value.
+    """A changed value; None stands for an absent value.
 
-    `steps` are the keys and list indexes on the way to it. A named list item has no index: `item`
-    is its name, and [] is the last step if it is new or gone.
+    steps: the keys and list indexes that lead to the value. A named list item has no index; [] is
+        the last step if the item is new or removed.
+    item: the name of the list item, empty outside a named item.
     """
 
-    steps: Steps
+    steps: KeyPath
     item: str
     before: Any
     after: Any
 
     @property
     def path(self) -> str:
-        """The keys on the way to the value, without list indexes."""
+        """The keys that lead to the value, without list indexes."""
         names = (step for step in self.steps if isinstance(step, str))
         return ".".join(names).replace(".[]", "[]")
 
     def __str__(self) -> str:
         steps = ".".join(map(str, self.steps))
-        return f"{steps}: {arrow(text_of(self.before), text_of(self.after))}"
+        return f"{steps}: {format_change(format_value(self.before), format_value(self.after))}"
 
 
-def differences(
+def value_differences(
     before: Any,
     after: Any,
-    stops: Callable[[str], bool] = lambda _: False,
-    steps: Steps = (),
+    is_leaf: Callable[[str], bool] = lambda _: False,
+    steps: KeyPath = (),
     item: str = "",
 ) -> Iterator[ValueDifference]:
-    """Yield the differences of two values, as deep as possible or down to paths for which `stops`.
+    """Yield the differences of two values, as deep as possible or down to paths that are leaves.
 
-    Raise `Unreadable` for values that are nested too deeply, or lists that are too long.
+    Raises:
+        Unreadable: the values are nested too deeply, or a list is too long.
     """
     if repr(before) == repr(after):
         return
-    if len(steps) > DEEPEST:
-        raise Unreadable(f"is nested in more than {DEEPEST} levels")
+    if len(steps) > MAX_DEPTH:
+        raise Unreadable(f"is nested in more than {MAX_DEPTH} levels")
     difference = ValueDifference(steps, item, before, after)
     sides = (before, after)
-    if steps and stops(difference.path):
+    if steps and is_leaf(difference.path):
         yield difference
-    elif any(sides) and all(side is None or _has_parts(side) for side in sides):
+    elif any(sides) and all(side is None or _is_object(side) for side in sides):
         old, new = before or {}, after or {}
         for name in dict.fromkeys((*old, *new)):
-            yield from differences(old.get(name), new.get(name), stops, (*steps, str(name)), item)
+            yield from value_differences(
+                old.get(name), new.get(name), is_leaf, (*steps, str(name)), item
+            )
     elif any(sides) and all(side is None or isinstance(side, list) for side in sides):
-        yield from _of_items(difference, stops)
+        yield from _list_differences(difference, is_leaf)
     else:
         yield difference
 
 
-def _of_items(whole: ValueDifference, stops: Callable[[str], bool]) -> Iterator[ValueDifference]:
+def _list_differences(
+    whole: ValueDifference, is_leaf: Callable[[str], bool]
+) -> Iterator[ValueDifference]:
     """Yield the differences of list items, or of the whole list if only the order differs."""
     before, after = whole.before or [], whole.after or []
-    if max(len(before), len(after)) > MOST_ITEMS:
-        raise Unreadable(f"has a list of more than {MOST_ITEMS} items")
-    name = next((name for name in NAMES if _named(before, name) and _named(after, name)), None)
-    if name:
-        old, new = ({each[name]: each for each in side} for side in (before, after))
+    if max(len(before), len(after)) > MAX_ITEMS:
+        raise Unreadable(f"has a list of more than {MAX_ITEMS} items")
+    names = (name for name in NAMES if all(_have_unique(name, side) for side in (before, after)))
+    if name := next(names, None):
+        old, new = ({item[name]: item for item in side} for side in (before, after))
         for label in sorted(old.keys() | new.keys()):
-            was, now = old.get(label), new.get(label)
-            new_or_gone = ValueDifference((*whole.steps, "[]"), label, was, now)
-            if None in (was, now) and stops(new_or_gone.path):
-                yield new_or_gone
+            difference = ValueDifference(
+                (*whole.steps, "[]"), label, old.get(label), new.get(label)
+            )
+            if None in difference[2:] and is_leaf(difference.path):
+                yield difference
             else:
-                yield from differences(was, now, stops, whole.steps, label)
+                yield from value_differences(*difference[2:], is_leaf, whole.steps, label)
     elif sorted(map(repr, before)) == sorted(map(repr, after)):
         yield whole
     else:
-        for number, was, now in _aligned(before, after):
-            yield from differences(was, now, stops, (*whole.steps, number), whole.item)
+        for index, old_item, new_item in _aligned_items(before, after):
+            steps = (*whole.steps, index)
+            yield from value_differences(old_item, new_item, is_leaf, steps, whole.item)
 
 
-def _named(items: list[Any], name: str) -> bool:
+def _have_unique(name: str, items: list[Any]) -> bool:
+    """Return whether all items are objects with a different text as property `name`."""
     names = [item.get(name) for item in items if isinstance(item, dict)]
     return len(names) == len(items) == len({value for value in names if isinstance(value, str)})
 
 
-def _aligned(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield index and both sides of items that differ; scalars are added or removed."""
+def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Yield index, old and new value of changed items; scalars are only added or removed."""
     texts = [repr(item) for item in before], [repr(item) for item in after]
     matcher = SequenceMatcher(None, texts[0], texts[1], autojunk=False)
     for tag, low, high, start, end in matcher.get_opcodes():
         if tag == "equal":
             continue
         old, new = before[low:high], after[start:end]
-        pairs = len(old) == len(new) and all(isinstance(each, dict | list) for each in (*old, *new))
+        pairs = len(old) == len(new) and all(isinstance(item, dict | list) for item in (*old, *new))
         for offset, item in enumerate(old):
             yield low + offset, item, new[offset] if pairs else None
         for offset, item in enumerate(() if pairs else new):
             yield start + offset, None, item
 
 
-def _has_parts(value: Any) -> bool:
-    return isinstance(value, dict) and not is_function(value)
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict) and not is_intrinsic_function(value)
 
 
-def is_function(value: Any) -> bool:
+def is_intrinsic_function(value: Any) -> bool:
     """Return whether a value is an intrinsic function of CloudFormation."""
     return isinstance(value, dict) and any(
         str(name) == "Ref" or str(name).startswith("Fn::") for name in value
     )
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """Return a value as a list: CloudFormation accepts a single item in place of a list."""
     return value if isinstance(value, list) else [value]
 
 
 def construct_path(logical_id: str, resources: Mapping[str, Any]) -> str:
-    """Return the path of a resource's construct, or its logical id if it has none."""
+    """Return the path of a resource's construct, or the logical ID without one."""
     path: str = resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path", logical_id)
     return path.removesuffix("/Resource").removesuffix("/Default")
 
 
-def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
+def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
     """Return a value as text, with construct paths for resources. Raise `Unreadable`."""
     known = resources or {}
     match value:
@@ -157,7 +167,7 @@ def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
         case {"Fn::GetAtt": [str(name), *_]} if name in known:
             return construct_path(name, known)
         case {"Fn::Join": [str(joint), list(parts)]}:
-            return joint.join(text_of(part, known) for part in parts)
+            return joint.join(format_value(part, known) for part in parts)
         case {"Fn::ImportValue": str(name)}:
             return _EXPORT.sub(r"\1", name)
         case {"Fn::Sub": str(text)}:
@@ -165,21 +175,21 @@ def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
     try:
         return json.dumps(value, default=str)
     except ValueError:
-        raise Unreadable("has a value that holds itself") from None
+        raise Unreadable("has a value that contains itself") from None
 
 
-def arrow(before: str, after: str) -> str:
-    """Return two texts with an arrow between them; of long ones, the part that differs."""
+def format_change(before: str, after: str) -> str:
+    """Return BEFORE -> AFTER; of long texts, only the changed part."""
     start = 0
-    if max(len(before), len(after)) > LONGEST:
+    if max(len(before), len(after)) > MAX_LENGTH:
         pairs = enumerate(zip(before, after, strict=False))
-        differs = next((place for place, (one, other) in pairs if one != other), 0)
-        start = max(differs - LONGEST // 3, 0)
+        first = next((index for index, (old, new) in pairs if old != new), 0)
+        start = max(first - MAX_LENGTH // 3, 0)
     return f"{_excerpt(before, start)} -> {_excerpt(after, start)}"
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """Return the removed and the added lines of a text; a moved line is neither."""
+    """Return the removed and the added lines of a text, without moved lines."""
     old, new = ([line.strip() for line in side.splitlines()] for side in (before, after))
     kept = {*old} & {*new}
     return [line for line in old if line not in kept], [line for line in new if line not in kept]
@@ -187,21 +197,21 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 def _excerpt(text: str, start: int) -> str:
     line = " ".join(text.split())
-    part = line[start : start + LONGEST]
-    end = "…" if start + LONGEST < len(line) else ""
+    part = line[start : start + MAX_LENGTH]
+    end = "…" if start + MAX_LENGTH < len(line) else ""
     return f"{'…' if start and part else ''}{part}{end}" if part else "…"
 
 
-def texts(value: Any) -> Iterator[str]:
+def iterate_texts(value: Any) -> Iterator[str]:
     """Yield every text in a value; the parts of an Fn::Join are one text."""
     match value:
         case str():
             yield value
         case {"Fn::Join": [str(between), list(parts)]}:
-            yield between.join("".join(texts(part)) or "..." for part in parts)
+            yield between.join("".join(iterate_texts(part)) or "..." for part in parts)
         case dict():
             for key, item in value.items():
-                yield from (key, *texts(item))
+                yield from (key, *iterate_texts(item))
         case list():
             for item in value:
-                yield from texts(item)
+                yield from iterate_texts(item)

@@ -10,7 +10,7 @@ import pytest
 
 from cli.load.cache import hit_rates, zipf
 from local_sagemaker.settings import MEMORY
-from local_sagemaker.tests.support.asking import Asker
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -31,7 +31,7 @@ def settings() -> dict[str, str]:
 @pytest.fixture
 def zipf_endpoint(
     local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
-) -> Asker:
+) -> EndpointCaller:
     """An endpoint whose models are not loaded."""
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket="zipf-models")
@@ -39,7 +39,7 @@ def zipf_endpoint(
         archive = pack_python(folder / f"m{number}", times(number, initialize=WEIGHTS))
         s3.put_object(Bucket="zipf-models", Key=f"m{number}.tar.gz", Body=archive)
     host("zipf", multi_model("s3://zipf-models/"))
-    return Asker("zipf")
+    return EndpointCaller("zipf")
 
 
 def statistics(metric: str) -> Counter[str]:
@@ -62,7 +62,7 @@ def statistics(metric: str) -> Counter[str]:
     return totals
 
 
-def test_predicted_cache_hit_rate_is_accurate(zipf_endpoint: Asker) -> None:
+def test_predicted_cache_hit_rate_is_accurate(zipf_endpoint: EndpointCaller) -> None:
     shares = zipf(MODELS, EXPONENT)
     for model in np.random.default_rng(0).choice(MODELS, REQUESTS, p=shares).tolist():
         assert zipf_endpoint.ask(f"m{model}") == 7 * model

@@ -14,7 +14,7 @@ import pytest
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, ModelFailed
 from local_sagemaker.settings import MEMORY
-from local_sagemaker.tests.support.asking import processes
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.endpoints import (
     configure,
     host,

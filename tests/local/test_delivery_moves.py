@@ -13,7 +13,7 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.asking import Asker
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
 from local_sagemaker.tests.support.endpoints import in_service
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
@@ -76,7 +76,7 @@ def _archives(repository: Repository) -> dict[str, set[str]]:
 
 def _call_archives(*archives: str) -> AbstractContextManager[None]:
     """Call the current archive of `times` and these archives in a loop; fail if a call failed."""
-    asker = Asker(ENDPOINT)
+    asker = EndpointCaller(ENDPOINT)
     client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
     def call_current() -> None:
@@ -104,7 +104,7 @@ def _variant() -> tuple[str, int, bool]:
 def test_manually_published_model_stops_a_release_change(repository: Repository) -> None:
     published = _catalog()["ten"]
     assert published.startswith("published/")
-    assert Asker(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
+    assert EndpointCaller(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.commit("another release")
     output = " ".join(repository.deliver(code=1).split())

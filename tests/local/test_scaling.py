@@ -13,7 +13,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.asking import meanwhile, processes
+from local_sagemaker.tests.support.endpoint_caller import meanwhile, processes
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually

@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import INSTANCES, SPEED
-from local_sagemaker.tests.support.asking import ONCE
+from local_sagemaker.tests.support.endpoint_caller import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly

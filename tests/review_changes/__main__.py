@@ -1,7 +1,7 @@
-"""Say which changes of templates the review does not tell: `python -m tests.review_changes [MANY]`.
+"""List template changes that the review does not report: `python -m tests.review_changes [COUNT]`.
 
-MANY seeds are tried, 3,000 unless it is said. Ends with 1 where a change is told by nothing and is
-not in silent.yaml, or where something in that list covers none of the changes that were tried.
+COUNT random changes are made, 3,000 by default. The exit code is 1 if a change is neither reported
+nor listed in silent.yaml, or if an entry of silent.yaml covers none of the changes.
 """
 
 import os
@@ -10,25 +10,24 @@ from collections import Counter
 
 os.environ["CDK_VALIDATION"] = "false"  # as in conftest.py, before the CDK starts
 
-from tests.review_changes.changes import change
+from tests.review_changes.changes import random_change
 from tests.review_changes.review_lines import review_lines
-from tests.review_changes.silent import silent, without_reason
+from tests.review_changes.silent import silent_changes, unlisted_changes
 
 
-def main(many: int) -> int:
-    """Try as many changes; return the exit code."""
-    quiet = [each for each in map(change, range(many)) if not review_lines(each)]
-    unlisted = without_reason(quiet)
-    unused = [each for each in silent() if not any(map(each.covers, quiet))]
-    for (kind, property_, how), count in sorted(
-        Counter((each.type, each.path, each.kind) for each in quiet).items()
-    ):
-        print(f"{count:4} silent: {how} {kind} {property_}")
-    print(f"{many} changes, {len(quiet)} silent")
+def main(count: int) -> int:
+    """Make the changes; return the exit code."""
+    silent = [change for change in map(random_change, range(count)) if not review_lines(change)]
+    unlisted = unlisted_changes(silent)
+    unused = [entry for entry in silent_changes() if not any(map(entry.covers, silent))]
+    totals = Counter((change.type, change.path, change.kind) for change in silent)
+    for (resource_type, path, kind), total in sorted(totals.items()):
+        print(f"{total:4} not reported: {kind} {resource_type} {path}")
+    print(f"{count} changes, {len(silent)} not reported")
     for title in unlisted:
-        print(f"error: not in the list: {title}")
-    for each in unused:
-        print(f"error: covers nothing: {each.type} {each.property}")
+        print(f"error: neither reported nor in silent.yaml: {title}")
+    for entry in unused:
+        print(f"error: silent.yaml: covers no change: {entry.type} {entry.property}")
     return 1 if unlisted or unused else 0
 
 

@@ -1,4 +1,4 @@
-"""Random changes of one thing in the templates of a stage, as somebody could make them."""
+"""Random changes of one value, property, item or resource in the templates of a stage."""
 
 import copy
 import json
@@ -9,26 +9,30 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from release.review.values import is_intrinsic_function
 from release.tree import Template
 from tests.review_changes import schemas
-from tests.review_changes.stages import NAMES, Synthesised, synthesised
+from tests.review_changes.stages import NAMES, SynthesisedStage, synthesised
 
-Steps = schemas.Steps
+KeyPath = schemas.KeyPath
 
 ATTRIBUTES = ("DeletionPolicy", "DependsOn", "UpdateReplacePolicy")
-"""What is changed of a resource beside its properties."""
+"""Attributes of a resource that are changed, too."""
 
-
-POLICIES = {"Action": "s3:DeleteBucketPolicy", "Resource": "arn:aws:s3:::others/*"}
-"""What a policy's statement is given: any that has been there may be allowed, or forbidden, by
-another one already."""
+NEW_PERMISSION = {"Action": "s3:DeleteBucketPolicy", "Resource": "arn:aws:s3:::others/*"}
+"""New values in a policy's statement, which no existing statement allows or denies."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """`path` is that of the property, without places in lists; empty for a whole resource."""
+    """A changed stage.
 
-    stage: Synthesised
+    resource: logical ID.
+    path: path of the property without list indexes, empty for a whole resource.
+    after: stack name -> template after the change.
+    """
+
+    stage: SynthesisedStage
     stack: str
     type: str
     resource: str
@@ -38,42 +42,42 @@ class Change:
 
     @property
     def title(self) -> str:
-        """What people look it up by."""
+        """Stage, kind, type, property and resource."""
         return f"{self.stage.name}: {self.kind} {self.type} {self.path} ({self.resource})"
 
 
 class Impossible(Exception):
-    """There is no such thing to change in what was drawn."""
+    """The drawn resource cannot be changed in the drawn way."""
 
 
-def change(seed: int) -> Change:
-    """Make the change of a seed: a stage, a kind, a type, a resource and a property are drawn.
+def random_change(seed: int) -> Change:
+    """Return the change of a seed: stage, kind, type, resource and property are drawn in turn.
 
-    Each type is as likely as another, and so is each property of a type.
+    All types, and all properties of a type, are equally likely.
     """
     draw = random.Random(seed)
     while True:
         stage = synthesised(draw.choice(NAMES))
         kind = draw.choice(sorted(KINDS))
-        by_type = _by_type(stage.templates)
-        of_type = draw.choice(sorted(by_type))
-        stack, logical_id = draw.choice(by_type[of_type])
-        template = json.loads(_as_json(stage, stack))  # a copy, sooner made than by `copy`
+        by_type = _resources_by_type(stage.templates)
+        resource_type = draw.choice(sorted(by_type))
+        stack, logical_id = draw.choice(by_type[resource_type])
+        template = json.loads(_to_json(stage, stack))  # a copy, faster than by `copy`
         try:
-            where = KINDS[kind](draw, template, logical_id)
+            path = KINDS[kind](draw, template, logical_id)
         except Impossible:
             continue
         after = {**stage.templates, stack: template}
         if after != stage.templates:
-            return Change(stage, stack, of_type, logical_id, where, kind, after)
+            return Change(stage, stack, resource_type, logical_id, path, kind, after)
 
 
 @cache
-def _as_json(stage: Synthesised, stack: str) -> str:
+def _to_json(stage: SynthesisedStage, stack: str) -> str:
     return json.dumps(stage.templates[stack])
 
 
-def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]:
+def _resources_by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]:
     result: dict[str, list[tuple[str, str]]] = {}
     for stack, template in templates.items():
         for logical_id, resource in template["Resources"].items():
@@ -81,22 +85,22 @@ def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]
     return result
 
 
-def _value(draw: random.Random, template: Template, logical_id: str) -> str:
+def _change_value(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
-    steps, value = _drawn(draw, _leaves(resource))
+    steps, value = _draw_node(draw, _leaves(resource))
     known = _present_values(template, resource["Type"], steps)
-    _put(resource, steps, _other(draw, value, resource["Type"], steps, known))
+    _put(resource, steps, _new_value(draw, value, resource["Type"], steps, known))
     return _name(steps)
 
 
-def _removed(draw: random.Random, template: Template, logical_id: str) -> str:
+def _remove_property(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     optional = [
-        (steps, each)
-        for steps, each in _nodes(resource)
-        if not schemas.is_required(resource["Type"], _inside(steps))
+        (steps, value)
+        for steps, value in _nodes(resource)
+        if not schemas.is_required(resource["Type"], _below_properties(steps))
     ]
-    steps, _value_there = _drawn(draw, optional)
+    steps, _ = _draw_node(draw, optional)
     parent = _get(resource, steps[:-1])
     if isinstance(parent, list) and len(parent) == 1:
         raise Impossible
@@ -104,7 +108,7 @@ def _removed(draw: random.Random, template: Template, logical_id: str) -> str:
     return _name(steps)
 
 
-def _added(draw: random.Random, template: Template, logical_id: str) -> str:
+def _add_property(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     properties = resource.setdefault("Properties", {})
     possible = schemas.additions(resource["Type"], {*properties})
@@ -115,40 +119,39 @@ def _added(draw: random.Random, template: Template, logical_id: str) -> str:
     return name
 
 
-def _item(draw: random.Random, template: Template, logical_id: str) -> str:
-    """Add a copy of an item to a list, with one other value."""
+def _add_item(draw: random.Random, template: Template, logical_id: str) -> str:
+    """Add a copy of an item to a list, with one changed value."""
     resource = template["Resources"][logical_id]
-    lists = [(steps, each) for steps, each in _nodes(resource) if isinstance(each, list) and each]
-    steps, items = _drawn(draw, lists)
+    lists = [node for node in _nodes(resource) if isinstance(node[1], list) and node[1]]
+    steps, items = _draw_node(draw, lists)
     item = copy.deepcopy(draw.choice(items))
-    parts = [each for each in _leaves_of(item) if each[0][-1:] != ("Sid",)]
-    inner, value = draw.choice(parts)
-    whole = (*steps, 0, *inner)
-    known = _present_values(template, resource["Type"], whole)
-    other = _other(draw, value, resource["Type"], whole, known)
+    inner, value = draw.choice([node for node in _item_leaves(item) if node[0][-1:] != ("Sid",)])
+    path = (*steps, 0, *inner)
+    known = _present_values(template, resource["Type"], path)
+    new = _new_value(draw, value, resource["Type"], path, known)
     if inner:
-        _put(item, inner, other)
+        _put(item, inner, new)
     else:
-        item = other
+        item = new
     if item in items:
         raise Impossible
     items.append(item)
     return _name(steps)
 
 
-def _deleted(draw: random.Random, template: Template, logical_id: str) -> str:
-    """Delete a resource that no other one names."""
-    gone = template["Resources"].pop(logical_id)
-    if f'"{logical_id}"' in json.dumps(template) or gone["Type"] == "AWS::SageMaker::Endpoint":
+def _delete_resource(draw: random.Random, template: Template, logical_id: str) -> str:
+    """Delete a resource to which no other refers."""
+    deleted = template["Resources"].pop(logical_id)
+    if f'"{logical_id}"' in json.dumps(template) or deleted["Type"] == "AWS::SageMaker::Endpoint":
         raise Impossible
     return ""
 
 
-def _created(draw: random.Random, template: Template, logical_id: str) -> str:
-    """Create a resource like another one, under its own name where it has one."""
+def _create_resource(draw: random.Random, template: Template, logical_id: str) -> str:
+    """Create a copy of a resource with a new name."""
     new = copy.deepcopy(template["Resources"][logical_id])
     if new["Type"].startswith("AWS::SageMaker::Endpoint"):
-        raise Impossible  # a stack has one
+        raise Impossible  # a stack has a single endpoint
     properties = new.get("Properties", {})
     for name in ("Name", "AlarmName", "LogGroupName", "DashboardName", "Model", "PolicyName"):
         if isinstance(properties.get(name), str):
@@ -166,19 +169,19 @@ def _created(draw: random.Random, template: Template, logical_id: str) -> str:
 Kind = Callable[[random.Random, Template, str], str]
 
 KINDS: dict[str, Kind] = {
-    "another value": _value,
-    "property removed": _removed,
-    "property added": _added,
-    "item added": _item,
-    "resource deleted": _deleted,
-    "resource created": _created,
+    "another value": _change_value,
+    "property removed": _remove_property,
+    "property added": _add_property,
+    "item added": _add_item,
+    "resource deleted": _delete_resource,
+    "resource created": _create_resource,
 }
-"""What each does to a template; it returns the path of what it changed."""
+"""Kind of change -> function that changes a template and returns the property's path."""
 
 
-def _drawn(draw: random.Random, nodes: Any) -> tuple[Steps, Any]:
-    """Draw a property, then one of the places where it stands."""
-    by_name: dict[str, list[tuple[Steps, Any]]] = {}
+def _draw_node(draw: random.Random, nodes: Any) -> tuple[KeyPath, Any]:
+    """Draw a property, then one of its occurrences."""
+    by_name: dict[str, list[tuple[KeyPath, Any]]] = {}
     for steps, value in nodes:
         by_name.setdefault(_name(steps), []).append((steps, value))
     if not by_name:
@@ -186,82 +189,81 @@ def _drawn(draw: random.Random, nodes: Any) -> tuple[Steps, Any]:
     return draw.choice(by_name[draw.choice(sorted(by_name))])
 
 
-def _nodes(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
+def _nodes(resource: dict[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
     for part in ("Properties", *ATTRIBUTES):
-        for steps, value in _below(resource.get(part, {}), (part,)):
+        for steps, value in _walk(resource.get(part, {}), (part,)):
             if len(steps) > 1 or (part != "Properties" and part in resource):
                 yield steps, value
 
 
-def _leaves(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, each) for steps, each in _nodes(resource) if not _has_parts(each))
+def _leaves(resource: dict[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
+    return (node for node in _nodes(resource) if not _is_container(node[1]))
 
 
-def _leaves_of(value: Any) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, each) for steps, each in _below(value, ()) if not _has_parts(each))
+def _item_leaves(value: Any) -> Iterator[tuple[KeyPath, Any]]:
+    return (node for node in _walk(value, ()) if not _is_container(node[1]))
 
 
-def _below(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
+def _walk(value: Any, steps: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
     yield steps, value
-    if isinstance(value, dict) and _has_parts(value):
-        for name, each in value.items():
-            yield from _below(each, (*steps, name))
+    if isinstance(value, dict) and _is_container(value):
+        for name, item in value.items():
+            yield from _walk(item, (*steps, name))
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _below(each, (*steps, number))
+        for index, item in enumerate(value):
+            yield from _walk(item, (*steps, index))
 
 
-def _has_parts(value: Any) -> bool:
-    """Whether a value is made of others: a function of CloudFormation's counts as one value."""
-    if isinstance(value, dict):
-        return not any(each == "Ref" or each.startswith("Fn::") for each in value)
-    return isinstance(value, list)
+def _is_container(value: Any) -> bool:
+    """Return whether a value is a list, or an object that is not an intrinsic function."""
+    return isinstance(value, list) or (isinstance(value, dict) and not is_intrinsic_function(value))
 
 
-def _get(value: Any, steps: Steps) -> Any:
+def _get(value: Any, steps: KeyPath) -> Any:
     for step in steps:
         value = value[step]
     return value
 
 
-def _put(value: Any, steps: Steps, new: Any) -> None:
+def _put(value: Any, steps: KeyPath, new: Any) -> None:
     _get(value, steps[:-1])[steps[-1]] = new
 
 
-def _inside(steps: Steps) -> Steps:
-    """Return the steps below the properties, as a schema has them."""
+def _below_properties(steps: KeyPath) -> KeyPath:
+    """Return the path below `Properties`, as in a schema."""
     return steps[1:] if steps[0] == "Properties" else steps
 
 
-def _name(steps: Steps) -> str:
-    return ".".join(each for each in _inside(steps) if isinstance(each, str))
+def _name(steps: KeyPath) -> str:
+    return ".".join(step for step in _below_properties(steps) if isinstance(step, str))
 
 
-def _present_values(template: Template, kind: str, steps: Steps) -> list[Any]:
-    """Return the values that a property has anywhere in the stack."""
+def _present_values(template: Template, kind: str, steps: KeyPath) -> list[Any]:
+    """Return all values of a property in the stack."""
     if steps[0] == "DependsOn":
         return [*template["Resources"]]
     return [
         value
         for resource in template["Resources"].values()
         if resource["Type"] == kind
-        for where, value in _leaves(resource)
-        if _name(where) == _name(steps)
+        for path, value in _leaves(resource)
+        if _name(path) == _name(steps)
     ]
 
 
-def _other(draw: random.Random, value: Any, kind: str, steps: Steps, present: list[Any]) -> Any:
-    """Return another value of the same kind."""
+def _new_value(
+    draw: random.Random, value: Any, kind: str, steps: KeyPath, present: list[Any]
+) -> Any:
+    """Return a different value of the same type."""
     name = [step for step in steps if isinstance(step, str)][-1]
-    if "Statement" in steps and name in POLICIES:
-        return POLICIES[name]
+    if "Statement" in steps and name in NEW_PERMISSION:
+        return NEW_PERMISSION[name]
     match value:
         case bool():
             return not value
         case int() | float():
-            return draw.choice(
-                [each for each in (value * 2, value // 2, value + 1) if each != value]
-            )
+            numbers = (value * 2, value // 2, value + 1)
+            return draw.choice([number for number in numbers if number != value])
         case "Allow" | "Deny":
             return "Deny" if value == "Allow" else "Allow"
         case "true" | "false":
@@ -269,19 +271,19 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, present: li
         case str() if re.fullmatch(r"\d{1,6}", value):
             return str(int(value) * 2 + 1)
         case str() if value.startswith("{"):
-            return _other_json(draw, json.loads(value), kind, steps)
-    known = schemas.choices(kind, _inside(steps)) or present
-    others = [each for each in known if each != value]
+            return _new_json(draw, json.loads(value), kind, steps)
+    known = schemas.choices(kind, _below_properties(steps)) or present
+    others = [item for item in known if item != value]
     if others:
         return draw.choice(others)
     return f"{value}-changed" if isinstance(value, str) else "changed"
 
 
-def _other_json(draw: random.Random, value: Any, kind: str, steps: Steps) -> str:
-    """Return the JSON of an object with one other value in it."""
-    leaves = [each for each in _leaves_of(value) if each[0]]
+def _new_json(draw: random.Random, value: Any, kind: str, steps: KeyPath) -> str:
+    """Return the JSON of an object with one changed value."""
+    leaves = [node for node in _item_leaves(value) if node[0]]
     if not leaves:
         raise Impossible
     inner, leaf = draw.choice(leaves)
-    _put(value, inner, _other(draw, leaf, kind, steps, []))
+    _put(value, inner, _new_value(draw, leaf, kind, steps, []))
     return json.dumps(value)

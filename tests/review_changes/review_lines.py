@@ -1,10 +1,10 @@
-"""What the review says of a change, outside the folded differences of stacks."""
+"""The lines of a review about a change, without the collapsed differences of stacks."""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 
-from release.review.access.grants import in_words
+from release.review.access.grants import grant_sentences
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
@@ -16,28 +16,24 @@ from tests.review_changes.stages import ROOT, synthesised
 
 MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
-    r"no change|models: .*|its instances stay as they are|updated in place, .*"
+    r"no change|models: .*|its instances are not replaced|updated in place, .*"
     r"|\d+ \S+ changed(, \d+ \S+ changed)*"
 )
-"""Parts that say that something changes, and not what."""
+"""Clauses that do not name the change."""
 
 
 def review_lines(change: Change) -> set[str]:
-    """Return what is said of a change, none where only the difference shows it."""
+    """Return the lines about a change; empty if only the collapsed difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
     comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
-    return set(_lines(comparison)) - _always(change.stage.name)
+    return set(_lines(comparison)) - _lines_without_change(change.stage.name)
 
 
 @cache
-def _always(stage: str) -> frozenset[str]:
-    """Return what is said where nothing changes."""
-    each = synthesised(stage)
-    return frozenset(
-        _lines(
-            Comparison(stage, each.templates, each.templates, each.file, each.file, models=MODELS)
-        )
-    )
+def _lines_without_change(name: str) -> frozenset[str]:
+    stage = synthesised(name)
+    sides = stage.templates, stage.templates
+    return frozenset(_lines(Comparison(name, *sides, stage.file, stage.file, models=MODELS)))
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
@@ -49,4 +45,4 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
     yield from (f"{model.model} {model.state} {model.breaking}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
-    yield from (line for each in comparison.access for line in in_words(each.by_new))
+    yield from (line for access in comparison.access for line in grant_sentences(access.by_new))

@@ -1,4 +1,4 @@
-"""What CloudFormation lets a property be, by the provider schemas that cfn-lint comes with."""
+"""Valid values of properties, from the provider schemas of CloudFormation in cfn-lint."""
 
 from functools import cache
 from typing import Any
@@ -6,74 +6,74 @@ from typing import Any
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 Schema = dict[str, Any]
-Steps = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 STATEMENT = ("Action", "Effect", "Principal", "Resource")
-"""What a policy's statement needs, of which CloudFormation's schemas know nothing."""
+"""Required keys of a policy statement, which the schemas do not contain."""
 
 POLICY = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Action": "s3:*", "Principal": "*", "Resource": "*"}],
 }
 
-DEEPEST = 3
-"""Objects in objects that a new property is made of, at most."""
+MAX_DEPTH = 3
+"""Maximum nesting of objects in a new property."""
 
 
-def is_required(kind: str, steps: Steps) -> bool:
-    """Whether a property may not be left out."""
+def is_required(kind: str, steps: KeyPath) -> bool:
+    """Return whether a property is required."""
     if kind.startswith("Custom::"):
-        return len(steps) == 1  # they have no schema, and their providers read all
+        return len(steps) == 1  # without a schema; our providers need all properties
     if "Statement" in steps and steps[-1] in STATEMENT:
         return True
-    parent = _at(kind, steps[:-1])
+    parent = _property_schema(kind, steps[:-1])
     return steps[-1] in parent.get("required", ())
 
 
-def choices(kind: str, steps: Steps) -> list[Any]:
-    """Return the values that a property may have, none where it may have any."""
-    return list(_at(kind, steps).get("enum", ()))
+def choices(kind: str, steps: KeyPath) -> list[Any]:
+    """Return the values of an enumeration, empty for other properties."""
+    return list(_property_schema(kind, steps).get("enum", ()))
 
 
-def additions(kind: str, there: set[str]) -> dict[str, Any]:
-    """Return name -> a value, for the properties of a type that may be set and are not there."""
-    whole = _of(kind)
-    read_only = {each.rpartition("/")[2] for each in whole.get("readOnlyProperties", ())}
+def additions(kind: str, existing: set[str]) -> dict[str, Any]:
+    """Return name -> a value, for the properties of a type that can be added."""
+    whole = _type_schema(kind)
+    read_only = {path.rpartition("/")[2] for path in whole.get("readOnlyProperties", ())}
     result = {}
     for name, schema in sorted(whole.get("properties", {}).items()):
-        if name not in there | read_only:
-            result[name] = _value(name, _resolved(whole, schema), whole, DEEPEST)
-    return {name: each for name, each in result.items() if each is not None}
+        if name not in existing | read_only:
+            result[name] = _value(name, _resolved(whole, schema), whole, MAX_DEPTH)
+    return {name: value for name, value in result.items() if value is not None}
 
 
 @cache
-def _of(kind: str) -> Schema:
+def _type_schema(kind: str) -> Schema:
     if kind.startswith("Custom::"):
         return {}
     schema: Schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     return schema
 
 
-def _at(kind: str, steps: Steps) -> Schema:
-    whole = _of(kind)
-    here = whole
+def _property_schema(kind: str, steps: KeyPath) -> Schema:
+    whole = schema = _type_schema(kind)
     for step in steps:
-        inner = here.get("items") if isinstance(step, int) else here.get("properties", {}).get(step)
-        here = _resolved(whole, inner or {})
-    return here
+        properties = schema.get("properties", {})
+        part = schema.get("items") if isinstance(step, int) else properties.get(step)
+        schema = _resolved(whole, part or {})
+    return schema
 
 
 def _resolved(whole: Schema, schema: Schema) -> Schema:
     while "$ref" in schema:
-        here: Any = whole
+        target: Any = whole
         for step in schema["$ref"].removeprefix("#/").split("/"):
-            here = here[step]
-        schema = here
+            target = target[step]
+        schema = target
     return schema
 
 
 def _value(name: str, schema: Schema, whole: Schema, depth: int) -> Any:
-    """Return a value that a schema allows by its form, None where that is too deep to make."""
+    """Return a value of the schema's type, None if it would be nested too deeply."""
     if name.endswith("PolicyDocument"):
         return POLICY
     if enum := schema.get("enum"):
@@ -93,9 +93,9 @@ def _value(name: str, schema: Schema, whole: Schema, depth: int) -> Any:
             inner = schema.get("properties", {})
             expected = schema.get("required") or list(inner)[:1]
             parts = {
-                each: _value(each, _resolved(whole, inner[each]), whole, depth - 1)
-                for each in expected
-                if each in inner
+                key: _value(key, _resolved(whole, inner[key]), whole, depth - 1)
+                for key in expected
+                if key in inner
             }
             return None if not parts or None in parts.values() else parts
     return None

@@ -1,4 +1,4 @@
-"""The reviewed list of what the review is right to say nothing of."""
+"""The reviewed list of changes that the review need not report: silent.yaml."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ LIST = Path(__file__).parent / "silent.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Silent:
-    """Changes of one kind, or of all; `type` and `property` may have * in them."""
+class SilentChange:
+    """An entry of the list; `type`, `property` and `kind` are patterns with *."""
 
     type: str
     property: str
@@ -22,7 +22,7 @@ class Silent:
     kind: str = "*"
 
     def covers(self, change: Change) -> bool:
-        """Whether it gives the reason of a change."""
+        """Return whether the entry covers a change."""
         return (
             fnmatchcase(change.type, self.type)
             and fnmatchcase(change.path, self.property)
@@ -30,14 +30,15 @@ class Silent:
         )
 
 
-def silent() -> list[Silent]:
-    """Read the list."""
-    return [Silent(**each) for each in yaml.safe_load(LIST.read_text()) or []]
+def silent_changes() -> list[SilentChange]:
+    """Return the entries of the list."""
+    return [SilentChange(**entry) for entry in yaml.safe_load(LIST.read_text()) or []]
 
 
-def without_reason(changes: Iterable[Change]) -> list[str]:
-    """Return a line for each change that nothing in the list covers."""
-    known = silent()
-    return sorted(
-        {change.title for change in changes if not any(each.covers(change) for each in known)}
+def unlisted_changes(changes: Iterable[Change]) -> list[str]:
+    """Return the titles of the changes that no entry covers."""
+    entries = silent_changes()
+    titles = (
+        change.title for change in changes if not any(entry.covers(change) for entry in entries)
     )
+    return sorted({*titles})

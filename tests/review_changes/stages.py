@@ -1,4 +1,4 @@
-"""The templates that are changed: of a shipped stage, and of one that asks for all that it can."""
+"""The templates that are changed: those of a shipped stage, and of a stage with all features."""
 
 import json
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ NAMES = ("prod", "all")
 
 
 @dataclass(frozen=True, eq=False)
-class Synthesised:
-    """A stage's templates by stack, and what the review reads of its file."""
+class SynthesisedStage:
+    """A stage's templates by stack, and the settings in its file that the review reads."""
 
     name: str
     file: StageFile
@@ -29,8 +29,8 @@ class Synthesised:
 
 
 @cache
-def synthesised(name: str) -> Synthesised:
-    """Synthesise a stage as the review does, once in a process."""
+def synthesised(name: str) -> SynthesisedStage:
+    """Return a stage, synthesised as in the review; cached for the process."""
     stage = _stage(name)
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     quiet = {"aws:cdk:disable-creation-stack-traces": True}
@@ -39,7 +39,7 @@ def synthesised(name: str) -> Synthesised:
         add_stacks(app, StagePlan.of(name, stage))
         app.synth()
         file = StageFile(region=stage.region, production=stage.production, account=stage.account)
-        return Synthesised(name, file, templates(Path(folder)))
+        return SynthesisedStage(name, file, templates(Path(folder)))
 
 
 def _stage(name: str) -> StageConfig:

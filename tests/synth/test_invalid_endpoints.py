@@ -251,6 +251,11 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
         "larger percent",
     ),
+    "rolling update above eight hours": (
+        lambda scene: scene.endpoint(update=Rolling(percent=5, wait=Duration.seconds(900))),
+        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
+        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
+    ),
     "rolling update of two variants": (
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B"), update=Rolling()
@@ -283,6 +288,10 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     "initial count below the minimum capacity": (
         scaled(on_invocations, min_capacity=2),
         f"{VARIANT}.initial_instance_count: 1 is outside the scaling limits: write 2 to 4",
+    ),
+    "initial count above the maximum capacity": (
+        scaled(on_invocations, initial_count=5),
+        f"{VARIANT}.initial_instance_count: 5 is outside the scaling limits: write 1 to 4",
     ),
     "scaling without policy": (
         scaled(lambda _: None),

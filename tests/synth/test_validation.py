@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from release.review.assemblies import write
+from release.review.assemblies import write_assemblies
 from release.tree import NotSynthesised, Tree, templates
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +36,8 @@ def test_delivery_and_review_head_validate_templates(tree: Tree, tmp_path: Path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
         tree.synthesise("prod", to=tmp_path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
-        write(tree, tmp_path / "head").synth("prod")
-    base = write(tree, tmp_path / "base", validate=False).synth("prod")
+        write_assemblies(tree, tmp_path / "head").synth("prod")
+    base = write_assemblies(tree, tmp_path / "base", validate=False).synth("prod")
     assert base.templates == templates(tmp_path / "base" / "prod")
     assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
 

@@ -28,7 +28,7 @@ from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.cloudformation import ResourceType
 from local_sagemaker.cloudwatch import expressions
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import untold
+from local_sagemaker.happenings import ignore_event
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
@@ -59,7 +59,7 @@ CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
 """A CloudWatch for the alarms of scaling policies, which are not evaluated."""
 COUNT_SUM = 6
-"""Scaling changes a count of 2 to 4 and a count of 4 to 2: the desired count is this less it."""
+"""Scaling changes 2 instances to 4, and 4 to 2: current and desired count have this sum."""
 LAST = "LastOfAll"
 """Logical id of a resource that fails after all others."""
 
@@ -82,7 +82,7 @@ class Account:
                 capacities=Capacities(),
                 instances=2,
                 s3=self.s3,
-                tell=untold,
+                tell=ignore_event,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,

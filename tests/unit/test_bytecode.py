@@ -17,7 +17,7 @@ from tests.tritonsm import tritonsm
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import review_in_this_process, write
+from tests.unit.release.review.conftest import review_in_this_process, write_file
 
 APP = """
 import os, pathlib, part
@@ -40,10 +40,10 @@ def poison(source: Path, hostile: str) -> Path:
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     """Return a clone whose app imports a module that has hostile bytecode."""
     clone = Clone(tmp_path.resolve() / "clone")
-    write(clone, "app.py", APP)
-    write(clone, "cdk.json", "{}")
-    write(clone, "stages/prod.yaml", "region: us-east-1\n")
-    poison(write(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
+    write_file(clone, "app.py", APP)
+    write_file(clone, "cdk.json", "{}")
+    write_file(clone, "stages/prod.yaml", "region: us-east-1\n")
+    poison(write_file(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
     clone.git("init", "--quiet", "--initial-branch=main")
     review_in_this_process(monkeypatch)
     monkeypatch.chdir(clone.root)
@@ -107,4 +107,4 @@ def test_commit_with_symlink_is_rejected(clone: Clone, capsys: pytest.CaptureFix
     (clone.root / "models" / "minilm").symlink_to("/etc")
     commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 4
-    assert "not reviewed: models/minilm: is a link" in capsys.readouterr().err
+    assert "not reviewed: models/minilm: a symbolic link" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import yaml
 
 from release.review import markdown
 from release.review.files.next_change import affects_next_change
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import git
 
@@ -327,7 +327,7 @@ def test_comment_is_identified_by_text_of_every_review() -> None:
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
-    report = ChangeReport(base="origin/main", stages=(), findings=NOTHING)
+    report = ChangeReport(base="origin/main", stages=(), findings=NO_FINDINGS)
     assert "Review against " in markdown.render(report)
 
 

@@ -1,7 +1,7 @@
-"""Multi-model endpoints as plain boto3 code makes them: without a variable for the ping mode.
+"""Multi-model endpoints without the environment variable of the ping mode.
 
-Triton's /ping is then not 200 while any model is loaded, nor after a load has failed. The pings
-between which SageMaker waits for seconds follow at once here.
+Triton's /ping does not return 200 during a load or after a failed load. The interval between pings
+is shortened.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -22,38 +22,40 @@ from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_py
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 PINGS = 10
-"""More than the three in a row after which a container was replaced."""
+"""More than three failed pings in a row, which once replaced a container."""
 
 
 class Pings:
-    """Counts the pings that were not answered with 200."""
+    """A counter of the pings whose status is not 200."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> None:
         self.failed, self._happened = 0, happened
         request = Triton.request
 
-        def counted(triton: Triton, method: str, path: str, **more: Any) -> Response:
+        def count_failures(triton: Triton, method: str, path: str, **more: Any) -> Response:
             answer = request(triton, method, path, **more)
             if path == "/ping" and answer.status != 200:
                 self.failed += 1
             return answer
 
-        monkeypatch.setattr(Triton, "request", counted)
+        monkeypatch.setattr(Triton, "request", count_failures)
 
     def fail(self) -> None:
-        """Return when `PINGS` more have failed, and no container was replaced."""
+        """Wait until `PINGS` more pings have failed; no container may be replaced."""
         enough = self.failed + PINGS
         eventually(lambda: self.failed >= enough or self._replaced())
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return any(each.kind is HappeningKind.INSTANCE_REPLACED for each in list(self._happened))
+        return any(each.kind is EventKind.INSTANCE_REPLACED for each in list(self._happened))
 
 
 @pytest.fixture
-def pings(monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> Pings:
+def pings(monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> Pings:
     monkeypatch.setattr(health, "PING_SECONDS", 0.01)
-    monkeypatch.setattr(health, "PING_TIMEOUT_SECONDS", 1.0)  # some meet the thread of a load
+    monkeypatch.setattr(
+        health, "PING_TIMEOUT_SECONDS", 1.0
+    )  # a ping may wait for the thread of a load
     return Pings(monkeypatch, happened)
 
 
@@ -71,15 +73,15 @@ def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def happened() -> list[Happening]:
+def happened() -> list[DashboardEvent]:
     return []
 
 
 @pytest.fixture
 def caller(
-    pings: Pings, bucket: Bucket, happened: list[Happening], tmp_path: Path
+    pings: Pings, bucket: Bucket, happened: list[DashboardEvent], tmp_path: Path
 ) -> Iterator[Caller]:
-    """Asks an instance with many models, whose container has no environment."""
+    """A caller of a multi-model instance whose container has no environment variables."""
     installation, s3 = find_triton(), bucket
     backends.install(installation, tmp_path / "backends")
     host = Host(
@@ -101,11 +103,11 @@ def caller(
     caller.close()
 
 
-def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
+def test_other_models_answer_during_a_long_load(
     caller: Caller,
     pings: Pings,
     upload: Callable[[str, str], None],
-    happened: list[Happening],
+    happened: list[DashboardEvent],
     new_gate: Callable[[], Gate],
 ) -> None:
     upload("twice", times(2))
@@ -118,13 +120,13 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(TIMEOUT_SECONDS) == 21
-    eventually(lambda: happened[-1].kind is HappeningKind.INSTANCE_HEALTHY)
+    eventually(lambda: happened[-1].kind is EventKind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [each.message for each in happened if each.kind is HappeningKind.INSTANCE_UNHEALTHY]
+    unhealthy = [each.message for each in happened if each.kind is EventKind.INSTANCE_UNHEALTHY]
     assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
 
 
-def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
+def test_other_models_answer_after_a_failed_load(
     caller: Caller, pings: Pings, upload: Callable[[str, str], None]
 ) -> None:
     upload("broken", times(2).replace(*CANNOT_LOAD))
@@ -137,7 +139,7 @@ def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
     assert caller.ask("twice") == 14
 
 
-def test_sixty_cold_calls_for_twenty_models_are_all_answered(
+def test_concurrent_cold_calls_are_answered(
     caller: Caller, upload: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""What callers see when an archive is none, or not yet a model, and what others see meanwhile."""
+"""Invalid archives and models: errors of their callers, and invocations of other models."""
 
 import gzip
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.asking import Asker, meanwhile
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, meanwhile
 from local_sagemaker.tests.support.endpoints import configure, host, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
@@ -30,11 +30,13 @@ NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")
 
 
 @pytest.fixture(scope="module")
-def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> EndpointCaller:
     boto3.client("s3").create_bucket(Bucket=BUCKET)
     upload("twice", pack_python(tmp_path_factory.mktemp("models") / "twice", times(2)))
     host("many", multi_model(f"s3://{BUCKET}/"))
-    return Asker("many")
+    return EndpointCaller("many")
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +83,12 @@ def unpacked(aws: LocalSageMaker) -> set[str]:
         ),
     ],
 )
-def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
-    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, message: str
+def test_invalid_archive_is_refused(
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    good: bytes,
+    broken: bytes | None,
+    message: str,
 ) -> None:
     assert many.ask("twice") == 14
     before = unpacked(local_sagemaker)
@@ -99,8 +105,8 @@ def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
 @pytest.mark.parametrize(
     ("size", "message"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
 )
-def test_a_bomb_is_refused_before_it_is_unpacked(
-    local_sagemaker: LocalSageMaker, many: Asker, size: int, message: str
+def test_compression_bomb_is_refused(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, size: int, message: str
 ) -> None:
     before = unpacked(local_sagemaker)
     zeros = tarfile.TarInfo("zeros")
@@ -113,8 +119,8 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     assert many.ask("twice") == 14
 
 
-def test_without_a_model_or_with_a_broken_configuration_it_is_not_loaded_until_replaced(
-    many: Asker, good: bytes, tmp_path: Path
+def test_broken_model_is_loaded_after_its_replacement(
+    many: EndpointCaller, good: bytes, tmp_path: Path
 ) -> None:
     garbage = {"m/config.pbtxt": "input [", "m/1/model.py": times(2)}
     for model, files in (("nothing", {"readme": ""}), ("garbage", garbage)):
@@ -126,8 +132,8 @@ def test_without_a_model_or_with_a_broken_configuration_it_is_not_loaded_until_r
         assert many.ask(model) == 21
 
 
-def test_no_answer_names_a_folder_of_this_machine(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+def test_errors_contain_no_local_path(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, tmp_path: Path
 ) -> None:
     upload("fails", pack_python(tmp_path / "fails", f"import numpy\nnumpy.load('x')\n{times(2)}"))
     onnx = {"m/config.pbtxt": CONFIG.replace("python", "onnxruntime"), "m/1/model.onnx": "none"}
@@ -140,8 +146,8 @@ def test_no_answer_names_a_folder_of_this_machine(
             assert f"{folder}/" not in failure.message
 
 
-def test_a_container_that_does_not_become_healthy_is_explained_in_cloudwatch_logs(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+def test_failed_start_is_explained_in_cloudwatch_logs(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, tmp_path: Path
 ) -> None:
     upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
     configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
@@ -159,28 +165,29 @@ def test_a_container_that_does_not_become_healthy_is_explained_in_cloudwatch_log
     )
 
 
-def test_without_a_configuration_a_python_model_has_no_inputs(
-    many: Asker, good: bytes, tmp_path: Path
+def test_python_model_without_configuration_has_no_inputs(
+    many: EndpointCaller, good: bytes, tmp_path: Path
 ) -> None:
     upload("bare", pack(write(tmp_path, {"m/1/model.py": times(2)})))
     failure = many.failure("bare")
     assert (failure.status, failure.code) == NOT_LOADED
     assert "expected 0 inputs but got 1 inputs" in failure.message
-    upload("bare", good)  # it is loaded: nothing asks for another
+    upload("bare", good)  # no new download: the model is loaded
     assert many.failure("bare") == failure
 
 
-def test_of_two_folders_without_an_ensemble_the_first_by_name_answers(
-    many: Asker, tmp_path: Path
-) -> None:
+def test_first_of_two_folders_is_invoked(many: EndpointCaller, tmp_path: Path) -> None:
     files = {f"{name}/config.pbtxt": CONFIG for name in "ab"}
     models = {"b/1/model.py": times(5), "a/1/model.py": times(4)}
     upload("two", pack(write(tmp_path, files | models)))
     assert many.ask("two") == 28
 
 
-def test_loads_that_do_not_end_stop_no_loaded_model(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
+def test_loaded_model_answers_during_hanging_loads(
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    tmp_path: Path,
+    new_gate: Callable[[], Gate],
 ) -> None:
     assert many.ask("twice") == 14
     gate = new_gate()

@@ -1,4 +1,4 @@
-"""Clients that behave badly, what others see of it, and the end of the local SageMaker."""
+"""Misbehaving clients, open ports, and the end of the local SageMaker."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
-from local_sagemaker.tests.support.asking import Asker, processes
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, processes
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import CONFIG, pack, pack_python, times, write
@@ -40,7 +40,9 @@ class TritonPythonModel:
 
 
 @pytest.fixture(scope="module")
-def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> EndpointCaller:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     folder = tmp_path_factory.mktemp("models")
@@ -53,23 +55,23 @@ def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFacto
     for model, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
     host("many", multi_model(f"s3://{BUCKET}/"))
-    many = Asker("many")
+    many = EndpointCaller("many")
     assert many.ask(TWICE) == 14
     return many
 
 
 def zeros(size: int) -> bytes:
-    """Return a request that is answered by so many zeros of 4 bytes, in binary."""
+    """Return a request whose response has `size` zeros of 4 bytes in binary format."""
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [size]}
     binary = {"name": "Y", "parameters": {"binary_data": True}}
     return json.dumps({"inputs": [tensor], "outputs": [binary]}).encode()
 
 
 @contextmanager
-def connected(
+def connect(
     aws: LocalSageMaker, model: str, body: bytes, *, size: int | None = None
 ) -> Iterator[socket.socket]:
-    """Send a request, which says that its body has `size` bytes, and nothing more."""
+    """Send a request whose Content-Length is `size`; yield the connection."""
     head = (
         "POST /endpoints/many/invocations HTTP/1.1\r\nHost: localhost\r\n"
         "Content-Type: application/json\r\n"
@@ -81,15 +83,15 @@ def connected(
         yield connection
 
 
-def test_clients_that_neither_read_nor_send_harm_nobody(
-    local_sagemaker: LocalSageMaker, many: Asker
+def test_stalled_clients_do_not_affect_others(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     largest = MAX_BODY_BYTES // 4 - 100
     with ExitStack() as stack:
         for _ in range(CLIENTS):
-            stack.enter_context(connected(local_sagemaker, ZEROS, zeros(largest)))
-            stack.enter_context(connected(local_sagemaker, TWICE, b'{"inputs":', size=1000))
-            stack.enter_context(connected(local_sagemaker, TWICE, b"", size=1000))
+            stack.enter_context(connect(local_sagemaker, ZEROS, zeros(largest)))
+            stack.enter_context(connect(local_sagemaker, TWICE, b'{"inputs":', size=1000))
+            stack.enter_context(connect(local_sagemaker, TWICE, b"", size=1000))
         assert [many.ask(TWICE) for _ in range(50)] == [14] * 50
         answer = many.answer(ZEROS, Body=zeros(largest))["Body"].read()
         assert answer.endswith(bytes(4 * largest))
@@ -98,21 +100,21 @@ def test_clients_that_neither_read_nor_send_harm_nobody(
 
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10 * MAX_BODY_BYTES])
-def test_a_body_that_is_too_large_is_refused(many: Asker, size: int) -> None:
+def test_body_over_6_mib_is_refused(many: EndpointCaller, size: int) -> None:
     failure = many.failure(TWICE, Body=bytes(size))
     assert (failure.status, failure.code) == (413, "ValidationError")
     assert failure.message == f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed."
     assert many.ask(TWICE) == 14
 
 
-def test_a_body_is_refused_by_its_size_before_it_is_there(
-    local_sagemaker: LocalSageMaker, many: Asker
+def test_content_length_over_6_mib_is_refused_early(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
-    with connected(local_sagemaker, TWICE, b"", size=1 << 40) as connection:
+    with connect(local_sagemaker, TWICE, b"", size=1 << 40) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 413")
 
 
-def test_an_answer_that_is_too_large_is_a_model_error(many: Asker) -> None:
+def test_response_over_6_mib_is_a_model_error(many: EndpointCaller) -> None:
     failure = many.failure(ZEROS, Body=zeros(MAX_BODY_BYTES // 4))
     assert (failure.status, failure.code) == (424, "ModelError")
     assert f"bytes, more than {MAX_BODY_BYTES}" in failure.message
@@ -120,40 +122,41 @@ def test_an_answer_that_is_too_large_is_a_model_error(many: Asker) -> None:
 
 
 @pytest.mark.parametrize("size", ["-1", "1, 2", "many"])
-def test_a_size_that_is_none_is_a_bad_request(
-    local_sagemaker: LocalSageMaker, many: Asker, size: Any
+def test_invalid_content_length_is_a_bad_request(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, size: Any
 ) -> None:
-    with connected(local_sagemaker, TWICE, b"", size=size) as connection:
+    with connect(local_sagemaker, TWICE, b"", size=size) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 400")
     assert many.ask(TWICE) == 14
 
 
-def test_nothing_listens_beyond_loopback(local_sagemaker: LocalSageMaker, many: Asker) -> None:
-    outside = [
-        each for each in everything(local_sagemaker) if namespace(each) == namespace(os.getpid())
-    ]
+def test_only_loopback_ports_are_open(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
+) -> None:
+    pids = all_processes(local_sagemaker)
+    outside = [pid for pid in pids if namespace(pid) == namespace(os.getpid())]
     assert processes(local_sagemaker.folder.instances, "tritonserver")[0] not in outside
-    result = {address for pid in outside for address in listening(pid)}
+    result = {address for pid in outside for address in listening_addresses(pid)}
     assert len(result) >= 2  # the local SageMaker's URL, and ministack behind it
-    assert {each.partition(":")[0] for each in result} == {"0100007F"}  # 127.0.0.1
+    assert {address.partition(":")[0] for address in result} == {"0100007F"}  # 127.0.0.1
 
 
-def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_nothing(
-    local_sagemaker: LocalSageMaker, many: Asker
+def test_signal_ends_all_processes_and_state(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     running = local_sagemaker.running
     for end in (signal.SIGTERM, signal.SIGKILL):
-        started = everything(LocalSageMaker(local_sagemaker.folder, running))
+        started = all_processes(LocalSageMaker(local_sagemaker.folder, running))
         os.kill(running.pid, end)
-        os.waitpid(running.pid, 0)  # it is our child
+        os.waitpid(running.pid, 0)
         eventually(partial(none_runs, started))
         running = lifecycle.up(local_sagemaker.folder, port=running.port)
         assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
         assert boto3.client("s3").list_buckets()["Buckets"] == []
 
 
-def everything(aws: LocalSageMaker) -> list[int]:
-    """Return the processes of a local SageMaker: its session, and what it started in its folder."""
+def all_processes(aws: LocalSageMaker) -> list[int]:
+    """Return the process IDs of the session and of the folder of a local SageMaker."""
     result = processes(aws.folder.root)
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(ProcessLookupError):
@@ -171,8 +174,8 @@ def namespace(pid: int) -> Path:
     return Path(f"/proc/{pid}/ns/net").readlink()
 
 
-def listening(pid: int) -> Iterator[str]:
-    """Yield the addresses at which a process takes connections or datagrams, as Linux has them."""
+def listening_addresses(pid: int) -> Iterator[str]:
+    """Yield the listening_addresses addresses of a process in the format of /proc/net."""
     own = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
     for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:

@@ -1,6 +1,6 @@
-"""What SageMaker waits a minute for, with less patience, and a bucket that goes away.
+"""Hanging models with a shortened invocation timeout, and an unreachable bucket.
 
-In this process: the times that AWS gives are constants here.
+The instance runs in the process of the test, which patches its timeouts.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 BUCKET = "shop-models"
-SOON = 0.5  # seconds, after which a call that hangs is given up
+SHORT_TIMEOUT_SECONDS = 0.5
 
 
 class Bucket(FakeS3):
-    """One that may be away, or break off after some bytes of an object."""
+    """A bucket that can be unreachable, or close the connection during a download."""
 
-    away = False
-    breaks_off = False
+    unreachable = False
+    truncates = False
 
     def get_object(self, **request: str) -> dict[str, Any]:
-        if self.away:
+        if self.unreachable:
             raise EndpointConnectionError(endpoint_url="http://s3")
         answer = super().get_object(**request)
-        if self.breaks_off:
+        if self.truncates:
             answer["Body"] = _Broken(answer["Body"].read()[:200])
         return answer
 
@@ -55,7 +55,7 @@ class _Broken(io.BytesIO):
 
 
 class Caller:
-    """Invokes one instance from an event loop of its own."""
+    """A client of one instance, with an event loop on another thread."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance, self._loop = instance, asyncio.new_event_loop()
@@ -63,14 +63,14 @@ class Caller:
         self._thread.start()
 
     def begin(self, model: str) -> "Future[float]":
-        """Ask a model what it makes of 7."""
+        """Invoke a model with the input 7."""
         return asyncio.run_coroutine_threadsafe(self._ask(model), self._loop)
 
     def ask(self, model: str) -> float:
         return self.begin(model).result(TIMEOUT_SECONDS)
 
     def failure(self, model: str) -> tuple[int, str, str]:
-        """Return status, code and message of what a model must not answer."""
+        """Return status, code and message of a failing invocation."""
         with pytest.raises(ApiError) as raised:
             self.ask(model)
         return raised.value.status, raised.value.code, raised.value.message
@@ -98,7 +98,7 @@ class Caller:
         }
         invocation = Invocation(headers, receive, send)
         await invocation.receive()
-        await invocation.answer_by(self._instance)
+        await invocation.invoke_instance(self._instance)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 
 
@@ -122,7 +122,7 @@ def caller(
     upload: Callable[[str, str], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Caller]:
-    """Asks an instance with many models, of which `twice` is loaded."""
+    """A caller of a multi-model instance; the model `twice` is loaded."""
     installation, root = find_triton(), tmp_path_factory.mktemp("instance")
     backends.install(installation, root / "backends")
     s3: Any = bucket
@@ -147,14 +147,14 @@ def caller(
 
 
 @contextmanager
-def less_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give calls that are made in this block less than a minute."""
+def short_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Shorten the invocation timeout inside the with block."""
     with monkeypatch.context() as patch:
-        patch.setattr(invocation_module, "INVOKE_SECONDS", SOON)
+        patch.setattr(invocation_module, "INVOKE_SECONDS", SHORT_TIMEOUT_SECONDS)
         yield
 
 
-def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
+def test_hanging_invocation_times_out(
     caller: Caller,
     upload: Callable[[str, str], None],
     new_gate: Callable[[], Gate],
@@ -165,7 +165,7 @@ def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
     first = caller.begin("hangs")
     gate.wait_until_reached()
     assert caller.ask("twice") == 14
-    with less_patience(monkeypatch):
+    with short_timeout(monkeypatch):
         status, code, message = caller.failure("hangs")
     assert (status, code) == (424, "ModelError")
     assert message == f'Received server error (0) from primary with message "{TIMED_OUT.decode()}"'
@@ -175,7 +175,7 @@ def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
     assert caller.ask("hangs") == 21
 
 
-def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
+def test_hanging_load_is_not_ready(
     caller: Caller,
     upload: Callable[[str, str], None],
     new_gate: Callable[[], Gate],
@@ -183,7 +183,7 @@ def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
 ) -> None:
     gate = new_gate()
     upload("loads", gate.stops(4, at="initialize"))
-    with less_patience(monkeypatch):
+    with short_timeout(monkeypatch):
         status, code, message = caller.failure("loads")
     assert (status, code) == (429, "ModelNotReadyException")
     assert message == "Model loads.tar.gz is not ready for inference: it is still loading. Retry."
@@ -194,16 +194,16 @@ def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
     assert again.result(TIMEOUT_SECONDS) == 28
 
 
-def test_while_the_bucket_is_away_what_is_loaded_answers(
+def test_loaded_model_answers_without_the_bucket(
     caller: Caller, bucket: Bucket, upload: Callable[[str, str], None]
 ) -> None:
     upload("later", times(5))
-    beginnings = {"away": "Failed to download", "breaks_off": "Failed to extract"}
-    for fault, begins in beginnings.items():
+    messages = {"unreachable": "Failed to download", "truncates": "Failed to extract"}
+    for fault, prefix in messages.items():
         setattr(bucket, fault, True)
         status, code, message = caller.failure("later")
         assert (status, code) == (400, "ValidationError")
-        assert message.startswith(begins)
+        assert message.startswith(prefix)
         assert caller.ask("twice") == 14
         setattr(bucket, fault, False)
     assert caller.ask("later") == 35

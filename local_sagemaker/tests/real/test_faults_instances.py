@@ -1,4 +1,4 @@
-"""What callers see when processes of an instance end, and what happens then."""
+"""Killed servers and model processes: errors of callers, and replacement."""
 
 import os
 import signal
@@ -10,7 +10,12 @@ import boto3
 import pytest
 
 from local_sagemaker.hosting.model_store import name
-from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile, processes
+from local_sagemaker.tests.support.endpoint_caller import (
+    EndpointCaller,
+    Failure,
+    meanwhile,
+    processes,
+)
 from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
@@ -30,7 +35,7 @@ def many(
     local_sagemaker: LocalSageMaker,
     gates: dict[str, Gate],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Asker:
+) -> EndpointCaller:
     """An endpoint of one instance with many models."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -45,26 +50,26 @@ def many(
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
     host("many", multi_model(f"s3://{BUCKET}/"))
-    return Asker("many")
+    return EndpointCaller("many")
 
 
 @pytest.fixture
-def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
-    """The one server of that instance."""
+def server(local_sagemaker: LocalSageMaker, many: EndpointCaller) -> int:
+    """The process ID of the only server."""
     (result,) = processes(local_sagemaker.folder.instances, SERVER)
     return result
 
 
-def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
-    """Return once another server answers; until then calls fail with 424."""
+def wait_for_replacement(aws: LocalSageMaker, many: EndpointCaller, killed: int) -> None:
+    """Wait until a new server answers; until then, calls must fail with 424."""
     observed = []
 
     def answered() -> bool:
-        observed.append(many.answer_or_failure("twice"))
+        observed.append(many.call_or_failure("twice"))
         return observed[-1] == 14
 
     eventually(answered)
-    assert {each.status for each in observed if isinstance(each, Failure)} <= {424}
+    assert {answer.status for answer in observed if isinstance(answer, Failure)} <= {424}
     (replacement,) = processes(aws.folder.instances, SERVER)
     assert replacement != killed
     description = boto3.client("sagemaker").describe_endpoint(EndpointName=many.endpoint)
@@ -72,7 +77,7 @@ def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
 
 
 def stub(aws: LocalSageMaker, model: str) -> int:
-    """Return the process of a Python model."""
+    """Return the process ID of a Python model."""
     (result,) = (
         process
         for process in processes(aws.folder.instances, STUB)
@@ -81,8 +86,8 @@ def stub(aws: LocalSageMaker, model: str) -> int:
     return result
 
 
-def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int
+def test_ended_model_process_fails_until_replacement(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, server: int
 ) -> None:
     assert many.ask("thrice") == 21
     os.kill(stub(local_sagemaker, "thrice"), signal.SIGKILL)
@@ -93,13 +98,11 @@ def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
         assert f"Stub process '{model}.tar.gz_0' is not healthy" in failure.message
         assert many.ask("twice") == 14
     os.kill(server, signal.SIGKILL)
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
     assert many.ask("thrice") == 21
 
 
-def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call(
-    many: Asker, tmp_path: Path
-) -> None:
+def test_load_is_retried_after_the_model_exits(many: EndpointCaller, tmp_path: Path) -> None:
     for _ in range(2):
         failure = many.failure("exits-at-once")
         assert (failure.status, failure.code) == (424, "ModelError")
@@ -111,16 +114,20 @@ def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call
     assert many.ask("exits-at-once") == 35
 
 
-def test_a_server_that_is_killed_idle_is_replaced(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int
+def test_killed_idle_server_is_replaced(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, server: int
 ) -> None:
     os.kill(server, signal.SIGKILL)
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
 
 
 @pytest.mark.parametrize("at", ["initialize", "execute"])
-def test_a_call_fails_with_the_server_that_is_killed_under_it(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int, gates: dict[str, Gate], at: str
+def test_call_fails_if_its_server_is_killed(
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    server: int,
+    gates: dict[str, Gate],
+    at: str,
 ) -> None:
     with meanwhile(lambda: many.failure(at)) as (failure,):
         gates[at].wait_until_reached()
@@ -128,19 +135,19 @@ def test_a_call_fails_with_the_server_that_is_killed_under_it(
     gates[at].open()
     assert (failure.result().status, failure.result().code) == (424, "ModelError")
     assert failure.result().message.startswith("The container did not answer: ")
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
     assert many.ask(at) == 42
 
 
-def test_while_one_instance_starts_again_the_other_answers(
-    local_sagemaker: LocalSageMaker, many: Asker
+def test_other_instance_answers_during_a_replacement(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     s3: Any = boto3.client("s3")
     archive = s3.get_object(Bucket=BUCKET, Key="twice.tar.gz")["Body"].read()
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
-    one, folder = Asker("one"), local_sagemaker.folder.instances / "one-"
-    s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # so that none starts
+    one, folder = EndpointCaller("one"), local_sagemaker.folder.instances / "one-"
+    s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # a replacement cannot start
     killed, other = processes(folder, SERVER)
     os.kill(killed, signal.SIGKILL)
     eventually(lambda: "Failed to download model data" in local_sagemaker.folder.log.read_text())

@@ -1,16 +1,17 @@
-"""Many models on an instance that holds few."""
+"""More models than the memory of an instance holds."""
 
 import os
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import boto3
 import pytest
 
 from local_sagemaker.settings import MEMORY
-from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, meanwhile
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -32,7 +33,7 @@ def _memory() -> Iterator[None]:
 @pytest.fixture
 def many(
     _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
-) -> Asker:
+) -> EndpointCaller:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     for number in range(MODELS):
@@ -40,24 +41,25 @@ def many(
         archive = pack_python(folder, times(number))
         s3.put_object(Bucket=BUCKET, Key=f"m{number}.tar.gz", Body=archive)
     host("many", multi_model(f"s3://{BUCKET}/"))
-    return Asker("many")
+    return EndpointCaller("many")
 
 
-def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
-    """Ask until a model is ready; return what it answers, and what was said before."""
+def invoke_until_ready(many: EndpointCaller, number: int) -> tuple[float, Counter[str]]:
+    """Invoke a model until it answers; return the answer and the counts of error codes."""
     message = Counter[str]()
-    while isinstance(answer := many.answer_or_failure(f"m{number}"), Failure):
+    while isinstance(answer := many.call_or_failure(f"m{number}"), Failure):
         message[answer.code] += 1
         assert answer.status == 429, answer
     return answer, message
 
 
-def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
-    local_sagemaker: LocalSageMaker, many: Asker
+def test_cold_calls_beyond_the_memory_are_answered(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     requests = [number % MODELS for number in range(CALLS)]
     random.Random(1).shuffle(requests)
-    with meanwhile(*(lambda each=each: answered_at_last(many, each) for each in requests)) as calls:
+    tasks = (partial(invoke_until_ready, many, number) for number in requests)
+    with meanwhile(*tasks) as calls:
         pass
     assert [call.result()[0] for call in calls] == [7 * number for number in requests]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}

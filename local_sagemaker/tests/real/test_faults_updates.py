@@ -1,4 +1,4 @@
-"""What callers see while an update shifts traffic, and when an alarm rolls it back."""
+"""A canary update that an alarm rolls back, and data capture."""
 
 import json
 from base64 import b64decode
@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.asking import Asker, Failure, processes
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, processes
 from local_sagemaker.tests.support.endpoints import (
     configure,
     host,
@@ -21,7 +21,7 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET, ENDPOINT, ALARM = "shop-models", "shop", "shop-errors"
-INSTANCES = 2  # of which a canary may be half
+INSTANCES = 2  # a canary may have at most half of the instances
 CAPTURE = {
     "InitialSamplingPercentage": 100,
     "DestinationS3Uri": f"s3://{BUCKET}/captured",
@@ -31,7 +31,7 @@ CAPTURE = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _long_waits() -> Iterator[None]:
-    """Bake for two minutes, each of AWS's minutes two seconds."""
+    """Let a minute of AWS take two seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SPEED, "30")
         yield
@@ -40,8 +40,8 @@ def _long_waits() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def old(
     _long_waits: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
-) -> Asker:
-    """An endpoint that captures, with a model that doubles; the one of `broken` raises."""
+) -> EndpointCaller:
+    """An endpoint with data capture; the configuration `broken` has a failing model."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     for name, code in (("old", times(2)), ("broken", times(2, execute="raise ValueError(1)"))):
@@ -51,11 +51,11 @@ def old(
     configure("broken", broken, instances=INSTANCES)
     container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
     host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
-    return Asker(ENDPOINT)
+    return EndpointCaller(ENDPOINT)
 
 
 def update(config: str) -> None:
-    """Begin an update whose canary is half of the traffic, for an hour of AWS's."""
+    """Start an update whose canary has half of the traffic for an hour."""
     canary = {"Type": "INSTANCE_COUNT", "Value": 1}
     routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
     put_rollback_alarm(ALARM, endpoint=ENDPOINT, config=config)
@@ -70,15 +70,15 @@ def update(config: str) -> None:
     )
 
 
-def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
-    local_sagemaker: LocalSageMaker, old: Asker
+def test_alarm_rolls_back_a_failing_canary(
+    local_sagemaker: LocalSageMaker, old: EndpointCaller
 ) -> None:
     sagemaker: Any = boto3.client("sagemaker")
     update("broken")
     answers = []
 
     def ended() -> bool:
-        answers.append(old.answer_or_failure())
+        answers.append(old.call_or_failure())
         result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
         return bool(result["EndpointStatus"] != "Updating")
 
@@ -99,10 +99,10 @@ def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
     assert "Alarm updated from OK to ALARM" in changes
 
 
-def test_what_went_through_an_endpoint_is_captured_as_json_lines(old: Asker) -> None:
+def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
     answer = old.answer(InferenceId="one-of-many")
     message = answer["Body"].read().decode()
-    lines = eventually(lambda: [each for each in captured() if "one-of-many" in each])
+    lines = eventually(lambda: [line for line in captured() if "one-of-many" in line])
     (line,) = map(json.loads, lines)
     values, returned = (line["captureData"][side] for side in ("endpointInput", "endpointOutput"))
     assert json.loads(b64decode(values.pop("data")))["inputs"][0]["data"] == [7]

@@ -1,4 +1,4 @@
-"""An inference component on a real Triton: to no copy and no instance, and back by one call."""
+"""An inference component that scales to 0 copies and instances, and back after one call."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from local_sagemaker.sagemaker.component import NO_CAPACITY
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.asking import processes
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.sleeping_component import NAME, TEMPLATE
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -35,9 +35,7 @@ def invoke() -> float:
     return float(json.loads(answer["Body"].read())["outputs"][0]["data"][0])
 
 
-def test_a_component_scales_to_zero_and_a_call_wakes_it(
-    local_sagemaker: LocalSageMaker, tmp_path: Path
-) -> None:
+def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_path: Path) -> None:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket="models")
     archive = pack_python(tmp_path / "twice", times(2))

@@ -1,6 +1,6 @@
-"""No web page reaches the local SageMaker: not its services, nor ministack's, nor its port.
+"""Attacks of web pages on the ports of the local SageMaker and of ministack.
 
-Each attack is also sent as a program sends it, to show that it would do harm.
+Each attack is also sent without browser headers, to show that it would do harm.
 """
 
 import os
@@ -45,8 +45,8 @@ def port(request: pytest.FixtureRequest, victim: LocalSageMaker) -> int:
     return other
 
 
-def ask(port: int, sent: bytes) -> tuple[int, str]:
-    """Return the status of an answer, and all of it."""
+def send(port: int, sent: bytes) -> tuple[int, str]:
+    """Return the status of a response and the whole response."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(sent)
         answer = b""
@@ -57,13 +57,11 @@ def ask(port: int, sent: bytes) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("page", BROWSERS)
-def test_no_request_of_a_web_page_reads_or_changes_anything(
-    port: int, page: str, tmp_path: Path
-) -> None:
+def test_web_pages_cannot_read_or_change_anything(port: int, page: str, tmp_path: Path) -> None:
     before = state()
     for name, attack in attacks(tmp_path / "written").items():
         sent = attack.to_bytes(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
-        status, answer = ask(port, sent)
+        status, answer = send(port, sent)
         assert status == 403, name
         assert SECRET not in answer, name
         assert "access-control" not in answer.lower(), name
@@ -73,27 +71,27 @@ def test_no_request_of_a_web_page_reads_or_changes_anything(
 
 @pytest.mark.parametrize("path", ["/", "/_local_sagemaker/", f"/{BUCKET}"])
 @pytest.mark.parametrize("headers", [{}, {"Sec_Fetch_Site": "none", "Sec_Purpose": "prefetch"}])
-def test_an_address_that_a_page_has_a_browser_fetch_by_itself_changes_nothing(
+def test_prefetched_url_changes_nothing(
     port: int, path: str, headers: dict[str, str], tmp_path: Path
 ) -> None:
-    """By speculation rules, or as the issuer of a certificate, which leaves no trace."""
+    """Speculation rules and certificate checks send requests without an Origin header."""
     before = state()
     attack = attacks(tmp_path / "written")["create a role by a GET query string"]
     sent = attack.to_bytes(f"127.0.0.1:{port}", **headers).replace(
         b"GET /?", f"GET {path}?".encode()
     )
-    ask(port, sent)
+    send(port, sent)
     assert state() == before
 
 
 @pytest.mark.parametrize("path", ["/", f"/{BUCKET}/{KEY}", "/endpoints/any/invocations", "*"])
-def test_no_page_is_allowed_to_ask(port: int, path: str) -> None:
+def test_cors_preflight_is_refused(port: int, path: str) -> None:
     sent = (
         f"OPTIONS {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
         "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-amz-target\r\n"
     )
     for origin in ("", "Origin: http://evil.example\r\n"):
-        status, answer = ask(port, f"{sent}{origin}\r\n".encode())
+        status, answer = send(port, f"{sent}{origin}\r\n".encode())
         assert (status, "access-control" in answer.lower()) == (403, False)
 
 
@@ -106,42 +104,38 @@ def test_no_page_is_allowed_to_ask(port: int, path: str) -> None:
         "POST /_aws/execute-api/a/b/c", "POST /_ministack/health", "PUT /_ministack/reset",
     ],
 )  # fmt: skip
-def test_the_emulators_own_routes_are_closed_to_everybody(port: int, request_line: str) -> None:
+def test_internal_routes_are_closed(port: int, request_line: str) -> None:
     before = state()
     sent = f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-    assert ask(port, sent.encode())[0] == 403
+    assert send(port, sent.encode())[0] == 403
     assert state() == before
 
 
 @pytest.mark.parametrize(
     "host", ["localhost:{}", "127.0.0.1:{}", "[::1]", f"{BUCKET}.s3.localhost"]
 )
-def test_a_program_of_this_machine_reads_by_any_of_its_names(
-    victim: LocalSageMaker, host: str
-) -> None:
+def test_local_programs_can_read(victim: LocalSageMaker, host: str) -> None:
     port = victim.running.port
     path = f"/{KEY}" if host.startswith(BUCKET) else f"/{BUCKET}/{KEY}"
     sent = f"GET {path} HTTP/1.1\r\nHost: {host.format(port)}\r\nConnection: close\r\n\r\n"
-    status, answer = ask(port, sent.encode())
+    status, answer = send(port, sent.encode())
     assert (status, SECRET in answer) == (200, True)
     assert "access-control" not in answer.lower()
 
 
-def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalSageMaker) -> None:
+def test_dashboard_is_available_to_the_user(victim: LocalSageMaker) -> None:
     port = victim.running.port
     own = f"http://127.0.0.1:{port}"
     for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
         sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
         sent += "Connection: close\r\n"
-        assert ask(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
+        assert send(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
 
 
-def test_each_of_these_requests_does_harm_when_a_program_sends_it(
-    victim: LocalSageMaker, tmp_path: Path
-) -> None:
+def test_attacks_succeed_without_browser_headers(victim: LocalSageMaker, tmp_path: Path) -> None:
     port, written = victim.running.port, tmp_path / "written"
     answers = {
-        name: ask(port, attack.to_bytes(f"127.0.0.1:{port}"))
+        name: send(port, attack.to_bytes(f"127.0.0.1:{port}"))
         for name, attack in attacks(written).items()
     }
     closed = {

@@ -1,6 +1,6 @@
-"""An account of the local SageMaker inside of this process, asked through boto3.
+"""An in-process account of the local SageMaker with boto3 clients.
 
-Instances are pretended, and so is the time of updates and alarms; all else is what `up` serves.
+Instances and the time of updates and alarms are fake; everything else is the code that `up` runs.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ ENDPOINT = "http://127.0.0.1:4566"
 
 
 class Account:
-    """An empty account. Operations of `local` are what happens to it, not requests."""
+    """An empty account. Operations of the service `local` change its conditions."""
 
     def __init__(self, folder: Path) -> None:
         self._loop = asyncio.new_event_loop()
@@ -84,10 +84,10 @@ class Account:
         log_events.install(cloudwatch_logs)
         self._evaluator = Evaluator(cloudwatch, speed=1)
 
-    def ask(self, operation: str, request: dict[str, Any], until: str = "") -> Answer:
-        """Return what an operation such as `sagemaker:CreateModel` answers, or Code and Message.
+    def call(self, operation: str, request: dict[str, Any], until: str = "") -> Answer:
+        """Return the response of an operation such as `sagemaker:CreateModel`, or Code and Message.
 
-        With a condition, the answer that meets it.
+        With `until`, the operation is repeated until its response meets the condition.
         """
         service, _, name = operation.partition(":")
         if service == "local":
@@ -100,7 +100,7 @@ class Account:
                 content: Answer = method(**request)
             except ClientError as error:
                 content = {**error.response, **error.response["Error"]}
-            self._settle()
+            self._run_pending_tasks()
             metadata = content.pop("ResponseMetadata")
             return {"status": metadata["HTTPStatusCode"], **_decoded(content)}
 
@@ -124,23 +124,23 @@ class Account:
         return self._clients[service]
 
     def close(self) -> None:
-        """End what goes on in it."""
+        """Stop all transitions."""
         self.fleets.ready.set()
         self._hosting.stop()
         self._loop.close()
 
-    # What can happen to it
+    # Operations of `local`
 
     def hold_instances(self) -> None:
-        """Let instances start from now on, but not be ready."""
+        """Let instances that start wait before they are ready."""
         self.fleets.ready.clear()
 
     def release_instances(self) -> None:
-        """Let instances be ready."""
+        """Let waiting instances become ready."""
         self.fleets.ready.set()
 
     def fail_instances(self, error: str) -> None:
-        """Let instances that start fail."""
+        """Let instances fail to start, or succeed again if `error` is empty."""
         self.fleets.failure = LocalSageMakerError(error) if error else None
 
     def put_object(self, bucket: str, key: str) -> None:
@@ -149,7 +149,7 @@ class Account:
         self.client("s3").put_object(Bucket=bucket, Key=key, Body=b"")
 
     def put_data(self, name: str, values: list[float], **more: Any) -> None:
-        """Put values of a metric, at the time at which alarms were evaluated last."""
+        """Put values of a metric at the time of the last alarm evaluation."""
         more = {member.capitalize(): value for member, value in more.items()}
         moment = datetime.fromtimestamp(self._now, UTC)
         data = [
@@ -158,11 +158,11 @@ class Account:
         self.client("cloudwatch").put_metric_data(Namespace="n", MetricData=data)
 
     def evaluate_alarms(self, later: float = 0) -> None:
-        """Evaluate alarms, some seconds later than the last time."""
+        """Advance the time by `later` seconds and evaluate the alarms."""
         self._now += later
         self._evaluator.evaluate(self._now)
 
-    # How requests are answered
+    # Requests
 
     def _send(self, request: Any, **_: Any) -> AWSResponse:
         body = request.body or b""
@@ -176,7 +176,7 @@ class Account:
         target: str = headers.get("X-Amz-Target", "")
         prefix, operation = target.rpartition(".")[::2]
         service = self._services.get(prefix)
-        if service and service.is_for(operation):
+        if service and service.handles(operation):
             status, answered, content = service.answer(operation, body)
         else:
             with self._lock:
@@ -186,8 +186,8 @@ class Account:
         headers_of_answer: Any = HeadersDict(answered)
         return AWSResponse(request.url, status, headers_of_answer, _Raw(content))
 
-    def _settle(self) -> None:
-        """Let ministack's tasks, such as those of stacks, go on."""
+    def _run_pending_tasks(self) -> None:
+        """Run the pending tasks of ministack, such as stack operations."""
         with self._lock:
             self._loop.run_until_complete(asyncio.sleep(0))
 
@@ -228,7 +228,7 @@ async def _asgi(
 
 
 def _decoded(value: Any) -> Any:
-    """Return a value with the content of JSON texts, such as an alarm's StateReasonData."""
+    """Return a value with decoded JSON strings, such as StateReasonData of an alarm."""
     if isinstance(value, dict):
         return {name: _decoded(inner) for name, inner in value.items()}
     if isinstance(value, list):

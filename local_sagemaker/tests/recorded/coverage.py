@@ -11,7 +11,7 @@ from pathlib import Path
 from local_sagemaker.tests.recorded.recording import Row, scenarios
 
 FILE = Path(__file__).parents[2] / "docs" / "coverage.md"
-HOW = "python -m local_sagemaker.tests.recorded.coverage"
+COMMAND = "python -m local_sagemaker.tests.recorded.coverage"
 _TITLE = f"""# What is held against the real AWS
 
 Others have recorded answers of the real AWS, or assert them in tests that run on it.
@@ -20,7 +20,7 @@ them. A difference that is known is an exception with its reason; its test fails
 disappears. No recording was found of InvokeEndpoint, of scaling activities of endpoints, or of
 builds on CodeBuild's GPU.
 
-Made by `{HOW}`.
+Made by `{COMMAND}`.
 """
 
 
@@ -49,12 +49,12 @@ def _operations(every: Sequence[Row]) -> Iterator[str]:
     yield from ("## Operations", "", "| operation | members | held | source |")
     yield "|---|---|---|---|"
     for operation in sorted({row.operation for row in every}):
-        of_operation = [row for row in every if row.operation == operation]
-        members = sorted({name for row in of_operation if (name := _top_level(row.member))})
-        held = sum(not row.exception for row in of_operation)
-        sources = sorted({row.source.repository for row in of_operation})
+        operation_rows = [row for row in every if row.operation == operation]
+        members = sorted({name for row in operation_rows if (name := _top_level(row.member))})
+        held = sum(not row.exception for row in operation_rows)
+        sources = sorted({row.source.repository for row in operation_rows})
         yield (
-            f"| `{operation}` | {', '.join(members)} | {held} of {len(of_operation)} | "
+            f"| `{operation}` | {', '.join(members)} | {held} of {len(operation_rows)} | "
             f"{', '.join(sources)} |"
         )
 

@@ -1,4 +1,4 @@
-"""Answers of the real AWS as tables, and whether an answer has the members of one.
+"""Recorded responses of AWS as tables, and the comparison of a response with a table.
 
 A table is a list of scenarios, each a list of steps: an operation with its request in brief, and of
 some steps the members of AWS's answer. A member is a JMESPath expression of the answer with a rule:
@@ -37,9 +37,9 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where an answer was recorded: a file of a public repository at a commit.
+    """The source of a recorded response: a file of a public repository at a commit.
 
-    Tests that only assert what AWS answers have no date.
+    A source without a date is a test that asserts responses of AWS.
     """
 
     repository: str
@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Step:
-    """One request. `until` is a condition, in JMESPath, that its answer comes to meet."""
+    """One request, repeated until its response meets the JMESPath condition `until`."""
 
     operation: str
     request: dict[str, Any] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Requests to an empty account, one after the other."""
+    """A sequence of requests to an empty account."""
 
     name: str
     steps: tuple[Step, ...]
@@ -84,7 +84,7 @@ def scenarios() -> list[Scenario]:
 
 
 def problem(row: Row, answer: dict[str, Any]) -> str:
-    """Return how an answer differs from a row, or nothing."""
+    """Return the difference between a response and a row, or an empty string."""
     value = jmespath.search(row.member, answer)
     if _holds(row.rule, value, answer):
         return ""

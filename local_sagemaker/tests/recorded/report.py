@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 FIXED_WORDS = re.compile(r"[A-Z][A-Za-z]+|[A-Z]+(_[A-Z]+)+")
-"""Of an enumeration, such as InService or UPDATE_COMPLETE: names of a run have other characters."""
+"""Values of enumerations, such as InService or UPDATE_COMPLETE."""
 
 
 def steps(report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The local SageMaker, held against answers that others have recorded from the real AWS."""
+"""Comparison of the local SageMaker with recorded responses of AWS."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +19,11 @@ def account(tmp_path: Path) -> Iterator[Account]:
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
-def test_answers_are_those_of_aws(scenario: Scenario, account: Account) -> None:
-    """Every row holds, and every exception is still one."""
+def test_responses_match_aws(scenario: Scenario, account: Account) -> None:
+    """All rows without an exception must match; rows with an exception must differ."""
     differences, outdated = [], []
     for step in scenario.steps:
-        answer = account.ask(step.operation, step.request, step.until)
+        answer = account.call(step.operation, step.request, step.until)
         if not step.rows and "Code" in answer:
             raise AssertionError(f"{step.operation}: {answer['Code']}: {answer['Message']}")
         for row in step.rows:
@@ -33,20 +33,20 @@ def test_answers_are_those_of_aws(scenario: Scenario, account: Account) -> None:
             elif difference and not row.exception:
                 differences.append(difference)
     assert not differences, "\n".join(differences)
-    assert not outdated, "these exceptions are none any more"
+    assert not outdated, "these exceptions match AWS now: remove them"
 
 
-def test_every_row_names_a_file_at_a_commit() -> None:
+def test_each_row_has_a_source() -> None:
     for row in coverage.rows():
         assert len(row.source.commit) >= 9
         assert row.source.path
 
 
-def test_the_coverage_table_is_current() -> None:
-    assert coverage.FILE.read_text() == coverage.page(), coverage.HOW
+def test_coverage_table_is_current() -> None:
+    assert coverage.FILE.read_text() == coverage.page(), coverage.COMMAND
 
 
-def test_a_run_in_an_account_becomes_rows() -> None:
+def test_report_is_converted_to_rows() -> None:
     variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 2}
     answer = {
         "step": "scale",

@@ -1,15 +1,15 @@
-"""An endpoint, made through the API as CloudFormation makes it, without a deploy."""
+"""Endpoints that are created through the API, without a stack."""
 
 from typing import Any
 
 import boto3
 
 QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
-"""As the app's stages have it; by default a container logs a dozen lines of each request."""
+"""The log setting of the app's stages; the default logs a dozen lines per request."""
 
 
 def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
-    """Make an endpoint, and return when it is in service; `more` is as `configure` takes it."""
+    """Create an endpoint and wait until it is in service; `more` is passed to `configure`."""
     sagemaker: Any = boto3.client("sagemaker")
     configure(endpoint, container, **more)
     sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
@@ -17,7 +17,7 @@ def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
 
 
 def configure(name: str, container: dict[str, Any], *, instances: int = 1, **more: Any) -> None:
-    """Make a model, and a configuration of one variant with it; `more` are its other members."""
+    """Create a model and a configuration of one variant; `more` are members of the latter."""
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
     sagemaker.create_endpoint_config(
@@ -35,7 +35,7 @@ def configure(name: str, container: dict[str, Any], *, instances: int = 1, **mor
 
 
 def in_service(endpoint: str) -> None:
-    """Return when an endpoint is in service."""
+    """Wait until an endpoint is in service."""
     boto3.client("sagemaker").get_waiter("endpoint_in_service").wait(
         EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
     )
@@ -60,7 +60,7 @@ def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
 
 
 def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
-    """Have an alarm on the errors of a configuration's instances."""
+    """Create an alarm on the model errors of a configuration."""
     cloudwatch: Any = boto3.client("cloudwatch")
     place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
     cloudwatch.put_metric_alarm(

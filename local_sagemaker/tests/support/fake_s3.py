@@ -1,4 +1,4 @@
-"""A bucket in memory."""
+"""A fake S3 client."""
 
 import hashlib
 import io
@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 
 class FakeS3:
-    """Objects by bucket and key; keeps what was downloaded, and how files were uploaded."""
+    """A fake S3 client with objects in memory, which records downloads and upload options."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
@@ -43,7 +43,7 @@ class FakeS3:
         return self
 
     def paginate(self, *, Bucket: str, Prefix: str) -> list[dict[str, Any]]:  # noqa: N803
-        """Return an object a page, and a page without any, as S3 may."""
+        """Return an empty page and one page per object."""
         keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
         return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
 

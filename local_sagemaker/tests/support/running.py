@@ -1,4 +1,4 @@
-"""A local SageMaker for a block of a test."""
+"""A local SageMaker that runs inside a with block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ class LocalSageMaker:
 
 @contextmanager
 def local_sagemaker_in(path: Path) -> Iterator[LocalSageMaker]:
-    """Run a local SageMaker in a folder, and point this process's clients at it."""
+    """Run a local SageMaker in a folder, and set the environment variables of its clients."""
     folder = Folder(path)
     running = lifecycle.up(folder)
     try:

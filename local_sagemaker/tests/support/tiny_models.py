@@ -130,7 +130,7 @@ def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
 
 
 class Gate:
-    """Where models stop until it is opened: a socket, which their sandbox lets them connect to."""
+    """A gate at which models wait until it is opened: a socket that their sandbox can reach."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -150,11 +150,11 @@ class Gate:
         return PAUSE.replace("GATE", str(self._path))
 
     def stops(self, factor: int, *, at: str) -> str:
-        """Return a model that multiplies, and stops in one of its methods."""
+        """Return a model that multiplies and waits at the gate in one of its methods."""
         return self.pause + times(factor, **{at: "pause()"})
 
     def wait_until_reached(self) -> None:
-        """Return when a model stands before it."""
+        """Wait until a model has reached the gate."""
         self._reached.wait()
 
     def open(self) -> None:
@@ -165,14 +165,14 @@ class Gate:
                 model.close()
 
     def close(self) -> None:
-        """Let those through that wait, and end."""
+        """Open the gate and stop its thread."""
         self.open()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._listener.close()
 
     def _serve(self) -> None:
-        with suppress(OSError):  # it is shut down
+        with suppress(OSError):  # the listener is shut down
             while True:
                 model, _ = self._listener.accept()
                 with self._lock:

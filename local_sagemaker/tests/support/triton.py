@@ -1,4 +1,4 @@
-"""A Triton in SageMaker's multi-model mode without an instance around it."""
+"""A Triton server in the multi-model mode of SageMaker, without an instance."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ __all__ = ["Triton", "triton_in"]
 
 @contextmanager
 def triton_in(folder: Path) -> Iterator[Triton]:
-    """Run a server in a new folder; it sees the models that lie beside the folder."""
+    """Run a server in a new folder; its models are in the parent folder."""
     (folder / "empty").mkdir(parents=True)
     installation = find_triton()
     backends.install(installation, folder / "backends")

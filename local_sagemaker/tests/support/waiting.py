@@ -1,4 +1,4 @@
-"""Ways to wait for what sends no notification."""
+"""Polling of conditions."""
 
 import time
 from collections.abc import Callable
@@ -12,11 +12,9 @@ T = TypeVar("T")
 
 
 def eventually(condition: Callable[[], T]) -> T:
-    """Return what `condition` gives once that is true, however long a busy machine takes.
+    """Call `condition` until its result is true, and return the result.
 
-    For what sends no notification, such as a file of another process. The pauses grow to a
-    twentieth of a second: a condition may be a call of an API. pytest ends a test that waits for
-    ever.
+    The pauses grow to 0.05 s. There is no timeout: pytest ends a test that hangs.
     """
     pause = 0.005
     while not (value := condition()):
@@ -26,7 +24,7 @@ def eventually(condition: Callable[[], T]) -> T:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
+    """Return whether a process runs; a zombie process does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Requests that a browser sends for a web page of another origin, and what they would change."""
+"""Requests that a malicious web page makes a browser send, and the state that they would change."""
 
 import json
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ def attacks(victim: Path) -> dict[str, Attack]:
 
 
 def prepare() -> None:
-    """Create what the attacks read, change and delete."""
+    """Create the resources that the attacks read, change and delete."""
     client: Any = boto3.client
     client("s3").create_bucket(Bucket=BUCKET)
     client("s3").put_object(Bucket=BUCKET, Key=KEY, Body=SECRET.encode())
@@ -129,7 +129,7 @@ def prepare() -> None:
 
 
 def state() -> dict[str, Any]:
-    """Return what any of the attacks would change."""
+    """Return the state that the attacks would change."""
     client: Any = boto3.client
     stacks = client("cloudformation").describe_stacks()["Stacks"]
     return {

@@ -1,1 +1,1 @@
-"""Compare policies by the permissions that they give."""
+"""Comparison of policies by the permissions that they grant."""

@@ -1,6 +1,6 @@
-"""What a reviewer must not miss: each rule is a function that takes a `Comparison`.
+"""The rules for dangers: functions that take a `Comparison` and yield dangers.
 
-Its name is the rule's in a danger's key.
+The name of a function is the rule in a danger's key.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from release.review.dangers import (
     replaced_resources,
     stages,
 )
-from release.review.dangers.danger import Danger, grouped, one_for_each_cause
+from release.review.dangers.danger import Danger, merge_explained, merge_groups
 
 Rule = Callable[[Comparison], Iterator[Danger]]
 
@@ -55,10 +55,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def dangers(comparison: Comparison) -> list[Danger]:
-    """Return every danger of a stage, in the order of the rules, each cause once."""
-    every = [
+    """Return the dangers of a stage in the order of the rules, grouped by cause."""
+    unmerged = [
         replace(danger, stage=comparison.stage, rule=danger.rule or rule.__name__)
         for rule in RULES
         for danger in rule(comparison)
     ]
-    return list(grouped(one_for_each_cause(every)))
+    return list(merge_groups(merge_explained(unmerged)))

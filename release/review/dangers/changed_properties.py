@@ -1,4 +1,4 @@
-"""Changed properties that the table of describers marks as a danger."""
+"""Property changes that the table of describers marks as dangers."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,11 @@ from release.review.dangers.danger import Danger, digest
 
 
 def changed_properties(comparison: Comparison) -> Iterator[Danger]:
-    """A property changes to a dangerous value, by the rows of release/review/table.py.
+    """A row of release/review/describer_table.py marks a property change as a danger.
 
     The same property of several resources of a type is one danger.
     """
-    for line in comparison.described:
+    for line in comparison.descriptions:
         if line.rule:
             change = line.change
             is_endpoint = change.type == "AWS::SageMaker::Endpoint"

@@ -1,20 +1,20 @@
-"""Inference components that clients miss, that never wake, or whose copies have no room."""
+"""Dangers of inference components: missing, unable to scale out from zero, or without capacity."""
 
 from collections.abc import Callable, Iterator
 
 import platform_facts
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
-from release.review.endpoints import DeclaredEndpoint
+from release.review.endpoints import TemplateEndpoint
 
-Faults = Callable[[DeclaredEndpoint], Iterator[tuple[str, str]]]
-"""Yields a subject and a message for each fault of an endpoint."""
+Faults = Callable[[TemplateEndpoint], Iterator[tuple[str, str]]]
+"""A function that yields subject and message of each fault of an endpoint."""
 
 
 def missing_components(comparison: Comparison) -> Iterator[Danger]:
-    """The catalog sends clients to a component that its stack does not have."""
+    """The catalog names a component that the stack does not have."""
 
-    def faults(endpoint: DeclaredEndpoint) -> Iterator[tuple[str, str]]:
+    def faults(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
         for model in endpoint.models.values():
             if model.component and model.component not in endpoint.components:
                 yield (
@@ -27,63 +27,65 @@ def missing_components(comparison: Comparison) -> Iterator[Danger]:
 
 
 def never_woken(comparison: Comparison) -> Iterator[Danger]:
-    """A component may have no copy, and nothing adds one.
+    """A component can scale in to zero copies, and no alarm scales it out again.
 
-    Target tracking does not (huggingface/skills, hf-cloud-sagemaker-production-defaults).
+    Target tracking does not scale out from zero (huggingface/skills,
+    hf-cloud-sagemaker-production-defaults).
     """
 
-    def faults(endpoint: DeclaredEndpoint) -> Iterator[tuple[str, str]]:
+    def faults(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
         for component in endpoint.components.values():
             if component.minimum == 0 and not component.wakes:
                 yield (
                     component.name,
-                    f"{component.name} may scale to no copy, and one refused call adds none: it "
-                    "needs an alarm on NoCapacityInvocationFailures, from 1 on, with a step "
-                    "scaling policy as its action",
+                    f"{component.name} can scale in to zero copies and does not scale out again: "
+                    "add an alarm on NoCapacityInvocationFailures >= 1 with a step scaling policy "
+                    "as its action",
                 )
 
     return _new(comparison, faults)
 
 
 def unplaced_copies(comparison: Comparison) -> Iterator[Danger]:
-    """The instances never have room for all copies of a component: the rest is not started.
+    """The instances have too few GPUs or vCPUs for all copies of a component.
 
-    GPUs and vCPUs alone are counted: how much memory an instance has to reserve is documented
-    nowhere.
+    Memory is not compared: AWS does not document how much of it can be reserved.
     """
     return _new(comparison, _without_room)
 
 
-def _without_room(endpoint: DeclaredEndpoint) -> Iterator[tuple[str, str]]:
+def _without_room(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
     components = endpoint.components.values()
     for variant in endpoint.variants.values() if components else ():
         try:
             instance = platform_facts.instance_type(variant.instance_types[0])
-        except platform_facts.UnknownFact:  # of a commit that knew it
+        except platform_facts.UnknownFact:  # only the other commit knows the type
             continue
         for unit, has, needs in (
-            ("GPUs", instance.gpu_count, {each.name: each.accelerators for each in components}),
-            ("vCPUs", instance.vcpus, {each.name: each.cpus for each in components}),
+            ("GPUs", instance.gpu_count, {item.name: item.accelerators for item in components}),
+            ("vCPUs", instance.vcpus, {item.name: item.cpus for item in components}),
         ):
-            least = sum(needs[each.name] * each.minimum for each in components)
-            for each in components:
-                need = needs[each.name]
-                most = least + need * (each.maximum - each.minimum)
-                text = (
-                    f"a copy of {each.name} reserves {need:g} {unit}, and {instance.name} has {has}"
-                )
-                if need <= has:
-                    text = (
-                        f"{each.maximum} copies of {each.name}, with the fewest of other components"
-                        f", reserve {most:g} {unit}, and the most instances have "
-                        f"{has * variant.maximum}: the rest is not started"
+            least = sum(needs[item.name] * item.minimum for item in components)
+            for item in components:
+                need = needs[item.name]
+                most = least + need * (item.maximum - item.minimum)
+                if need > has:
+                    yield (
+                        f"{item.name}.{unit}",
+                        f"a copy of {item.name} reserves {need:g} {unit}, but {instance.name} has "
+                        f"{has}",
                     )
-                if need > has or (need and most > has * variant.maximum):
-                    yield f"{each.name}.{unit}", text
+                elif need and most > has * variant.maximum:
+                    yield (
+                        f"{item.name}.{unit}",
+                        f"{item.maximum} copies of {item.name} with the minimum of all other "
+                        f"components reserve {most:g} {unit}, but {variant.maximum} instances have "
+                        f"{has * variant.maximum}: the remaining copies do not start",
+                    )
 
 
 def _new(comparison: Comparison, faults: Faults) -> Iterator[Danger]:
-    """Yield the faults that an endpoint did not have before."""
+    """Yield a danger for each fault that an endpoint did not have before."""
     for pair in comparison.endpoints.values():
         known = dict(faults(pair.before)) if pair.before else {}
         for subject, message in faults(pair.after) if pair.after else ():

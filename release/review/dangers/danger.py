@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from release.review.acknowledged import Acknowledgement
 
 REPOSITORY = "repository"
-"""The stage in the key of a danger that belongs to no stage."""
+"""Stands for the stage in the key of a danger in a file."""
 
-
-MOST_SUBJECTS = 3
+MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; more are counted."""
 
 
 @dataclass(frozen=True)
 class Danger:
-    """A change that a reviewer must not miss; `release/acknowledged.yaml` names it by its `key`.
+    """A change that needs an acknowledgement in `release/acknowledged.yaml`, by its `key`.
 
-    `details` are its parts, if it has several. Dangers with the same rule and `group` become one.
-    A danger that `explains` others is their cause: they become its details.
+    details: the parts of a merged danger.
+    group: dangers with the same rule and group are merged.
+    explains: whether this danger is the cause of another, which then becomes one of its details.
     """
 
     subject: str
@@ -33,12 +33,12 @@ class Danger:
 
     @property
     def key(self) -> str:
-        """Stage, rule and subject, for acknowledgements."""
+        """STAGE/RULE/SUBJECT, for acknowledgements."""
         return f"{self.stage}/{self.rule}/{self.subject}"
 
     @property
     def endpoint(self) -> str:
-        """The endpoint or stack at the beginning of the subject, empty if there is none."""
+        """The endpoint or stack at the start of the subject, empty for another subject."""
         name = self.subject.partition(".")[0]
         return name if name.startswith(f"{self.stage}-") else ""
 
@@ -46,34 +46,34 @@ class Danger:
 def digest(text: str) -> str:
     """Return a digest of a text for a key.
 
-    With 128 bits, an author who chooses both the harmless acknowledged text and the other one needs
-    2^64 tries to find two with the same digest.
+    It has 128 bits: an author who wants the acknowledgement of a harmless text to be valid for a
+    dangerous one needs about 2^64 tries to find two texts with the same digest.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def one_for_each_cause(dangers: list[Danger]) -> Iterator[Danger]:
-    """Yield the dangers that no other explains, each with the explained ones as details."""
+def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
+    """Yield the dangers that no other danger explains, with the explained ones as details."""
     causes = [_cause(danger, dangers) for danger in dangers]
     for danger, cause in zip(dangers, causes, strict=True):
         if cause is danger:
             explained = (
                 other.message
-                for other, its_cause in zip(dangers, causes, strict=True)
-                if its_cause is danger and other is not danger
+                for other, other_cause in zip(dangers, causes, strict=True)
+                if other_cause is danger and other is not danger
             )
             yield replace(danger, details=(*danger.details, *explained))
 
 
 def _cause(danger: Danger, dangers: list[Danger]) -> Danger:
-    """Return the first cause of a danger, the danger itself if no other explains it."""
+    """Return the first cause of a danger, the danger itself if no other danger explains it."""
     causes = (other for other in dangers if other.explains and other.explains(danger))
     cause = next((other for other in causes if other is not danger), None)
     return _cause(cause, dangers) if cause else danger
 
 
-def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
-    """Yield one danger for each group, with a key that is valid for exactly its members."""
+def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
+    """Yield one danger for each group; its key depends on all members."""
     groups: dict[tuple[str, str], list[Danger]] = {}
     for danger in dangers:
         groups.setdefault((danger.rule, danger.group or danger.subject), []).append(danger)
@@ -86,32 +86,32 @@ def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
             members[0],
             subject=f"{group}.{digest(identity)}",
             message=_heading([member.message for member in members]),
-            details=tuple(text for each in members for text in (each.message, *each.details)),
+            details=tuple(text for item in members for text in (item.message, *item.details)),
         )
 
 
 def _heading(messages: list[str]) -> str:
-    """Return the first of several messages with the subjects of the others, or their number."""
+    """Return the first message with the subjects of the others, or with their number."""
     subjects = [message.partition(": ")[0] for message in messages]
     texts = {message.partition(": ")[2] for message in messages}
     if len(texts) > 1 or not all(texts):
         return f"{messages[0]} (and {len(messages) - 1} more)"
     kind = f"{subjects[0].partition(' ')[0]} "
     names = [subjects[0], *(subject.removeprefix(kind) for subject in subjects[1:])]
-    if len(names) > MOST_SUBJECTS:
+    if len(names) > MAX_SUBJECTS:
         names = [f"{names[0]} and {len(names) - 1} more"]
     return f"{', '.join(dict.fromkeys(names))}: {texts.pop()}"
 
 
 @dataclass(frozen=True)
 class EndpointDangers:
-    """Dangers that differ only in the endpoint, with the same acknowledgement."""
+    """Dangers that differ only in the endpoint, and have the same acknowledgement."""
 
     dangers: list[Danger]
 
     @property
     def first(self) -> Danger:
-        """The danger that is shown."""
+        """The danger whose message is shown."""
         return self.dangers[0]
 
     @property
@@ -125,12 +125,12 @@ class EndpointDangers:
         return list(dict.fromkeys(part for danger in self.dangers for part in danger.details))
 
 
-def across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
-    """Return dangers grouped over endpoints, those without an acknowledgement first."""
+def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
+    """Return dangers grouped across endpoints, those without an acknowledgement first."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
         name = danger.endpoint
         sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
         groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
-    every = map(EndpointDangers, groups.values())
-    return sorted(every, key=lambda group: group.first.acknowledgement is not None)
+    merged = map(EndpointDangers, groups.values())
+    return sorted(merged, key=lambda item: item.first.acknowledgement is not None)

@@ -1,11 +1,11 @@
-"""Values that a template reads from Parameter Store or Secrets Manager at deploy time."""
+"""Values that CloudFormation reads from Parameter Store or Secrets Manager at deploy time."""
 
 import re
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger, digest
-from release.review.values import texts
+from release.review.values import iterate_texts
 from release.tree import Template
 
 _REFERENCE = re.compile(r"\{\{resolve:[^}]{0,200}")
@@ -15,10 +15,11 @@ _BOOTSTRAP = "/cdk-bootstrap/"
 
 
 def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
-    """A template reads a value of Parameter Store or Secrets Manager that it did not read before.
+    """A template reads a new value of Parameter Store or Secrets Manager.
 
-    Principals that may write the value can change it after the review, such as publishers, who may
-    write the catalog of a stage.
+    Principals that may write the value can change it after the review. For example, publishers may
+    write a stage's catalog.
+
     Sources: CloudFormation user guide, "Get values stored in other services using dynamic
     references" and "Specify existing resources at runtime with CloudFormation-supplied parameter
     types".
@@ -29,13 +30,13 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
         for value in sorted(new):
             yield Danger(
                 f"{stack}.{digest(value)}",
-                f"{stack} takes {value} when it is deployed: who may write that decides then",
+                f"{stack} reads {value} at deploy time, which can change after the review",
                 group=stack,
             )
 
 
 def _values(template: Template) -> Iterator[str]:
-    for text in texts(template):
+    for text in iterate_texts(template):
         yield from (f"{reference}}}}}" for reference in _REFERENCE.findall(text))
     for name, parameter in template.get("Parameters", {}).items():
         default = str(parameter.get("Default"))

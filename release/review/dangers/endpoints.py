@@ -3,44 +3,44 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from release.review.comparison import Comparison, Pair
+from release.review.comparison import Comparison, EndpointPair
 from release.review.dangers.danger import Danger, digest
-from release.review.endpoints import DeclaredEndpoint
+from release.review.endpoints import TemplateEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
-from release.review.model_changes import folder_of, model_changes
-from release.review.money import cost_of
-from release.review.refusals import refusal
+from release.review.model_changes import model_changes, model_folder
+from release.review.money import endpoint_cost
+from release.review.rejected_updates import rejection_reason
 from release.stack_endpoints import scaled_variants_that_change
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
-    """An endpoint leaves the app, or gets another name.
+    """An endpoint is removed from the app, or renamed.
 
-    `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
-    somebody deletes them. The endpoint's log group is deleted by this deployment, because it
+    `cdk deploy` does not change stacks that are no longer in the app: they run, and cost money,
+    until they are deleted. The endpoint's log group is deleted by this deployment, because it
     belongs to the models stack, which remains.
     """
     if not comparison.after:
         names = ", ".join(value.name for value in comparison.endpoints.values())
         yield Danger(
             comparison.stage,
-            f"the stage {comparison.stage} is no longer in the app: its stacks run on, without "
-            f"updates, until somebody deletes them; after that, every invocation fails ({names})",
+            f"the stage {comparison.stage} is no longer in the app: its stacks run without updates "
+            f"until they are deleted; then every invocation fails ({names})",
         )
         return
     for stack, pair in comparison.endpoints.items():
         if pair.before and pair.after is None:
             yield Danger(
                 pair.name,
-                f"the endpoint {pair.name} is no longer in the app: its stack runs on, without "
-                "updates, until it is deleted; after that, every invocation fails",
+                f"the endpoint {pair.name} is no longer in the app: its stack runs without updates "
+                "until it is deleted; then every invocation fails",
                 explains=_is_log_of(comparison.stage, stack),
             )
         elif pair.before and pair.before.name != pair.name:
             yield Danger(
                 pair.before.name,
-                f"the endpoint {pair.before.name} becomes {pair.name}: a new one is created, "
-                "the old one is deleted, and clients that invoke it by that name fail",
+                f"the endpoint {pair.before.name} is renamed to {pair.name}: a new endpoint is "
+                "created, the old one is deleted, and clients that use the old name fail",
             )
 
 
@@ -50,48 +50,48 @@ def _is_log_of(stage: str, stack: str) -> Callable[[Danger], bool]:
 
 
 def refused_updates(comparison: Comparison) -> Iterator[Danger]:
-    """SageMaker rejects the update of an endpoint, and later stacks are not deployed.
+    """The update guard rejects the update of an endpoint, so later stacks are not deployed.
 
-    A client may name a variant, too (API reference, InvokeEndpoint, TargetVariant).
+    Clients can name a variant (API reference, InvokeEndpoint, TargetVariant).
     """
     if comparison.moves:
         return
-    for before, after in comparison.kept:
-        if why := refusal(before, after):
-            gone = sorted(before.variants.keys() - after.variants.keys())
-            named = f"; clients that name {', '.join(gone)} as TargetVariant would fail"
+    for before, after in comparison.kept_endpoints:
+        if reason := rejection_reason(before, after):
+            if removed := sorted(before.variants.keys() - after.variants.keys()):
+                reason += f"; clients with the TargetVariant {', '.join(removed)} would fail"
             yield Danger(
                 after.name,
-                f"the update of {after.name} is refused before it begins: {why}"
-                f"{named if gone else ''}. Deploy a second endpoint, and move the clients",
+                f"the update of {after.name} is rejected before it begins: {reason}. Deploy a "
+                "second endpoint, and move the clients",
             )
 
 
 def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
-    """The instances of a scaled variant change, which takes two deploys (docs/delivery.md)."""
+    """The instances of a scaled variant change, which needs two deployments (docs/delivery.md)."""
     if comparison.moves:
         return
-    for before, after in comparison.kept:
+    for before, after in comparison.kept_endpoints:
         variants = before.variants.values(), after.variants.values()
         names = scaled_variants_that_change(*variants)
-        if names and not refusal(before, after):
+        if names and not rejection_reason(before, after):
             most = max(before.variants[name].maximum for name in names)
             yield Danger(
                 f"{after.name}.{','.join(names)}",
                 f"{', '.join(names)} of {after.name} is not scaled until its update ends: the "
-                f"instance count stays the same and does not grow to {most}; cdk deploy is "
-                "rejected, make deliver does it in two deploys",
+                f"instance count does not grow to {most}. Use make deliver, which deploys twice: "
+                "cdk deploy is rejected",
             )
 
 
 def dropped_models(comparison: Comparison) -> Iterator[Danger]:
-    """A model leaves the catalog of an endpoint that stays."""
-    for before, after in comparison.kept:
+    """A model is removed from the catalog of an endpoint that is not removed."""
+    for before, after in comparison.kept_endpoints:
         for name in sorted(before.models.keys() - after.models.keys()):
             yield Danger(
                 f"{before.name}.{name}",
                 f"{before.name} no longer has {name} in its catalog: clients that invoke it fail "
-                "(its archives stay)",
+                "(its archives are kept)",
             )
 
 
@@ -107,11 +107,11 @@ def broken_clients(comparison: Comparison) -> Iterator[Danger]:
 
 
 def split_sequences(comparison: Comparison) -> Iterator[Danger]:
-    """A model that keeps state between requests is on an endpoint of several instances.
+    """A model with sequence batching is on an endpoint with several instances.
 
     "The sequence batcher ensures that all inference requests in a sequence get routed to the same
-    model instance" of one Triton (Triton user guide, model_execution.html#stateful-models), and
-    SageMaker sends the requests of one sequence to any instance.
+    model instance" of one Triton (Triton user guide, model_execution.html#stateful-models).
+    SageMaker can send the requests of one sequence to different instances.
     """
     for pair in comparison.endpoints.values():
         split = [_split_models(side, folder) for side, folder in
@@ -120,15 +120,15 @@ def split_sequences(comparison: Comparison) -> Iterator[Danger]:
             if model not in split[0]:
                 yield Danger(
                     f"{pair.name}.{model}",
-                    f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
-                    f"{unit}: each has a part of their state",
+                    f"{model} of {pair.name} uses sequence batching, but SageMaker sends the "
+                    f"requests of a sequence to up to {count} {unit}, which do not share its state",
                 )
 
 
 def _split_models(
-    endpoint: DeclaredEndpoint | None, models: Path | None
+    endpoint: TemplateEndpoint | None, models: Path | None
 ) -> dict[str, tuple[int, str]]:
-    """Return the models with sequence batching that several instances or copies may serve."""
+    """Return model -> number and unit of the instances or copies that share its sequences."""
     if endpoint is None or models is None:
         return {}
     instances = sum(variant.maximum for variant in endpoint.variants.values()), "instances"
@@ -141,12 +141,12 @@ def _split_models(
     return {
         model: (count, unit)
         for model, (count, unit) in servers.items()
-        if count > 1 and uses_sequence_batching(folder_of(models, model))
+        if count > 1 and uses_sequence_batching(model_folder(models, model))
     }
 
 
 def low_minimum(comparison: Comparison) -> Iterator[Danger]:
-    """A variant in production may have fewer than two instances, or none, and could not before.
+    """The minimum of a variant in production falls below two instances.
 
     Times of a cold start are third-party measurements (sources in docs/hosting-modes.md).
     """
@@ -156,7 +156,7 @@ def low_minimum(comparison: Comparison) -> Iterator[Danger]:
         for name, variant in pair.after.variants.items() if pair.after else ():
             old = pair.before.variants.get(name) if pair.before else None
             if variant.minimum < min(2, old.minimum if old else 2):
-                text = f"{pair.name} may run on 1 instance: when it fails, nothing answers"
+                text = f"{pair.name} may run on 1 instance: if it fails, invocations fail"
                 if variant.minimum == 0:
                     text = (
                         f"{pair.name} can scale in to zero{_saved(comparison, pair)}: invocations "
@@ -166,11 +166,14 @@ def low_minimum(comparison: Comparison) -> Iterator[Danger]:
                 yield Danger(f"{pair.name}.{name}", text)
 
 
-def _saved(comparison: Comparison, pair: Pair) -> str:
+def _saved(comparison: Comparison, pair: EndpointPair) -> str:
     """Return the monthly saving of zero instances, empty if a price is unknown."""
     costs = [
-        cost_of(side, file.region).minimum if side else None
-        for side, file in ((pair.before, comparison.was), (pair.after, comparison.will_be))
+        endpoint_cost(side, file.region).minimum if side else None
+        for side, file in (
+            (pair.before, comparison.file_before),
+            (pair.after, comparison.file_after),
+        )
     ]
     if costs[0] is None or costs[1] is None:
         return ""

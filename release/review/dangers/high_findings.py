@@ -12,15 +12,15 @@ HIGH = frozenset({
     "CKV_AWS_100", "CKV_AWS_101", "CKV_AWS_103", "CKV_AWS_163", "CKV_AWS_192", "CKV_AWS_291",
     "CKV_AWS_364",
 })  # fmt: skip
-"""The checks that are high, and one that is critical, of those that checkov 3.3.30 has for
-CloudFormation. Without a key of Prisma Cloud's, checkov itself says no severity: these are from
-Prisma Cloud's policy reference (docs.prismacloud.io, AWS policies, of 2025-06-11)."""
+"""CloudFormation checks of checkov 3.3.30 with high or critical severity. checkov shows severities
+only with a Prisma Cloud key: these are from Prisma Cloud's policy reference (docs.prismacloud.io,
+AWS policies, 2025-06-11)."""
 
 _CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>CKV\w+)\]")
 
 
 def high_findings(comparison: Comparison) -> Iterator[Danger]:
-    """Checkov has a new finding of high severity; other findings are listed in the report."""
+    """Checkov has a new finding of high severity; the report lists all other findings."""
     for line in comparison.findings.new:
         check = _CHECK.fullmatch(line)
         if check and check["id"] in HIGH:

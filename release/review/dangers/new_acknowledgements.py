@@ -15,9 +15,9 @@ _LINE = re.compile(
 def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
     """The app acknowledges findings of a cdk-nag rule for a new reason.
 
-    An existing reason for more resources is listed only: each new endpoint has its own roles and
-    logs, whose permissions are compared separately. So is a reason that is in the base's code, for
-    a feature that the stage did not use.
+    The report only lists an existing reason for more resources: each new endpoint has its own roles
+    and logs, whose permissions are compared separately. It also only lists a reason in the base's
+    code, which belongs to a feature that the stage did not use.
     """
     lines = comparison.acknowledged
     if not comparison.before:

@@ -1,4 +1,4 @@
-"""Changes of exports that CloudFormation refuses."""
+"""Changes of exports that CloudFormation rejects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,11 +14,11 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
 
     "After another stack imports an output value, you can't delete the stack that is exporting the
     output value or modify the exported output value" (CloudFormation user guide,
-    using-cfn-stack-exports). Stacks that import are updated after those that they import from.
+    using-cfn-stack-exports). A stack that imports a value is updated after the exporting stack.
     """
     if comparison.moves:
         return
-    before, after = comparison.sides
+    before, after = comparison.templates
     imported = {stack: set(_imports(template)) for stack, template in before.items()}
     replaced = {
         (change.stack, change.id)
@@ -32,11 +32,11 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
             stays = new.get(name) == value and not is_replaced
             users = sorted(user for user in before if user != stack and name in imported[user])
             if users and not stays:
-                what = "another value" if name in new else "no longer there"
+                change = "changed" if name in new else "removed"
                 yield Danger(
                     f"{stack}.{name}",
-                    f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
-                    f"and is imported by {', '.join(users)}",
+                    f"CloudFormation rejects the update of {stack}: its export {name} is {change}, "
+                    f"but {', '.join(users)} imports it",
                     group=stack,
                 )
 
@@ -48,7 +48,7 @@ def _exported(template: Template) -> dict[str, Any]:
 
 
 def _imports(value: Any) -> Iterator[str]:
-    """Yield the names that a template, or a part of it, imports."""
+    """Yield the names that a part of a template imports."""
     match value:
         case {"Fn::ImportValue": str(name)}:
             yield name

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
 
-NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
-"""Immutable types: every update replaces them, and they hold no data."""
+IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
+"""Types that every update replaces; they contain no data."""
 
-STATEFUL = (
+STATEFUL_TYPES = (
     "AWS::S3::Bucket",
     "AWS::KMS::Key",
     "AWS::Logs::LogGroup",
@@ -19,12 +19,12 @@ STATEFUL = (
     "AWS::IAM::OIDCProvider",
     "AWS::SNS::Topic",
 )
-"""Types that hold data, or whose address others use."""
+"""Types with data, or with an address that other resources use."""
 
-FATES = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, and stays"}
-"""The CDK's impact on a resource that leaves its template -> our words."""
+REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, but kept"}
+"""The CDK's impact on a resource removed from its template -> verb in the message."""
 
-ELSEWHERE = (
+EXEMPT_TYPES = (
     "AWS::ApplicationAutoScaling::ScalingPolicy",
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
@@ -34,22 +34,22 @@ ELSEWHERE = (
     "AWS::SSM::Parameter",
     "AWS::SageMaker::Endpoint",
 )
-"""Types without data, whose properties are compared, or that other rules report."""
+"""Types without data that other rules report, or whose properties are compared."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
     """A resource other than a Model or an EndpointConfig is replaced, or a stateful one deleted.
 
     The replacements of a stack are one danger: a resource is often replaced because it refers to
-    another one.
+    another replaced resource.
     """
     for change in comparison.deployed_changes:
-        if change.type in NORMAL or change.type in ELSEWHERE:
+        if change.type in IMMUTABLE_TYPES or change.type in EXEMPT_TYPES:
             continue
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
             message = f"{change.type} {change.path} is replaced ({because} changes)"
             yield Danger(subject, message, group=change.stack)
-        elif change.type in STATEFUL and change.impact in FATES:
-            yield Danger(subject, f"{change.type} {change.path} is {FATES[change.impact]}")
+        elif change.type in STATEFUL_TYPES and change.impact in REMOVALS:
+            yield Danger(subject, f"{change.type} {change.path} is {REMOVALS[change.impact]}")

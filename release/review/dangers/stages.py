@@ -1,4 +1,4 @@
-"""Dangers of a whole stage: it moves, exceeds its budget, or leaves production."""
+"""Dangers of a whole stage: new region or account, exceeded budget, no longer production."""
 
 import re
 from collections.abc import Iterator
@@ -9,65 +9,68 @@ from release.review.dangers.danger import Danger
 from release.review.money import cost_changes, total
 from release.stage_file import StageFile
 
-ALARMS = {
+PRODUCTION_SUBJECTS = {
     "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
     "replaced_resources": re.compile(r"\S+-models\.Alarms/\S+"),
     "unheard_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
 }
-"""Rule -> the subjects that only production stages have (stacks/endpoint_stack.py,
+"""Rule -> subjects that exist only in production stages (stacks/endpoint_stack.py,
 stacks/model_stack.py)."""
 
 
 def new_environment(comparison: Comparison) -> Iterator[Danger]:
-    """The stage gets another region or account, where none of its stacks exist.
+    """The stage moves to another region or account, where none of its stacks exist.
 
     A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
     deployed stacks are neither moved nor deleted.
     """
-    was, will_be = comparison.was, comparison.will_be
-    if not comparison.before or not environments.may_move(was, will_be):
+    files = comparison.file_before, comparison.file_after
+    if not comparison.before or not environments.may_move(*files):
         return
-    where = f"{_place(was)} -> {_place(will_be)}"
-    new = (
-        "every stack is created there, every model is built there, and what is deployed runs on "
-        "and is paid for until somebody destroys it"
+    unless = "" if comparison.moves else "unless it is already deployed there, "
+    yield Danger(
+        comparison.stage,
+        f"{comparison.stage} moves, {' -> '.join(map(_location, files))}: {unless}all stacks are "
+        "created and all models are built there; the old stacks run and cost money until they are "
+        "deleted",
     )
-    unless = "" if comparison.moves else "unless that is where it is deployed already, "
-    yield Danger(comparison.stage, f"{comparison.stage} moves, {where}: {unless}{new}")
 
 
 def left_production(comparison: Comparison) -> Iterator[Danger]:
     """The stage is no longer production: its alarms and their notifications are deleted."""
-    if comparison.was.production and not comparison.will_be.production:
+    if comparison.file_before.production and not comparison.file_after.production:
         yield Danger(
             comparison.stage,
-            f"{comparison.stage} is no longer production: nobody is notified any more when it "
-            "fails, and one instance is enough",
+            f"{comparison.stage} is no longer production: its alarms no longer send notifications, "
+            "and one instance is allowed",
             explains=lambda danger: (
-                danger.rule in ALARMS and ALARMS[danger.rule].fullmatch(danger.subject) is not None
+                danger.rule in PRODUCTION_SUBJECTS
+                and PRODUCTION_SUBJECTS[danger.rule].fullmatch(danger.subject) is not None
             ),
         )
 
 
 def over_budget(comparison: Comparison) -> Iterator[Danger]:
-    """The maximum cost of a stage exceeds `max_monthly_usd`, and did not before or rises further.
+    """The maximum cost of a stage newly exceeds `max_monthly_usd`, or exceeds it by more.
 
-    Instance types without a price are left out, which a note says.
+    Instance types without a price are omitted, and a note lists them.
     """
-    most, before_that = comparison.will_be.max_monthly_usd, comparison.was.max_monthly_usd
-    if most is None or not comparison.after:
+    old_limit = comparison.file_before.max_monthly_usd
+    limit = comparison.file_after.max_monthly_usd
+    if limit is None or not comparison.after:
         return
     costs = list(cost_changes(comparison))
-    was = total((cost.before for cost in costs), "maximum").usd
-    now = total((item.after for item in costs), "maximum").usd
-    was_above = before_that is not None and was > before_that
-    if now > most and not (was_above and now <= was and before_that and most >= before_that):
+    old_cost = total((cost.before for cost in costs), "maximum").usd
+    new_cost = total((cost.after for cost in costs), "maximum").usd
+    was_above = old_limit is not None and old_cost > old_limit
+    rises = new_cost > old_cost or not old_limit or limit < old_limit
+    if new_cost > limit and (rises or not was_above):
         yield Danger(
             comparison.stage,
-            f"{comparison.stage} may cost {now:,.0f} USD a month, more than its max_monthly_usd of "
-            f"{most:,.0f} (before: up to {was:,.0f})",
+            f"{comparison.stage} may cost {new_cost:,.0f} USD a month, more than its "
+            f"max_monthly_usd of {limit:,.0f} (before: up to {old_cost:,.0f})",
         )
 
 
-def _place(file: StageFile) -> str:
+def _location(file: StageFile) -> str:
     return f"{file.region} of account {file.account}" if file.account else file.region

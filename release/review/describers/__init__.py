@@ -1,1 +1,1 @@
-"""Describers: functions that describe the change of a property, for the rows of the table."""
+"""Describers: functions that describe a property change, for the rows of the table."""

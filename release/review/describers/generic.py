@@ -1,71 +1,71 @@
-"""Describers for many properties, and functions that make describers."""
+"""Describers for many properties, and functions that return describers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from release.review.property_change import ChangeLine, Describer, PropertyChange
-from release.review.values import arrow, text_of
+from release.review.values import format_change, format_value
 
 LARGE_FALL = 3
-"""An amount that falls to a third or less is treated as one that falls to zero: our choice."""
+"""An amount that falls to a third or less is treated like zero; chosen for this project."""
 
 
-def shown(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield both values: the default for a property without a row."""
-    yield ChangeLine(f"{change.name}: {change.arrow}")
+def both_values(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield both values; the default for a property without a row."""
+    yield ChangeLine(f"{change.name}: {change.value_change}")
 
 
-def labelled(label: str) -> Describer:
-    """Return a describer that shows both values under a label."""
+def with_label(label: str) -> Describer:
+    """Return a describer that shows both values with a label."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
-        of = f" of {change.item}" if change.item else ""
-        yield ChangeLine(f"{label}{of}: {change.arrow}")
+        item = f" of {change.item}" if change.item else ""
+        yield ChangeLine(f"{label}{item}: {change.value_change}")
 
     return describe
 
 
 def named_value(kind: str) -> Describer:
-    """Return a describer for key-value pairs such as tags, in a list or an object."""
+    """Return a describer for key-value pairs in a list or an object, such as tags."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         name = change.item or change.path.partition(".")[2]
         sides = [side.get("Value") if isinstance(side, dict) and "Value" in side else side
                  for side in (change.before, change.after)]  # fmt: skip
-        yield ChangeLine(f"{kind} {name}: {arrow(*map(text_of, sides))}")
+        yield ChangeLine(f"{kind} {name}: {format_change(*map(format_value, sides))}")
 
     return describe
 
 
-def silent(reason: str) -> Describer:
-    """Return a describer without output; the table shows the reason."""
+def not_described(reason: str) -> Describer:
+    """Return a describer without output; the reason is documentation in the table."""
     assert reason
     return lambda _: ()
 
 
-def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
-    """Return a describer for which it is a danger that `holds` becomes false."""
+def danger_if_lost(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
+    """Return a describer whose danger is that `holds` becomes false."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
-        line = f"{change.name}: {change.arrow}"
+        line = f"{change.name}: {change.value_change}"
         is_lost = holds(change.before) and not holds(change.after)
         yield ChangeLine(f"{text}: {line}", rule) if is_lost else ChangeLine(line)
 
     return describe
 
 
-def on_deletion(rule: str, text: str) -> Describer:
-    """Return a describer for which it is a danger that a resource is deleted."""
+def danger_on_deletion(rule: str, text: str) -> Describer:
+    """Return a describer whose danger is that a resource is deleted."""
     return lambda change: [ChangeLine(text, rule)] if change.after is None else []
 
 
-def on_creation(rule: str, text: str) -> Describer:
-    """Return a describer for which it is a danger that a resource or list item is new."""
-    return lambda change: [ChangeLine(text, rule)] if change.before is None else shown(change)
+def danger_on_creation(rule: str, text: str) -> Describer:
+    """Return a describer whose danger is that a resource or list item is new."""
+    return lambda change: [ChangeLine(text, rule)] if change.before is None else both_values(change)
 
 
-def is_moved(change: PropertyChange, names: tuple[str, ...]) -> bool:
-    """Return whether a new resource of the stack has the same values of these properties."""
+def is_recreated(change: PropertyChange, names: tuple[str, ...]) -> bool:
+    """Return whether a new resource of the stack has the same type and these property values."""
     return any(
         (other.stack, other.type) == (change.change.stack, change.change.type)
         and not other.before
@@ -89,11 +89,11 @@ def is_set(value: Any) -> bool:
     return value is not None and value != {"Ref": "AWS::NoValue"}
 
 
-def is_own_key(value: Any) -> bool:
-    """Return whether a key is customer-managed, not one of AWS."""
+def is_customer_key(value: Any) -> bool:
+    """Return whether a key is set and managed by the customer, not by AWS."""
     return is_set(value) and not str(value).startswith("alias/aws/")
 
 
-def falls(before: float, after: float) -> bool:
+def falls_sharply(before: float, after: float) -> bool:
     """Return whether an amount falls to a third or less."""
     return after < before and after <= before / LARGE_FALL

@@ -1,43 +1,45 @@
-"""Describe changes of the notifications of alarms."""
+"""Describers of alarm notifications."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from release.review.describers.generic import is_moved
+from release.review.describers.generic import is_recreated
 from release.review.property_change import ChangeLine, PropertyChange
-from release.review.values import arrow, text_of
+from release.review.values import format_change, format_value
 
-UNHEARD = "unheard_alarms"
+SILENCED_ALARMS = "unheard_alarms"
 
-SUBSCRIBED = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
+SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 
 
 def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a subscription that is new, removed or filtered."""
+    """Yield a new, removed or changed subscription."""
     old, new = change.before, change.after
     topic = _topic(change, (old or new)["TopicArn"])
     if old is None:
-        yield ChangeLine(f"{_subscriber(new)} is notified of {topic}")
+        yield ChangeLine(f"{_subscriber(new)} is notified by {topic}")
         return
-    if new is None and is_moved(change, SUBSCRIBED):
+    if new is None and is_recreated(change, SUBSCRIPTION_PROPERTIES):
         return
-    who = _subscriber(old)
-    if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIBED[:3]):
-        now = f"; {_subscriber(new)} is" if new else ""
-        yield ChangeLine(f"{who} is no longer notified of {topic}{now}", UNHEARD)
+    subscriber = _subscriber(old)
+    if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIPTION_PROPERTIES[:3]):
+        successor = f"; {_subscriber(new)} is" if new else ""
+        text = f"{subscriber} is no longer notified by {topic}{successor}"
+        yield ChangeLine(text, SILENCED_ALARMS)
     elif old.get("FilterPolicy") != new.get("FilterPolicy"):
-        filters = arrow(*(text_of(side.get("FilterPolicy")) for side in (old, new)))
-        yield ChangeLine(f"{who} is notified of other messages of {topic}: {filters}", UNHEARD)
+        filters = format_change(*(format_value(side.get("FilterPolicy")) for side in (old, new)))
+        text = f"{subscriber} is notified of other messages by {topic}: {filters}"
+        yield ChangeLine(text, SILENCED_ALARMS)
 
 
 def _topic(change: PropertyChange, topic: Any) -> str:
-    """Return a topic's name if a template of the stack has it, else the end of its ARN."""
-    for side in change.comparison.sides:
+    """Return the name of a topic in the stack, or the end of another topic's ARN."""
+    for side in change.comparison.templates:
         match topic:
             case {"Ref": str(name)} if (
                 resource := side.get(change.change.stack, {}).get("Resources", {}).get(name)
             ):
-                return text_of(resource.get("Properties", {}).get("TopicName", name))
+                return format_value(resource.get("Properties", {}).get("TopicName", name))
     return _end(topic)
 
 
@@ -45,22 +47,24 @@ def _subscriber(subscription: dict[str, Any]) -> str:
     return f"{subscription.get('Protocol')} {_end(subscription.get('Endpoint'))}"
 
 
-def notified(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield actions that are disabled, removed or added; `ActionsEnabled` is true by default."""
+def alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield disabled, removed and added actions; `ActionsEnabled` is true by default."""
     old, new = change.before, change.after
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
-        yield ChangeLine("the alarm notifies nobody: its actions are off", UNHEARD)
+        yield ChangeLine(
+            "the alarm sends no notifications: its actions are disabled", SILENCED_ALARMS
+        )
         return
     actions, kept = old.get("AlarmActions", []), new.get("AlarmActions", [])
     for action in (action for action in actions if action not in kept):
-        yield ChangeLine(f"the alarm no longer notifies {_end(action)}", UNHEARD)
+        yield ChangeLine(f"the alarm no longer notifies {_end(action)}", SILENCED_ALARMS)
     for action in (action for action in kept if action not in actions):
         yield ChangeLine(f"the alarm now notifies {_end(action)}")
 
 
 def _end(value: Any) -> str:
-    """Return the last part of an ARN, or a resource's logical id."""
+    """Return the last part of an ARN, or a resource's logical ID."""
     match value:
         case {"Ref": str(name)}:
             return name
-    return text_of(value).rpartition(":")[2]
+    return format_value(value).rpartition(":")[2]

@@ -1,4 +1,4 @@
-"""Changes of the app's code by which a deploy could differ from the reviewed templates."""
+"""Changes of the app's code through which a deployment can differ from the reviewed templates."""
 
 import ast
 from collections import Counter
@@ -18,29 +18,29 @@ NAMES = {
     *("datetime.utcnow", "eval", "exec", "http.client", "os.environ", "os.getenv", "os.getlogin"),
     *("os.popen", "os.system", "os.uname", "urllib.request"),
 }
-"""Modules and names with which code can behave differently in a deploy than in a review, such as by
-credentials. The selection is our choice."""
+"""Modules and names through which code can behave differently in a deployment than in a review, for
+example depending on credentials; chosen for this project."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield cdk-nag checks that are removed or conditional, and new uses of `MODULES` and `NAMES`.
+    """Yield removed or conditional cdk-nag checks, and new uses of `MODULES` and `NAMES`.
 
-    Templates show all other effects of code.
+    Templates show all other effects of the code.
     """
     old, new = ({*_impure_names(_parsed(side))} for side in (change.before, change.after))
     for name in sorted(new - old):
-        text = f"uses {name}: what is deployed may be another than what is reviewed"
+        text = f"uses {name}: the deployment may differ from the review"
         yield FileLine(text, "unreviewed_code")
     if any(name.encode() in (change.before or b"") for name in CHECKS):
-        checks, other = _checks(change.base), _checks(change.head)
-        if gone := sorted(checks - other):
-            now = ", ".join(sorted(other - checks)) or "nothing"
-            text = f"cdk-nag no longer checks every stack: {', '.join(gone)} -> {now}"
+        before, after = _checks(change.base), _checks(change.head)
+        if removed := sorted(before - after):
+            added = ", ".join(sorted(after - before)) or "nothing"
+            text = f"cdk-nag no longer checks every stack: {', '.join(removed)} -> {added}"
             yield FileLine(text, "weakened_checks")
 
 
 def _parsed(content: bytes | None) -> ast.Module:
-    """Return a parsed module, an empty one if the content is not Python."""
+    """Return a parsed module, an empty module if the content is not Python."""
     with suppress(SyntaxError, ValueError, RecursionError):
         return ast.parse(content or b"")
     return ast.Module([], [])
@@ -66,7 +66,7 @@ def _impure_names(module: ast.Module) -> Iterator[str]:
 
 
 def _checks(files: Mapping[str, bytes]) -> Counter[str]:
-    """Return the app's statements that add checks, each with its conditions."""
+    """Return the app's statements that add cdk-nag checks, each with its conditions."""
     return Counter(
         text
         for path, content in files.items()

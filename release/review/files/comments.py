@@ -1,4 +1,4 @@
-"""Detect files that differ only in comments."""
+"""Detection of changes that affect only comments."""
 
 import ast
 import re
@@ -7,14 +7,14 @@ from contextlib import suppress
 from release.review.files.file_change import FileChange
 
 COMMENTED = (".in", ".sh", "CODEOWNERS", "Makefile")
-"""Suffixes of files in which lines that begin with # are comments."""
+"""Suffixes of files with # comments."""
 
 SILENCING = (b"fmt:", b"noqa", b"nosec", b"pragma", b"skip", b"type: ignore")
-"""Comments with which linters skip code."""
+"""Words in comments that make linters skip code."""
 
 
 def differ_in_comments_alone(change: FileChange) -> bool:
-    """Return whether only comments differ, and none that linters read."""
+    """Return whether only comments differ, and no comment for linters."""
     before, after = change.before, change.after
     if not (before and after and change.path.endswith((".py", *COMMENTED))):
         return False
@@ -37,9 +37,9 @@ def _code(content: bytes) -> str:
 
 
 def _without_comments(content: bytes) -> str:
-    """Return a text without comment lines; unchanged if a line with # may be none.
+    """Return a text without comment lines; unchanged if a line with # may not be a comment.
 
-    A line after a backslash continues the one before; a here-document has no comments.
+    That is a line after a backslash, or a line of a here-document.
     """
     text = content.decode(errors="replace")
     if re.search(r"\\\n[ \t]*#|<<", text):

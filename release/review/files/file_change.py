@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from release.review.values import arrow, changed_lines
+from release.review.values import changed_lines, format_change
 
 Rule = Literal[
     "",
@@ -24,15 +24,15 @@ Rule = Literal[
 ]
 
 
-MOST_LINES = 3
-"""Maximum number of changed lines that are shown of a file that no rule reads."""
+MAX_LINES = 3
+"""Maximum number of changed lines shown for a file without a rule."""
 
 
 class FileLine(NamedTuple):
     """A description of a change in a file.
 
-    With a `rule`, it is a danger. In a file that reviews, installs or deploys the next change,
-    every line without a rule is the danger `changed_judge`, unless it is `harmless`.
+    It is a danger if it has a `rule`. In a file that reviews, installs or deploys the next change,
+    a line without a rule is the danger `changed_judge`, unless it is `harmless`.
     """
 
     text: str
@@ -42,7 +42,7 @@ class FileLine(NamedTuple):
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that differs; `base` and `head` are path -> content of all files."""
+    """A changed file; `base` and `head` are path -> content of all files."""
 
     path: str
     base: Mapping[str, bytes]
@@ -50,12 +50,12 @@ class FileChange:
 
     @property
     def before(self) -> bytes | None:
-        """The content before, None if there was no file."""
+        """The content before, None for a new file."""
         return self.base.get(self.path)
 
     @property
     def after(self) -> bytes | None:
-        """The content after, None if there is no file."""
+        """The content after, None for a deleted file."""
         return self.head.get(self.path)
 
     @property
@@ -80,10 +80,7 @@ class FileChange:
 
     @property
     def size(self) -> str:
-        """The number of added and removed lines, or the sizes in bytes of binary files.
-
-        A moved line is neither added nor removed.
-        """
+        """The numbers of added and removed lines without moved ones, or a binary file's bytes."""
         sides = [self.before or b"", self.after or b""]
         if any(b"\0" in side for side in sides):
             return f"{len(sides[0]):,} -> {len(sides[1]):,} bytes"
@@ -92,11 +89,11 @@ class FileChange:
 
     @property
     def lines(self) -> str:
-        """The removed and added lines of a text, empty if there are too many."""
+        """The removed and added lines, empty if there are too many, or in a binary file."""
         sides = [side.decode(errors="replace") for side in (self.before, self.after) if side]
         if len(sides) < 2 or any("\0" in side for side in sides):
             return ""
-        gone, more = changed_lines(*sides)
-        if not 0 < max(len(gone), len(more)) <= MOST_LINES:
+        removed, added = changed_lines(*sides)
+        if not 0 < max(len(removed), len(added)) <= MAX_LINES:
             return ""
-        return arrow(" ".join(gone) or "none", " ".join(more) or "none")
+        return format_change(" ".join(removed) or "none", " ".join(added) or "none")

@@ -1,26 +1,26 @@
-"""Review all files that a change touches."""
+"""The review of all changed files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from release.review.dangers.danger import REPOSITORY, Danger, grouped
+from release.review.dangers.danger import REPOSITORY, Danger, merge_groups
 from release.review.files.file_change import FileChange, FileLine, Rule
-from release.review.files.kinds import kind_of
+from release.review.files.file_kinds import find_kind
 from release.review.files.next_change import affects_next_change
-from release.review.files.unparsed_files import unjudged
+from release.review.files.unparsed_files import changed_size
 from release.review.values import Unreadable
 from release.tree import Tree
 
 ACKNOWLEDGEMENTS = "release/acknowledged.yaml"
-MOST_LINES = 20
+MAX_LINES = 20
 """Maximum number of notes about one file."""
 
-JUDGES = "judges, installs or deploys the next change"
+JUDGES = "reviews, installs or deploys the next change"
 
 
 @dataclass(frozen=True)
 class FileReview:
-    """Dangers and notes, and the kinds of files that no rule has judged."""
+    """Dangers, notes, and the kinds of changed files without a rule."""
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
@@ -28,15 +28,15 @@ class FileReview:
 
 
 def review_files(before: Tree, after: Tree) -> FileReview:
-    """Compare the tracked files of two trees, in the second also new files not ignored by git."""
+    """Compare the tracked files of two trees, and untracked files of the second."""
     return compare_files(before.files(), after.files("--others", "--exclude-standard"))
 
 
 def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
     """Compare path -> content of all files.
 
-    A change of acknowledgements alone has no danger: the file's owners approve it, and it counts
-    only once it is merged.
+    A change of only the acknowledgements is not a danger: its code owners approve it, and it is
+    valid only after the merge.
     """
     changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
     if changed == [ACKNOWLEDGEMENTS]:
@@ -52,35 +52,35 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         dangers += own
         notes += _notes(path, [line.text for line in lines if not line.rule])
         is_open = any(not line.harmless for line in lines)
-        if is_open and not own and (name := kind_of(path).not_judged):
+        if is_open and not own and (name := find_kind(path).not_judged):
             not_judged[name] = None
-    return FileReview(tuple(grouped(dangers)), tuple(notes), tuple(not_judged))
+    return FileReview(tuple(merge_groups(dangers)), tuple(notes), tuple(not_judged))
 
 
 def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
     """Yield the lines of a change; with `affects_next`, each line has a rule or is harmless.
 
-    A file that cannot be read is a danger: no rule has read its changes.
+    A file that cannot be read is a danger, because no rule checks its changes.
     """
-    kind = kind_of(change.path)
+    kind = find_kind(change.path)
     describers = [kind.describe] if kind.describe else []
     if affects_next and kind.reason:
-        describers.append(unjudged)
+        describers.append(changed_size)
     try:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:
         lines = [FileLine(f"not compared: {error}", "unreadable_files")]
     if not affects_next and None in (change.before, change.after):
-        lines = _as_a_whole(change, lines)
+        lines = _merge_values(change, lines)
     elif not lines and not kind.reason:
-        lines = [FileLine("other comments or another form, and no other values", harmless=True)]
+        lines = [FileLine("only comments or formatting change", harmless=True)]
     for line in lines:
         is_open = affects_next and not line.rule and not line.harmless
         yield line._replace(rule="changed_judge") if is_open else line
 
 
-def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
-    """Return the lines of a new or deleted file, with one line in place of those of its values."""
+def _merge_values(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
+    """Return the lines of a new or deleted file, with the lines without a rule merged into one."""
     values = [line for line in lines if not line.rule]
     if len(values) < 2:
         return lines
@@ -89,9 +89,9 @@ def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule; the first one includes the lines of `changed_judge`.
+    """Yield a danger for each rule; the first danger includes the lines of `changed_judge`.
 
-    The key has a digest of the file, so that an acknowledgement is valid for this content only.
+    The key has a digest of the file, so that an acknowledgement is valid only for this content.
     """
     rules: dict[Rule, list[str]] = {}
     for line in lines:
@@ -103,7 +103,7 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
     if judging and not rules:
         yield Danger(
             change.subject,
-            f"{change.path} {JUDGES}: {_first(judging)}",
+            f"{change.path} {JUDGES}: {_first_text(judging)}",
             rule="changed_judge",
             stage=REPOSITORY,
             details=tuple(f"{change.path}: {text}" for text in judging[1:]),
@@ -111,16 +111,16 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
         )
     for rule, texts in rules.items():
         details = tuple(texts) if len(texts) > 1 else ()
-        message = f"{change.path}: {_first(texts)}"
+        message = f"{change.path}: {_first_text(texts)}"
         yield Danger(change.subject, message, rule=rule, stage=REPOSITORY, details=details)
 
 
-def _first(texts: list[str]) -> str:
+def _first_text(texts: list[str]) -> str:
     more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
     return f"{texts[0]}{more}"
 
 
 def _notes(path: str, texts: list[str]) -> list[str]:
-    more = len(texts) - MOST_LINES
-    shown = [*texts[:MOST_LINES], *([f"{more} more"] if more > 0 else [])]
+    more = len(texts) - MAX_LINES
+    shown = [*texts[:MAX_LINES], *([f"{more} more"] if more > 0 else [])]
     return [f"{path}: {text}" for text in shown]

@@ -1,4 +1,4 @@
-"""`config.pbtxt`: the configuration of a model."""
+"""Changes of `config.pbtxt`, the Triton configuration of a model."""
 
 import json
 from collections.abc import Iterator
@@ -10,29 +10,27 @@ from google.protobuf.json_format import MessageToJson
 from model_build import model_config
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_text
-from release.review.values import Unreadable, ValueDifference, differences
+from release.review.values import Unreadable, ValueDifference, value_differences
 
 NAME = "config.pbtxt"
 DELAY = "max_queue_delay_microseconds"
-SLOW = 1_000_000
-"""The queue delay in microseconds from which it is a danger: our choice."""
+MAX_DELAY = 1_000_000
+"""Queue delay in microseconds from which a longer one is a danger; chosen for this project."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield every field that differs, such as instance groups, batching and queue delays."""
-    for difference in differences(_fields(change.before), _fields(change.after)):
-        slow = difference.path.endswith(DELAY) and _grows_beyond(difference, SLOW)
+    """Yield every changed field, such as instance groups, batching and queue delays."""
+    for difference in value_differences(_fields(change.before), _fields(change.after)):
+        slow = difference.path.endswith(DELAY) and _grows_beyond(difference, MAX_DELAY)
         text = f"{difference}{_in_milliseconds(difference)}"
-        yield FileLine(f"{text}: a request may wait so long for a batch" if slow else text,
+        yield FileLine(f"{text}: requests may wait this long for a batch" if slow else text,
                        "slow_answers" if slow else "")  # fmt: skip
 
 
 def uses_sequence_batching(model_folder: Path) -> bool:
     """Return whether a configuration below a model's folder has sequence batching.
 
-    The state of a sequence is in one Triton (Triton user guide,
-    model_execution.html#stateful-models): its requests reach it only with a single instance. The
-    review of files reports files that cannot be read.
+    Files that cannot be read are ignored, because the review of files reports them.
     """
     for path in sorted(model_folder.glob(f"*/{NAME}")):
         if not path.is_symlink() and path.is_file():
@@ -57,11 +55,11 @@ def _parse(content: bytes) -> model_config.ModelConfig:
     try:
         return model_config.parse(read_text(content))
     except model_config.NotParsed as error:
-        raise Unreadable(f"line {error.line} is no configuration: {error.reason}") from None
+        raise Unreadable(f"line {error.line} is not valid: {error.reason}") from None
 
 
 def _in_milliseconds(difference: ValueDifference) -> str:
-    """Return both values of a time in milliseconds, empty for another field."""
+    """Return both values of a time in milliseconds, empty for a field that is not a time."""
     if not difference.path.endswith("_microseconds"):
         return ""
     before, after = _microseconds(difference)

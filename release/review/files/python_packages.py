@@ -1,4 +1,4 @@
-"""pip's requirements files: packages, pins and hashes."""
+"""Changes of pip's requirements files: packages, pins and hashes."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from release.review.files.readers import read_text
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _HASH = re.compile(r"\s--hash=(\S+)")
-CHECKS_HASHES = "--require-hashes"
+REQUIRE_HASHES = "--require-hashes"
 
 
 class _Pin(NamedTuple):
@@ -29,42 +29,41 @@ class _Pin(NamedTuple):
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield removed pins and hashes, other origins of packages, and other versions.
+    """Yield removed pins and hashes, changed origins of packages, and changed versions.
 
-    With one hash in a file, pip requires hashes for all packages; only `==` is a pin (pip's
+    If a file has a hash, pip requires hashes for all packages; only `==` is a pin (pip's
     documentation, "Secure installs", hash-checking mode).
     """
     (old, old_options), (new, new_options) = _read(change.before), _read(change.after)
     for option in sorted(new_options - old_options):
-        safe = option == CHECKS_HASHES
-        yield FileLine(f"option {option}: new", "" if safe else "lost_pins")
+        yield FileLine(f"option {option}: new", "" if option == REQUIRE_HASHES else "lost_pins")
     for option in sorted(old_options - new_options):
-        yield FileLine(f"option {option}: gone", "lost_pins" if option == CHECKS_HASHES else "")
+        yield FileLine(f"option {option}: removed", "lost_pins" if option == REQUIRE_HASHES else "")
     has_hashes = any(pin.hashes for pin in old.values())
     for name in sorted(old.keys() | new.keys()):
-        was, now = old.get(name), new.get(name)
-        if now is None:
-            yield FileLine(f"{name}: gone")
-        elif was != now:
-            yield _line(name, was, now, has_hashes)
+        before, after = old.get(name), new.get(name)
+        if after is None:
+            yield FileLine(f"{name}: removed")
+        elif before != after:
+            yield _line(name, before, after, has_hashes)
 
 
-def _line(name: str, was: _Pin | None, now: _Pin, has_hashes: bool) -> FileLine:
-    versions = f"{name}: {was.version if was else 'none'} -> {now.version or 'any version'}"
-    if not now.is_exact and (was is None or was.is_exact or was.version != now.version):
+def _line(name: str, old: _Pin | None, new: _Pin, has_hashes: bool) -> FileLine:
+    versions = f"{name}: {old.version if old else 'none'} -> {new.version or 'any version'}"
+    if not new.is_exact and (old is None or old.is_exact or old.version != new.version):
         return FileLine(f"{versions}: not pinned by ==", "lost_pins")
-    if not now.hashes and (was.hashes if was else has_hashes):
+    if not new.hashes and (old.hashes if old else has_hashes):
         return FileLine(f"{versions}: without a hash", "lost_pins")
-    if was and was.version == now.version:
-        if now.hashes - was.hashes:
-            return FileLine(f"{name}: another content of {now.version}: other hashes", "lost_pins")
-        return FileLine(f"{name}: fewer hashes of {now.version}")
-    return FileLine(versions, harmless=bool(was and was.is_exact and _is_newer(was, now)))
+    if old and old.version == new.version:
+        if new.hashes - old.hashes:
+            return FileLine(f"{name}: new hashes for the same version {new.version}", "lost_pins")
+        return FileLine(f"{name}: fewer hashes of {new.version}")
+    return FileLine(versions, harmless=bool(old and old.is_exact and _is_newer(old, new)))
 
 
-def _is_newer(was: _Pin, now: _Pin) -> bool:
+def _is_newer(old: _Pin, new: _Pin) -> bool:
     try:
-        return Version(now.version.strip("=")) > Version(was.version.strip("="))
+        return Version(new.version.strip("=")) > Version(old.version.strip("="))
     except InvalidVersion:  # a URL
         return False
 
@@ -86,7 +85,7 @@ def _read(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return name and version of a requirement; the text itself for a URL or path."""
+    """Return name and version of a requirement; both are the text itself for a path or bare URL."""
     try:
         requirement = Requirement(text)
     except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""Read YAML, JSON and TOML files of a change, which are not trusted: with bounded cost."""
+"""Readers of untrusted YAML, JSON and TOML files, with bounded cost."""
 
 import json
 import tomllib
@@ -6,18 +6,18 @@ from typing import Any
 
 import yaml
 
-from release.review.values import DEEPEST, Unreadable
+from release.review.values import MAX_DEPTH, Unreadable
 
-LARGEST = 1024 * 1024
-"""Maximum bytes of a file: three times as many as our largest one has."""
-MOST_ALIASES = 8
-"""Maximum aliases in a YAML file: nested aliases grow exponentially."""
+MAX_BYTES = 1024 * 1024
+"""Maximum bytes of a file: three times the largest file of this repository."""
+MAX_ALIASES = 8
+"""Maximum aliases in a YAML file: nested aliases expand exponentially."""
 
 
 def read_text(content: bytes) -> str:
     """Return the text of a file. Raise `Unreadable`."""
-    if len(content) > LARGEST:
-        raise Unreadable(f"has {len(content):,} bytes, and at most {LARGEST:,} are compared")
+    if len(content) > MAX_BYTES:
+        raise Unreadable(f"has {len(content):,} bytes, and at most {MAX_BYTES:,} are compared")
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -42,12 +42,12 @@ def read_yaml(content: bytes) -> Any:
 def _require_bounds(text: str) -> None:
     """Raise `Unreadable` for too many aliases or levels, before the file is loaded."""
     aliases = depth = 0
-    for event in yaml.parse(text):  # PyYAML's time is quadratic in levels
+    for event in yaml.parse(text):  # lazy: PyYAML takes quadratic time for nested levels
         aliases += isinstance(event, yaml.AliasEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if aliases > MOST_ALIASES or depth > DEEPEST:
-            raise Unreadable(f"has more than {MOST_ALIASES} aliases or {DEEPEST} levels")
+        if aliases > MAX_ALIASES or depth > MAX_DEPTH:
+            raise Unreadable(f"has more than {MAX_ALIASES} aliases or {MAX_DEPTH} levels")
 
 
 def read_json(content: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Files of settings, compared by field."""
+"""Changes of JSON, TOML and YAML settings, by field."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,66 +7,67 @@ from typing import Any, NamedTuple
 
 from release.review.files.file_change import FileChange, FileLine, Rule
 from release.review.files.readers import read_json, read_toml, read_yaml
-from release.review.values import ValueDifference, differences, text_of
+from release.review.values import ValueDifference, format_value, value_differences
 
-SKIPS = {
+SKIPPED_KEYS = {
     *("ignore_checks", "ignore_templates", "skip-check", "skip-path"),
     *("disable_error_code", "exclude", "extend-exclude", "extend-ignore", "ignore"),
     *("ignore_imports", "per-file-ignores"),
 }
-"""Settings of cfn-lint, checkov, mypy, ruff and import-linter whose items are not checked."""
+"""Settings of cfn-lint, checkov, mypy, ruff and import-linter for skipped checks and files."""
 
-LOOKS = {"contracts", "enable_error_code", "extend-select", "select"}
-"""Settings whose items are checked."""
-
+CHECKED_KEYS = {"contracts", "enable_error_code", "extend-select", "select"}
+"""Settings that list enabled checks."""
 
 HARMLESS = (
     *("description", "version", "project.description", "project.version"),
     "context.@aws-cdk/*",
 )
-"""Descriptive fields of package.json and pyproject.toml, and the CDK's feature flags: the compared
-templates show their effect."""
+"""Descriptive fields of package.json and pyproject.toml, and the CDK's feature flags, whose effect
+the templates show."""
 
 STYLE = re.compile(r"(A|ARG|C4|COM|D|E[1-7]|I|N|PERF|PT|PTH|RET|RUF|SIM|T20|TRY|UP|W)\d*")
 """Groups of ruff rules about style, not about bugs or security."""
 
 
 class SettingsFile(NamedTuple):
-    """A reader of files, and the rule that any changed value violates."""
+    """A reader of a file format, and the rule for every changed value."""
 
     read: Callable[[bytes], Any]
     rule: Rule = ""
 
     def describe(self, change: FileChange) -> Iterator[FileLine]:
-        """Yield every field that differs; a check that is no longer skipped is harmless."""
+        """Yield every changed field; a check that is no longer skipped is harmless."""
         before, after = (
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
-        for difference in differences(before, after):
+        for difference in value_differences(before, after):
             harmless = any(fnmatchcase(difference.path, pattern) for pattern in HARMLESS)
             line = FileLine(str(difference), self.rule, harmless=harmless)
-            yield _of_skipped(difference) or line
+            yield _check_line(difference) or line
 
 
-def _of_skipped(difference: ValueDifference) -> FileLine | None:
-    """Return the line for a check that is disabled or enabled, None for another setting."""
+def _check_line(difference: ValueDifference) -> FileLine | None:
+    """Return the line for a disabled or enabled check, None for another setting."""
     before, after, names = difference.before, difference.after, {*difference.steps}
-    if None not in (before, after) or not names & (SKIPS | LOOKS):
+    if None not in (before, after) or not names & (SKIPPED_KEYS | CHECKED_KEYS):
         return None
-    key = next(step for step in difference.steps if step in SKIPS | LOOKS)
-    item = text_of(before if after is None else after)
-    if (key in SKIPS) == (before is None):
+    key = next(step for step in difference.steps if step in SKIPPED_KEYS | CHECKED_KEYS)
+    item = format_value(before if after is None else after)
+    if (key in SKIPPED_KEYS) == (before is None):
         is_style = "ruff" in difference.steps and bool(STYLE.fullmatch(item))
         rule: Rule = "" if is_style else "weakened_checks"
         return FileLine(f"{key}: {item} is no longer checked", rule, harmless=is_style)
-    return FileLine(f"{key}: {item} is checked {'again' if key in SKIPS else 'now'}", harmless=True)
+    return FileLine(
+        f"{key}: {item} is checked {'again' if key in SKIPPED_KEYS else 'now'}", harmless=True
+    )
 
 
 JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_yaml))
 
 LINTER = SettingsFile(read_yaml, "weakened_checks")
-"""Settings of linters: they do not affect this change, which is linted with the base's."""
+"""Settings of linters; this change is linted with those of the base."""
 
 NPM_LOCK = SettingsFile(read_json, "uncompared_tools")
-"""The lock of the cdk CLI, which deploys: templates do not show another version, content
-(`integrity`) or origin (`resolved`). That each is a danger is our choice."""
+"""The lock file of the cdk CLI: templates do not show a changed version, content (`integrity`) or
+origin (`resolved`). Each is a danger; chosen for this project."""

@@ -1,4 +1,4 @@
-"""Two trees: the repository with a stage of its own, and the same with a small change."""
+"""Reviews of a copy of this repository with the stage `live`, before and after a change."""
 
 import importlib
 import json
@@ -16,13 +16,12 @@ import pytest
 from aws_cdk import App
 
 import platform_facts
-from release.review.assemblies import Synthesised, write
+from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CLI_CONTEXT, Tree
 from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
-# What the app is made of.
 COPIED = (
     *("app.py", "cdk.json", "requirements.txt"),
     *("checked_yaml.py", "stage_record.py"),
@@ -51,11 +50,11 @@ endpoints:
     instance_count: 2
 """
 Edit = tuple[str, str, str]
-"""A file, a text in it, and what is there afterwards."""
+"""Path, old text and new text."""
 
 
 def copy_tree(to: Path) -> Path:
-    """Copy what the app is made of, and add the stage `live`."""
+    """Copy the files of the app, and add the stage `live`."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -72,10 +71,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> None:
-    """Do in this process what `Tree.synthesise` does in one of its own, which starts the CDK anew.
-
-    The code that runs is the tree's.
-    """
+    """Synthesise with the tree's code, in this process: `Tree.synthesise` starts a slow new one."""
     with _ONE_AT_A_TIME, _packages_of(tree):
         app = App(
             context={
@@ -91,10 +87,10 @@ def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> No
 
 @contextmanager
 def _packages_of(tree: Tree) -> Iterator[None]:
-    """Let Python import our packages from a tree, and forget them afterwards."""
+    """Import our packages from a tree inside of the `with` block."""
     kept = _take_imported()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", False)  # trees of small changes share it
+        patch.setattr(sys, "dont_write_bytecode", False)  # trees share it
         patch.syspath_prepend(tree.root / "constructs")
         patch.syspath_prepend(tree.root)
         yield
@@ -114,16 +110,16 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Synthesised:
+def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tree, "synthesise", synthesise)
-        return write(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
+        return write_assemblies(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    base: Synthesised
+    base: SynthesisedTree
     folder: Path
 
     def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
@@ -132,18 +128,18 @@ class Reviewer:
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
-        known = [each for each in stages if each in head.stages()]
-        made = write(head, self.folder / "assemblies", known)
-        return [review_stage(stage, self.base, made) for stage in stages]
+        known = [stage for stage in stages if stage in head.stages()]
+        synthesised = write_assemblies(head, self.folder / "assemblies", known)
+        return [review_stage(stage, self.base, synthesised) for stage in stages]
 
 
 def _apply(head: Tree, file: str, old: str, new: str) -> None:
-    """Make an edit; a file that is left without content is removed."""
+    """Make an edit; without remaining content, the file is deleted."""
     path = head.root / file
     content = path.read_text() if old else ""
     assert old in content, (file, old)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)  # it is the base's file, too: a link
+    path.unlink(missing_ok=True)  # a hard link to the base's file
     for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
         compiled.unlink()
     if changed := content.replace(old, new, 1) if old else new:
@@ -151,5 +147,5 @@ def _apply(head: Tree, file: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def reviewer(base: Synthesised, tmp_path: Path) -> Reviewer:
+def reviewer(base: SynthesisedTree, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)

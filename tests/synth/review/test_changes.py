@@ -1,4 +1,4 @@
-"""Changes as people make them, and the report that each gets."""
+"""Reports of typical changes, as snapshots."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
@@ -17,26 +17,26 @@ STAGE = "stages/live.yaml"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 
-def _meant(*findings: str) -> Edit:
-    """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
-    place = "        self.builder = ModelBuilder("
+def _acknowledged(*findings: str) -> Edit:
+    """Return an edit that acknowledges cdk-nag findings, which would fail the synth."""
+    line = "        self.builder = ModelBuilder("
     lines = [
         "        from triton_sagemaker.nag import acknowledge",
         f'        acknowledge(self, "It is meant so.", *{[*findings]})',
-        place,
+        line,
     ]
-    return "stacks/model_stack.py", place, "\n".join(lines)
+    return "stacks/model_stack.py", line, "\n".join(lines)
 
 
 CHANGES: dict[str, list[Edit]] = {
-    "nothing that is deployed: a refactoring, a test beside a model, prices": [
+    "refactoring, model test and prices": [
         ("stacks/settings.py", "def thresholds(settings", "def alarm_thresholds(settings"),
         ("stacks/endpoint_stack.py", "settings.thresholds(", "settings.alarm_thresholds("),
         ("stacks/model_stack.py", "ROOT = Path", "# The repository.\nROOT = Path"),
         ("models/minilm/tests/test_more.py", "", "def test_nothing() -> None: ...\n"),
         ("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2'),
     ],
-    "a model's code, and a comment in its configuration": [
+    "model code and configuration comment": [
         (
             "models/minilm/tokenizer/1/model.py",
             "def execute",
@@ -44,7 +44,7 @@ CHANGES: dict[str, list[Edit]] = {
         ),
         ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
     ],
-    "instance types in order of preference, for one": [
+    "several instance types": [
         (
             STAGE,
             TEXT,
@@ -53,7 +53,7 @@ CHANGES: dict[str, list[Edit]] = {
         ),
         (STAGE, "10, max_rps: 60", "10, concurrency: {ml.g5.xlarge: 4, ml.g5.2xlarge: 6}"),
     ],
-    "breaking for clients: an output renamed, smaller batches": [
+    "output renamed and smaller batches": [
         ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),
         (
             "models/minilm/minilm/config.pbtxt",
@@ -63,10 +63,10 @@ CHANGES: dict[str, list[Edit]] = {
         ("models/resnet50/resnet50/config.pbtxt", "max_batch_size: 128", "max_batch_size: 64"),
         ("models/resnet50/recipe.yaml", "max: [128, 3, 224, 224]", "max: [64, 3, 224, 224]"),
     ],
-    "another kind of GPU: engines are compiled again": [
+    "another GPU type": [
         (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g6.xlarge"),
     ],
-    "another release, and a model's code": [
+    "Triton release and model code": [
         (STAGE, 'release: "25.09"', 'release: "25.04"'),
         (
             "models/minilm/tokenizer/1/model.py",
@@ -74,12 +74,12 @@ CHANGES: dict[str, list[Edit]] = {
             "# Batches come whole.\n    def execute",
         ),
     ],
-    "no longer production, and one instance at least: alarms go": [
+    "left production with one instance": [
         (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
         (STAGE, "min_count: 2", "min_count: 1"),
         (STAGE, "production: true\nnotify: { email: [team@example.com] }\n", ""),
     ],
-    "data capture, server options, variables, and detailed observability": [
+    "data capture, server options, variables and detailed observability": [
         (
             STAGE,
             TEXT,
@@ -88,9 +88,9 @@ CHANGES: dict[str, list[Edit]] = {
             "    cache_models: false",
         ),
     ],
-    "out of the private network": [(STAGE, "private_network: true\n", "")],
-    "an endpoint renamed": [(STAGE, "  vision:\n", "  images:\n")],
-    "an endpoint removed": [
+    "private network removed": [(STAGE, "private_network: true\n", "")],
+    "endpoint renamed": [(STAGE, "  vision:\n", "  images:\n")],
+    "endpoint removed": [
         (
             STAGE,
             "  vision:\n    models: [resnet50, resnet50-tensorrt]\n"
@@ -98,13 +98,13 @@ CHANGES: dict[str, list[Edit]] = {
             "",
         ),
     ],
-    "a model dropped, which the catalog names": [
+    "model removed": [
         (STAGE, "models: [resnet50, resnet50-tensorrt]", "models: [resnet50]"),
     ],
-    "a model more on a multi-model endpoint": [
+    "model added": [
         (STAGE, "models: [minilm]", "models: [minilm, bert]"),
     ],
-    "a new endpoint": [
+    "new endpoint": [
         (
             STAGE,
             "  vision:\n",
@@ -112,17 +112,17 @@ CHANGES: dict[str, list[Edit]] = {
             "  vision:\n",
         ),
     ],
-    "a wider role: the builder may delete": [
+    "wider role of the builder": [
         (
             "constructs/triton_sagemaker/model_builder.py",
             '"s3:PutObject", "s3:AbortMultipartUpload"',
             '"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"',
         ),
     ],
-    "single-model instead of multi-model hosting": [
+    "single-model hosting": [
         (STAGE, TEXT, TEXT.replace("  text:\n", "  text:\n    hosting: single-model\n")),
     ],
-    "a second variant": [
+    "second variant": [
         (
             STAGE,
             TEXT,
@@ -130,7 +130,7 @@ CHANGES: dict[str, list[Edit]] = {
             "      Large: { weight: 1, instance_type: ml.g5.4xlarge }",
         ),
     ],
-    "a new role that may do everything, and trusts another account": [
+    "new privileged role": [
         (
             "stacks/model_stack.py",
             "        if stage.notify.email:",
@@ -140,14 +140,14 @@ CHANGES: dict[str, list[Edit]] = {
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
             "        if stage.notify.email:",
         ),
-        _meant("IAM5[Action::*]", "IAM5[Resource::*]"),
+        _acknowledged("IAM5[Action::*]", "IAM5[Resource::*]"),
         (
             "stacks/model_stack.py",
             "import aws_codebuild as codebuild\n",
             "import aws_codebuild as codebuild\nfrom aws_cdk import aws_iam as iam\n",
         ),
     ],
-    "a copy of NVIDIA's image, which GPU builds pull instead": [
+    "copy of NVIDIA's image for GPU builds": [
         (
             STAGE,
             "private_network",
@@ -155,13 +155,13 @@ CHANGES: dict[str, list[Edit]] = {
             f'nvidia/tensorrt@sha256:{"0a" * 32}" }}\nprivate_network',
         ),
     ],
-    "a delivery that another repository may make": [
+    "delivery from another repository": [
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
-    "a package that models are built with": [
+    "package of the model builder": [
         ("requirements/build.txt", "onnxruntime==", "onnxruntime==9"),
     ],
-    "another region, and alarms that nobody hears": [
+    "another region and alarms without actions": [
         (STAGE, "us-east-1", "eu-west-1"),
         (
             "constructs/triton_sagemaker/endpoint_monitoring.py",
@@ -169,10 +169,10 @@ CHANGES: dict[str, list[Edit]] = {
             "",
         ),
     ],
-    "an account, which was that of whoever deploys": [
+    "account added": [
         (STAGE, "region:", 'account: "210987654321"\nregion:'),
     ],
-    "more than the stage may cost": [
+    "budget exceeded": [
         (STAGE, "max_count: 10", "max_count: 20"),
         (STAGE, "private_network", "max_monthly_usd: 15000\nprivate_network"),
     ],
@@ -180,27 +180,25 @@ CHANGES: dict[str, list[Edit]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_told_in_words(
-    change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
-) -> None:
+def test_report_of_a_change(change: str, reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
     stages = reviewer.review(*CHANGES[change])
     assert _stable(_report(stages)) == snapshot, (
-        "the report differs: where that is meant, run python -m pytest tests/synth/review/"
+        "the report differs: if that is intended, run python -m pytest tests/synth/review/"
         "test_changes.py --snapshot-update, and read the difference with git diff"
     )
 
 
-def test_a_renamed_stage_is_paid_for_twice(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
+def test_report_of_a_renamed_stage(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
     renamed = [(STAGE, STAGE_FILE, ""), ("stages/main.yaml", "", STAGE_FILE)]
     assert _stable(_report(reviewer.review(*renamed, stages=("live", "main")))) == snapshot
 
 
 def _report(stages: Iterable[StageReview]) -> str:
-    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NOTHING))
+    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NO_FINDINGS))
 
 
 def _stable(report: str) -> str:
-    """Leave out what the CDK's own difference says, and name digests by their order."""
+    """Return a report without the CDK's differences, and with numbered digests."""
     folded = re.sub(r"```\n.*?\n```", "(the CDK's own difference)", report, flags=re.DOTALL)
     for number, digest in enumerate(dict.fromkeys(re.findall(r"\b[0-9a-f]{12,64}\b", folded))):
         folded = folded.replace(digest, f"<digest {number}>")

@@ -1,4 +1,4 @@
-"""A review as the workflow runs it: processes and linters."""
+"""A review with real processes and linters, as in the workflow."""
 
 import json
 import shutil
@@ -60,13 +60,13 @@ def run(tree: Tree, *program: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clone: Clone) -> None:
+def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
     (clone.root / "stages" / "live.yaml").write_text(one_instance)
     broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"
     broken.parent.mkdir(parents=True)
     broken.write_text("backend: [")
-    # What a hostile change would add, and what each would hide were it believed:
+    # Files with which a hostile change would disable the review, if it used them:
     for name, content in {
         "release/review/dangers/low_minimum.py": "def low_minimum(comparison): return iter(())\n",
         "release/review/judge.py": "raise SystemExit(0)\n",
@@ -76,8 +76,8 @@ def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clon
     }.items():
         (clone.root / name).write_text(content)
 
-    # As the workflow does: one job with the change's code writes files, another with the base's
-    # code reads them.
+    # As in the workflow: one job runs the change's code and writes files, which another job reads
+    # with the base's code.
     assemblies = str(clone.root.parent / "assemblies")
     assert run(clone, "release.review.assemblies", assemblies).returncode == 0
     out = clone.root.parent / "review.out"
@@ -91,8 +91,8 @@ def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clon
     assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
     written = json.loads((out / "review.json").read_text())
     (stage,) = written["stages"]
-    assert [each.partition(":")[0] for each in written["findings"]["new"]] == ["model lint"]
-    assert {each.partition(":")[0] for each in stage["findings"]["still"]} == {
+    assert [line.partition(":")[0] for line in written["findings"]["new"]] == ["model lint"]
+    assert {line.partition(":")[0] for line in stage["findings"]["still"]} == {
         "cfn-lint",
         "checkov",
     }

@@ -1,6 +1,6 @@
-"""The reports of docs/review.md are what the review renders from their changes.
+"""The example reports in docs/review.md, compared with the output of the review.
 
-Their templates are made in this process, and no linter runs: none of the three has a finding.
+The linters do not run, because the three reports have no findings.
 """
 
 from pathlib import Path
@@ -10,15 +10,15 @@ import pytest
 import platform_facts
 from bench.review_reports import CHANGES, DOCUMENT, shorten
 from release.review import markdown
-from release.review.assemblies import Synthesised, write
+from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.files.file_review import compare_files
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import Tree
 from tests.synth.review.conftest import Reviewer, copy_tree
 
 REAL_PRICES = platform_facts.prices
-"""A fixture of the conftest replaces them."""
+"""A fixture in conftest.py replaces the function."""
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,19 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 @pytest.fixture
-def base(prod: Tree) -> Synthesised:
-    """The repository, whose `prod` is synthesised once."""
+def base(prod: Tree) -> SynthesisedTree:
+    """The repository with the synthesised stage `prod`."""
     folder = prod.root.parent / "assemblies"
-    return Synthesised(prod.root, folder) if folder.is_dir() else write(prod, folder, ["prod"])
+    return (
+        SynthesisedTree(prod.root, folder)
+        if folder.is_dir()
+        else write_assemblies(prod, folder, ["prod"])
+    )
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_report_in_the_documents_is_what_the_review_renders(
-    base: Synthesised, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+def test_report_in_the_documentation_is_current(
+    base: SynthesisedTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(platform_facts, "prices", REAL_PRICES)
     edits = [(path, old, new) for path, (old, new) in CHANGES[name].items()]
@@ -48,7 +52,7 @@ def test_a_report_in_the_documents_is_what_the_review_renders(
     report = ChangeReport(
         "HEAD",
         tuple(stages),
-        NOTHING,
+        NO_FINDINGS,
         dangers=files.dangers,
         notes=files.notes,
         not_judged=files.not_judged,

@@ -1,4 +1,4 @@
-"""Prices that no refresh of the table changes, and a repository whose app needs no CDK."""
+"""Fixed prices, and a repository whose app copies templates instead of running the CDK."""
 
 import json
 from datetime import date
@@ -45,17 +45,19 @@ def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """A clone whose app copies templates, and whose linters find nothing."""
+    """A clone whose app copies templates, and whose linters have no findings."""
     clone = Clone(tmp_path.resolve() / "clone")
-    write(clone, "app.py", APP)
-    write(clone, "cdk.json", "{}")
-    write(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
-    write(clone, "requirements.txt", "")
-    write(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
-    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES}))
-    write(clone, "model_build/__main__.py", "print([])")
+    write_file(clone, "app.py", APP)
+    write_file(clone, "cdk.json", "{}")
+    write_file(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
+    write_file(clone, "requirements.txt", "")
+    write_file(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES})
+    )
+    write_file(clone, "model_build/__main__.py", "print([])")
     for path, message in LINTERS.items():
-        write(clone, path, f"#!/bin/sh\necho '{message}'\n").chmod(0o755)
+        write_file(clone, path, f"#!/bin/sh\necho '{message}'\n").chmod(0o755)
     monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
     review_in_this_process(monkeypatch)
     clone.git("init", "--quiet", "--initial-branch=main")
@@ -65,7 +67,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
 
 
 def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the review's code in this process where a base has none of its own."""
+    """Run the review's code in this process if a base has no such code."""
     run_base = command._judge
 
     def run(base: Tree, arguments: list[str]) -> int:
@@ -75,7 +77,7 @@ def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_judge", run)
 
 
-def write(tree: Tree, path: str, content: str) -> Path:
+def write_file(tree: Tree, path: str, content: str) -> Path:
     """Write a file of a tree."""
     file = tree.root / path
     file.parent.mkdir(parents=True, exist_ok=True)

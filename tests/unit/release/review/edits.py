@@ -1,4 +1,4 @@
-"""Edits of the resources of a stack, and the comparison of both sides."""
+"""Edits of the resources of a stack, and comparisons before and after an edit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,46 +16,49 @@ def compared(
     after: dict[str, Any],
     *,
     stack: str = STACK,
-    was: StageFile = PROD,
-    will_be: StageFile = PROD,
+    file_before: StageFile = PROD,
+    file_after: StageFile = PROD,
     **more: Any,
 ) -> Comparison:
-    """Return the comparison of a stack with these resources before and after."""
+    """Return the comparison of a stage with one stack."""
     sides = {stack: {"Resources": before}}, {stack: {"Resources": after}}
-    return Comparison("prod", *sides, was=was, will_be=will_be, **more)
+    return Comparison("prod", *sides, file_before=file_before, file_after=file_after, **more)
 
 
 def put(*path: Any) -> Edit:
-    """Set a value, the last argument, below the properties of a resource."""
+    """Return an edit that sets the last argument at a path: the resource, then its properties."""
     name, *steps, last, value = path
 
     def edit(resources: dict[str, Any]) -> None:
-        here = resources[name]["Properties"]
+        parent = resources[name]["Properties"]
         for step in steps:
-            here = here[step]
-        here[last] = value
+            parent = parent[step]
+        parent[last] = value
 
     return edit
 
 
 def drop(*path: Any) -> Edit:
-    """Delete a resource, or a property of one."""
+    """Return an edit that deletes a resource, or a property at a path below it."""
     name, *steps = path
 
     def edit(resources: dict[str, Any]) -> None:
-        here = resources if not steps else resources[name]["Properties"]
+        parent = resources if not steps else resources[name]["Properties"]
         for step in steps[:-1]:
-            here = here[step]
-        del here[steps[-1] if steps else name]
+            parent = parent[step]
+        del parent[steps[-1] if steps else name]
 
     return edit
 
 
 def add(**resources: Any) -> Edit:
-    return lambda here: here.update(resources)
+    """Return an edit that adds resources."""
+    return lambda existing: existing.update(resources)
 
 
 def together(*edits: Edit) -> Edit:
+    """Return several edits as one."""
+
     def edit(resources: dict[str, Any]) -> None:
         for item in edits:
             item(resources)

@@ -1,4 +1,4 @@
-"""The resources of a stack of a few lines, which dangers are tried on."""
+"""The resources of a small stack with an endpoint, for tests of single changes."""
 
 from typing import Any
 

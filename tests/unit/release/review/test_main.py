@@ -1,4 +1,4 @@
-"""`tritonsm review` in a repository whose app needs no CDK."""
+"""`tritonsm review` in a repository whose app copies templates instead of running the CDK."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from release.review.dangers.danger import digest
 from release.tree import Tree
 from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import IDENTITY, commit
-from tests.unit.release.review.conftest import APP, write
+from tests.unit.release.review.conftest import APP, write_file
 from tests.unit.release.review.resources import RESOURCES
 
 DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
@@ -25,64 +25,65 @@ def report(clone: Clone) -> str:
     return (clone.root / "review.out" / "review.md").read_text()
 
 
-def written(clone: Clone) -> Any:
+def load_json(clone: Clone) -> Any:
     return json.loads((clone.root / "review.out" / "review.json").read_text())
 
 
 def acknowledge(clone: Clone, *keys: str) -> date:
-    """Commit a file that acknowledges dangers, and nothing else."""
+    """Commit acknowledgements of dangers, and return their expiry date."""
     until = date.today() + timedelta(days=30)
     lines = "".join(
         f"  - {{ danger: {key}, who: Ada, why: a trial, until: {until} }}\n" for key in keys
     )
-    write(clone, "release/acknowledged.yaml", f"acknowledged:\n{lines}")
+    write_file(clone, "release/acknowledged.yaml", f"acknowledged:\n{lines}")
     clone.git("add", "release/acknowledged.yaml")
     clone.git(*IDENTITY, "commit", "--quiet", "--message", "acknowledge")
     return until
 
 
 @pytest.fixture
-def dangerous(clone: Clone) -> Clone:
-    """A clone with a change that takes the rollback away."""
+def unsafe_clone(clone: Clone) -> Clone:
+    """A clone with a change that removes the rollback alarms."""
     resources = copy.deepcopy(RESOURCES)
     del resources["Endpoint"]["Properties"]["DeploymentConfig"]
-    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
+    )
     return clone
 
 
-def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+def test_review_without_changes(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert capsys.readouterr().out == "review.out/review.md\n"
     assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
-    assert written(clone)["summary"] == "no dangers, no change to any deployed resource"
-    assert [stage["stage"] for stage in written(clone)["stages"]] == ["prod"]
-    assert written(clone)["complete"]
+    assert load_json(clone)["summary"] == "no dangers, no change to any deployed resource"
+    assert [stage["stage"] for stage in load_json(clone)["stages"]] == ["prod"]
+    assert load_json(clone)["complete"]
 
 
-def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
-    dangerous: Clone, capsys: pytest.CaptureFixture[str]
+def test_danger_exits_with_3_until_acknowledged(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = DANGER
     assert tritonsm(["review", "--base", "main"]) == 3
-    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms are left\n  {key}\n")
-    assert f"`{key}`" in report(dangerous)
-    until = acknowledge(dangerous, key)
+    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms are left\n  {DANGER}\n")
+    assert f"`{DANGER}`" in report(unsafe_clone)
+    until = acknowledge(unsafe_clone, DANGER)
     assert tritonsm(["review", "--base", "main", "prod"]) == 0
-    assert f"acknowledged by Ada until {until}: a trial" in report(dangerous)
+    assert f"acknowledged by Ada until {until}: a trial" in report(unsafe_clone)
 
 
-def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
+def test_widened_workflow_is_a_danger_of_the_repository(
     clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
+    write_file(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
     assert tritonsm(["review", "--base", "main"]) == 3
     key = "repository/widened_workflows/.github/workflows/new.yml."
     assert f"  {key}" in capsys.readouterr().err
     assert "## Dangers\n\n- .github/workflows/new.yml: " in report(clone)
-    assert "with the repository's rights" in report(clone)
+    assert "with the repository's permissions" in report(clone)
 
 
-def test_an_older_review_is_never_taken_for_this_one(
+def test_files_of_an_earlier_review_are_removed(
     clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
@@ -96,52 +97,52 @@ def test_an_older_review_is_never_taken_for_this_one(
     assert not list((clone.root / "review.out").glob("review.*"))
 
 
-def test_a_report_names_both_commits(clone: Clone) -> None:
+def test_report_names_both_commits(clone: Clone) -> None:
     first = clone.git("rev-parse", "HEAD")
     clone.git("checkout", "--quiet", "-b", "change")
     second = commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 0
     assert f": `{first[:12]} -> {second[:12]}`\n" in report(clone)
-    write(clone, "docs/review.md", "message")
+    write_file(clone, "docs/review.md", "message")
     assert tritonsm(["review", "--base", "main"]) == 0
-    assert f"-> {second[:12]}, with changes that are not committed`\n" in report(clone)
-    assert written(clone)["commits"].startswith(f"{first[:12]} -> {second[:12]}, with changes")
+    assert f"-> {second[:12]}, with uncommitted changes`\n" in report(clone)
+    assert load_json(clone)["commits"].startswith(f"{first[:12]} -> {second[:12]}, with uncom")
 
 
-def test_a_broken_acknowledgement_ends_with_4_and_its_place(
-    dangerous: Clone, capsys: pytest.CaptureFixture[str]
+def test_invalid_acknowledgement_exits_with_4(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(dangerous, "release/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
+    write_file(unsafe_clone, "release/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "release/acknowledged.yaml:2" in capsys.readouterr().err
-    assert "release/acknowledged.yaml:2" in report(dangerous)
+    assert "release/acknowledged.yaml:2" in report(unsafe_clone)
 
 
-def test_a_head_that_cannot_be_synthesised_is_a_gap_beside_the_other_stages(
+def test_failed_synthesis_of_the_head_is_a_gap(
     clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(clone, "stages/other.yaml", "region: us-east-1\n")
+    write_file(clone, "stages/other.yaml", "region: us-east-1\n")
     (clone.root / "assemblies" / "other").mkdir()
     refuse = "if stage == 'prod': raise SystemExit('error: stages/prod.yaml:3: no such model')"
-    write(clone, "app.py", APP.replace("shutil.copytree", f"{refuse}\nshutil.copytree"))
+    write_file(clone, "app.py", APP.replace("shutil.copytree", f"{refuse}\nshutil.copytree"))
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
     assert "Not everything was reviewed" in report(clone)
     assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
     assert "`other/removed_endpoints/other`" in report(clone)
-    assert not written(clone)["complete"]
+    assert not load_json(clone)["complete"]
 
 
-def test_a_stage_whose_base_cannot_be_synthesised_is_a_gap(clone: Clone) -> None:
-    write(clone, "app.py", "import sys; sys.exit('error: broken then')")
+def test_failed_synthesis_of_the_base_is_a_gap(clone: Clone) -> None:
+    write_file(clone, "app.py", "import sys; sys.exit('error: broken then')")
     commit(clone)
-    write(clone, "app.py", APP)
+    write_file(clone, "app.py", APP)
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "- **prod**: its base: broken then\n" in report(clone)
-    assert written(clone)["stages"] == []
+    assert load_json(clone)["stages"] == []
 
 
-def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
+def test_missing_base_exits_with_4(clone: Clone) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert tritonsm(["review", "--base", "orgin/main"]) == 4
     for form in ("review.md", "review.json"):
@@ -152,38 +153,36 @@ def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
         assert "No danger" not in message
 
 
-def test_outside_of_a_clone_the_report_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_review_outside_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "not a git repository" in (tmp_path / "review.out" / "review.md").read_text()
 
 
-def test_linters_that_fail_do_not_hide_dangers(
-    dangerous: Clone, capsys: pytest.CaptureFixture[str]
+def test_failed_linters_do_not_hide_dangers(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = dangerous.root.parent / "broken"
-    dangerous.git("worktree", "add", "--quiet", "--detach", str(broken))
-    write(Tree(broken), "model_build/__main__.py", "raise SystemExit(1)")
+    broken = unsafe_clone.root.parent / "broken"
+    unsafe_clone.git("worktree", "add", "--quiet", "--detach", str(broken))
+    write_file(Tree(broken), "model_build/__main__.py", "raise SystemExit(1)")
     commit(Clone(broken))
-    dangerous.git("checkout", "--quiet", "-B", "main", Clone(broken).head())
-    write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
+    unsafe_clone.git("checkout", "--quiet", "-B", "main", Clone(broken).head())
+    write_file(unsafe_clone, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
     assert tritonsm(["review", "--base", "main"]) == 4
     message = capsys.readouterr().err
     assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in message
     assert "not reviewed: model lint: " in message
     assert f"  {DANGER}\n" in message
-    assert DANGER in report(dangerous)
+    assert DANGER in report(unsafe_clone)
 
 
-def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
+def test_removed_stage_is_reviewed(clone: Clone) -> None:
     (clone.root / "stages" / "prod.yaml").unlink()
     assert tritonsm(["review", "--base", "main"]) == 3
     assert "`prod/removed_endpoints/prod`" in report(clone)
 
 
-def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_stage_exits_with_4(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["review", "--base", "main", "pord"]) == 4
     message = capsys.readouterr().err
     assert "error: not reviewed: pord: no stage 'pord': " in message

@@ -1,18 +1,18 @@
-"""What instances cost, by the prices of `conftest`."""
+"""Costs of instances at the prices of conftest.py."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from release.review.endpoints import DeclaredEndpoint
-from release.review.money import HOURS, Cost, cost_of
+from release.review.endpoints import TemplateEndpoint
+from release.review.money import HOURS_PER_MONTH, Cost, endpoint_cost
 from release.schedules import weekly_limits
 from release.stack_endpoints import StackVariant
 
 
 def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> StackVariant:
-    """A variant of 2 to 10 instances, unless a scalable target says otherwise."""
+    """Return a variant with 2 to 10 instances by default."""
     return StackVariant(
         name=instance_type,
         instance_types=(instance_type,),
@@ -23,8 +23,8 @@ def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> StackVariant
     )
 
 
-def endpoint(*variants: StackVariant) -> DeclaredEndpoint:
-    return DeclaredEndpoint(
+def endpoint(*variants: StackVariant) -> TemplateEndpoint:
+    return TemplateEndpoint(
         name="prod-text",
         release="25.09",
         rollback_alarms=0,
@@ -32,31 +32,31 @@ def endpoint(*variants: StackVariant) -> DeclaredEndpoint:
     )
 
 
-def test_of_several_instance_types_the_cheapest_and_the_dearest_bound_the_cost() -> None:
+def test_cost_range_of_several_instance_types() -> None:
     mixed = replace(variant(), instance_types=("ml.g5.xlarge", "ml.g5.2xlarge"))
-    cost = cost_of(endpoint(mixed), "us-east-1")
-    assert cost.minimum == 1.4 * 2 * HOURS
-    assert cost.maximum == cost_of(endpoint(variant("ml.g5.2xlarge")), "us-east-1").maximum
+    cost = endpoint_cost(endpoint(mixed), "us-east-1")
+    assert cost.minimum == 1.4 * 2 * HOURS_PER_MONTH
+    assert cost.maximum == endpoint_cost(endpoint(variant("ml.g5.2xlarge")), "us-east-1").maximum
 
 
-def test_a_month_of_instances() -> None:
-    assert cost_of(endpoint(variant()), "us-east-1") == Cost(
-        minimum=1.4 * 2 * HOURS, maximum=1.4 * 10 * HOURS
+def test_monthly_cost() -> None:
+    assert endpoint_cost(endpoint(variant()), "us-east-1") == Cost(
+        minimum=1.4 * 2 * HOURS_PER_MONTH, maximum=1.4 * 10 * HOURS_PER_MONTH
     )
 
 
-def test_variants_are_added_up() -> None:
-    cost = cost_of(endpoint(variant(), variant("ml.g5.2xlarge")), "us-east-1")
-    assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS)
+def test_cost_of_several_variants() -> None:
+    cost = endpoint_cost(endpoint(variant(), variant("ml.g5.2xlarge")), "us-east-1")
+    assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS_PER_MONTH)
 
 
-def test_shadow_variants_cost_too() -> None:
+def test_cost_of_shadow_variants() -> None:
     both = replace(endpoint(variant()), shadows={"Shadow": variant("ml.g5.2xlarge")})
-    cost = cost_of(both, "us-east-1")
-    assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS)
+    cost = endpoint_cost(both, "us-east-1")
+    assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS_PER_MONTH)
 
 
-def test_schedules_cost_what_they_have_over_a_week() -> None:
+def test_cost_of_schedules() -> None:
     def action(name: str, hour: int, least: int) -> dict[str, Any]:
         return {
             "ScheduledActionName": name,
@@ -65,22 +65,20 @@ def test_schedules_cost_what_they_have_over_a_week() -> None:
         }
 
     day = [action("morning", 6, 6), action("evening", 18, 2)]
-    cost = cost_of(endpoint(variant(ScheduledActions=day)), "us-east-1")
-    assert cost.minimum == pytest.approx(1.4 * 4 * HOURS)
-    for_ever = cost_of(endpoint(variant(ScheduledActions=day[:1])), "us-east-1")
-    assert for_ever.minimum == pytest.approx(1.4 * 6 * HOURS)
+    cost = endpoint_cost(endpoint(variant(ScheduledActions=day)), "us-east-1")
+    assert cost.minimum == pytest.approx(1.4 * 4 * HOURS_PER_MONTH)
+    raised = endpoint_cost(endpoint(variant(ScheduledActions=day[:1])), "us-east-1")
+    assert raised.minimum == pytest.approx(1.4 * 6 * HOURS_PER_MONTH)
 
 
 @pytest.mark.parametrize(
-    ("instance_type", "region", "why"),
+    ("instance_type", "region", "reason"),
     [
         ("ml.g6.xlarge", "us-east-1", "it is not in the table of 2026-01-01"),
-        ("ml.g5.xlarge", "eu-west-1", "the table has prices of us-east-1 alone"),
+        ("ml.g5.xlarge", "eu-west-1", "the table only has us-east-1"),
     ],
 )
-def test_a_price_that_is_missing_is_never_guessed(
-    instance_type: str, region: str, why: str
-) -> None:
-    cost = cost_of(endpoint(variant("ml.g5.2xlarge"), variant(instance_type)), region)
+def test_missing_price(instance_type: str, region: str, reason: str) -> None:
+    cost = endpoint_cost(endpoint(variant("ml.g5.2xlarge"), variant(instance_type)), region)
     assert cost.minimum is cost.maximum is None
-    assert f"{instance_type} in {region} has no price: {why}" in cost.unknown
+    assert f"{instance_type} in {region} has no price: {reason}" in cost.unknown

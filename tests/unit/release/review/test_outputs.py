@@ -1,4 +1,4 @@
-"""One report in both forms."""
+"""A report as Markdown and as JSON."""
 
 import json
 from dataclasses import replace
@@ -11,13 +11,13 @@ import pytest
 from release.review import markdown
 from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger
-from release.review.differences import Change, StackDifference
 from release.review.endpoint_changes import EndpointChange
-from release.review.findings import NOTHING, FindingsChange, compare
+from release.review.findings import NO_FINDINGS, FindingsChange, compare_findings
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
-from release.review.output_files import as_json, conclude
+from release.review.output_files import to_json, write_outputs
 from release.review.report import ChangeReport, Gap
+from release.review.stack_differences import Change, StackDifference
 from release.review.stage_review import StageReview
 from release.review.summary import summary
 
@@ -39,7 +39,7 @@ def danger(subject: str, message: str, rule: str = "lost_alarms", **more: Any) -
     return Danger(subject, message, rule=rule, stage="prod", **more)
 
 
-ADA = Acknowledgement(
+ACKNOWLEDGEMENT = Acknowledgement(
     danger="prod/lost_rollback/prod-text", who="Ada", why="#7", until=date(2026, 12, 1)
 )
 STAGE = StageReview(
@@ -49,7 +49,7 @@ STAGE = StageReview(
     ),
     dangers=(
         danger("prod-text.A", "prod-text loses the alarm A"),
-        danger("prod-text", "no rollback", "lost_rollback", acknowledgement=ADA),
+        danger("prod-text", "no rollback", "lost_rollback", acknowledgement=ACKNOWLEDGEMENT),
     ),
     models=(
         ModelChange(
@@ -57,7 +57,7 @@ STAGE = StageReview(
             model="minilm",
             state="rebuilt",
             because=("models/minilm/export.py",),
-            breaking=("output EMBEDDING is gone",),
+            breaking=("output EMBEDDING is removed",),
         ),
     ),
     costs=(
@@ -76,11 +76,11 @@ REPORT = ChangeReport(
 
 
 def rendered(report: ChangeReport = REPORT, **stage: Any) -> str:
-    """Return the Markdown of a report whose stage has other parts."""
+    """Return the Markdown of a report with changed attributes of its stage."""
     return markdown.render(replace(report, stages=(replace(STAGE, **stage),)))
 
 
-def test_the_first_line_is_the_summary() -> None:
+def test_summary_is_the_first_line() -> None:
     cost = CostChange(endpoint="prod-text", before=COST, after=replace(COST, minimum=3056))
     stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, SAME))
     report = replace(REPORT, stages=(stage,), not_judged=("model code",))
@@ -89,7 +89,7 @@ def test_the_first_line_is_the_summary() -> None:
         "not judged: model code"
     )
     assert markdown.render(report).partition("\n")[0] == f"# {line}"
-    assert json.loads(as_json(report))["summary"] == line
+    assert json.loads(to_json(report))["summary"] == line
 
 
 @pytest.mark.parametrize(
@@ -101,47 +101,43 @@ def test_the_first_line_is_the_summary() -> None:
         (COST, replace(COST, minimum=None), "costs without a price"),
     ],
 )
-def test_the_summary_has_the_cost_of_the_change(
-    before: Cost | None, after: Cost, words: str
-) -> None:
+def test_summary_has_the_cost_change(before: Cost | None, after: Cost, words: str) -> None:
     costs = (CostChange(endpoint="prod-text", before=before, after=after),)
     line = summary(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
     assert line.endswith(f"1 of 1 endpoint changes, {words}")
 
 
-def test_what_matters_comes_first() -> None:
+def test_order_of_sections() -> None:
     text = markdown.render(replace(REPORT, notes=("a file",), gaps=(Gap("dev", "no base"),)))
-    order = [
-        *(
+    positions = [
+        text.index(part)
+        for part in (
             "# not everything was reviewed (dev), 1 danger",
             "Review against main",
             "- **dev**: no base",
-        ),
-        *("## Also", "## New findings", "<details>"),
+            "## Other changes",
+            "## New linter findings",
+            "<details>",
+        )
     ]
-    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+    assert positions == sorted(positions)
 
 
-def test_a_danger_has_the_name_of_who_acknowledged_it_or_its_key() -> None:
+def test_danger_shows_acknowledgement_or_key() -> None:
     text = markdown.render(REPORT)
     assert "- prod-text loses the alarm A\n  `prod/lost_alarms/prod-text.A`" in text
     assert "- (acknowledged) no rollback\n  acknowledged by Ada until 2026-12-01: #7" in text
-    assert [each.rule for each in REPORT.open_dangers] == ["lost_alarms"]
+    assert [danger.rule for danger in REPORT.open_dangers] == ["lost_alarms"]
 
 
-def test_one_cause_in_several_endpoints_is_one_danger_with_every_key() -> None:
+def test_dangers_are_grouped_across_endpoints() -> None:
     names = ("prod-text", "prod-vision", "prod-search")
     lost = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
     text = rendered(dangers=(*lost, danger("prod-text.B", "prod-text loses the alarm B")))
     assert text.startswith("# 2 dangers, ")
-    assert "- prod-text loses the alarm A\n  Likewise: prod-vision, prod-search\n" in text
+    assert "- prod-text loses the alarm A\n  The same for: prod-vision, prod-search\n" in text
     assert "- prod-vision loses" not in text
     assert all(f"`prod/lost_alarms/{name}.A`" in text for name in names)
-
-
-def test_a_text_is_shown_as_it_is() -> None:
-    text = rendered(access=("cdk-*-role-* may s3:* on arn:<AWS::Partition>:s3:::`a`",), stacks=())
-    assert "- cdk-\\*-role-\\* may s3:\\* on arn:\\<AWS::Partition>:s3:::\\`a\\`\n" in text
 
 
 @pytest.mark.parametrize(
@@ -157,9 +153,9 @@ def test_a_text_is_shown_as_it_is() -> None:
                 CostChange(endpoint="same", before=COST, after=COST),
             ),
             [
-                "| together | 3,000 | 15,000 → 17,000 (+2,000) |",
+                "| total | 3,000 | 15,000 → 17,000 (+2,000) |",
                 "| a | 1,000 | 5,000 → 7,000 (+2,000) |",
-                "| b (runs on until it is deleted) | 1,000 | 5,000 |",
+                "| b (runs until it is deleted) | 1,000 | 5,000 |",
                 "| c | 0 → 1,000 (+1,000) | 0 → 5,000 (+5,000) |",
                 "| d | 1,000 → 0 (-1,000) | 5,000 → 0 (-5,000) |",
             ],
@@ -170,44 +166,44 @@ def test_a_text_is_shown_as_it_is() -> None:
                 CostChange(endpoint="b", before=COST, after=replace(COST, minimum=900)),
             ),
             [
-                "| together | 2,000 → more than 900 | 10,000 → more than 5,000 |",
+                "| total | 2,000 → more than 900 | 10,000 → more than 5,000 |",
                 "| a | 1,000 → no price | 5,000 → no price |",
                 "| b | 1,000 → 900 (-100) | 5,000 |",
             ],
         ),
     ],
-    ids=["without a price", "together", "in part without a price, which reads as no saving"],
+    ids=["without a price", "total", "total without all prices"],
 )
-def test_what_changes_in_costs(costs: tuple[CostChange, ...], rows: list[str]) -> None:
+def test_cost_table(costs: tuple[CostChange, ...], rows: list[str]) -> None:
     text = rendered(costs=costs, models=())
     assert [line for line in text.splitlines() if line.startswith("| ")][2:] == rows
-    assert "by prices of 2026-01-01 (the test)" in text
+    assert "at prices of 2026-01-01 (the test)" in text
     assert ("Not priced: ml.g6.xlarge." in text) == ("no price" in text)
 
 
 @pytest.mark.parametrize(("count", "folded"), [(4, False), (5, True)])
-def test_many_parts_of_one_danger_are_folded(count: int, folded: bool) -> None:
+def test_many_details_are_collapsed(count: int, folded: bool) -> None:
     parts = tuple(f"part {number}" for number in range(count))
     text = rendered(dangers=(danger("prod-text.0", "prod-text loses alarms", details=parts),))
     assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
     assert (f"  <summary>all {count}</summary>" in text) == folded
 
 
-def test_findings_of_all_stages_are_together() -> None:
+def test_findings_of_stages_are_shown() -> None:
     text = rendered(
         findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",), fixed=(), still=()),
         acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",), fixed=(), still=("x",)),
     )
     assert "\n- checkov: prod-text, A.B: open [CKV_1]" in text
-    assert "acknowledges: 1 more, 0 fewer than before</summary>" in text
+    assert "Acknowledged cdk-nag findings: 1 new, 0 removed</summary>" in text
     assert "- new: cdk-nag: prod-text: IAM5: why" in text
 
 
-def test_json_has_everything() -> None:
-    content = json.loads(as_json(replace(REPORT, gaps=(Gap("dev", "no base"),))))
+def test_json() -> None:
+    content = json.loads(to_json(replace(REPORT, gaps=(Gap("dev", "no base"),))))
     assert (content["complete"], content["gaps"]) == (
         False,
-        [{"what": "dev", "reason": "no base"}],
+        [{"part": "dev", "reason": "no base"}],
     )
     (stage,) = content["stages"]
     assert stage["endpoints"][0]["state"] == "changed"
@@ -218,21 +214,21 @@ def test_json_has_everything() -> None:
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
 
 
-def test_half_of_a_character_in_a_template_is_written_as_its_escape(tmp_path: Path) -> None:
-    conclude(replace(REPORT, notes=("a \ud800",)), tmp_path)
+def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
+    write_outputs(replace(REPORT, notes=("a \ud800",)), tmp_path)
     assert "- a \\ud800\n" in (tmp_path / "review.md").read_text()
     assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["a \ud800"]
 
 
-def test_the_lines_of_what_could_not_be_reviewed_are_shown() -> None:
+def test_gap_with_several_lines() -> None:
     failed = replace(REPORT, gaps=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
     assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(failed)
 
 
-def test_no_change_is_one_line() -> None:
+def test_report_without_changes() -> None:
     costs = (CostChange(endpoint="prod-text", before=COST, after=COST),)
     same = StageReview(stage="prod", endpoints=(SAME,), costs=costs)
-    text = markdown.render(ChangeReport(base="x", stages=(same,), findings=NOTHING))
+    text = markdown.render(ChangeReport(base="x", stages=(same,), findings=NO_FINDINGS))
     assert text == "# no dangers, no change to any deployed resource\n\nReview against x\n"
 
 
@@ -244,8 +240,8 @@ def test_no_change_is_one_line() -> None:
         (["a"], ["a", "a"], (("a",), (), ("a",))),
     ],
 )
-def test_findings_are_new_fixed_or_still_there(
+def test_compare_findings(
     before: list[str], after: list[str], expected: tuple[tuple[str, ...], ...]
 ) -> None:
-    change = compare(before, after)
+    change = compare_findings(before, after)
     assert (change.new, change.fixed, change.still) == expected

@@ -1,4 +1,4 @@
-"""What a review knows from the files of both trees, and not from their templates."""
+"""Reviews of a stage that depend on files of both trees."""
 
 import copy
 import json
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from release.checkouts import Clone
-from release.review.assemblies import write as write_assemblies
+from release.review.assemblies import write_assemblies
 from release.review.stage_review import StageReview, review_stage
 from release.tree import Tree
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import write
+from tests.unit.release.review.conftest import write_file
 from tests.unit.release.review.resources import RESOURCES
 
 TEMPLATE = "assemblies/prod/prod-text.template.json"
@@ -35,22 +35,22 @@ def review(tmp_path: Path) -> Review:
 def write_version(tree: Tree, version: str) -> None:
     resources = copy.deepcopy(RESOURCES)
     resources["Entry"]["Properties"]["Value"] = json.dumps({**ENTRY, "version": version})
-    write(tree, TEMPLATE, json.dumps({"Resources": resources}))
+    write_file(tree, TEMPLATE, json.dumps({"Resources": resources}))
 
 
-def test_a_new_stage_is_judged_like_any_other(clone: Clone, review: Review) -> None:
+def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
     alone = copy.deepcopy(RESOURCES)
     alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
-    write(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
-    write(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
+    write_file(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
+    write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
     with clone.checked_out("main") as base:
         new = review(base, clone, stage="new")
     assert [danger.rule for danger in new.dangers] == ["low_minimum"]
     assert new.costs[0].before is None
 
 
-def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone, review: Review) -> None:
-    write(clone, "stages/prod.yaml", "region: eu-west-1\n")
+def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None:
+    write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
     with clone.checked_out("main") as base:
         left, new = review(base, clone).costs
     assert left.runs_on
@@ -69,13 +69,13 @@ def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone, review: Re
         ("minilm/tests/test_model.py", ("the build format changed",)),
     ],
 )
-def test_a_model_is_rebuilt_because_of_its_files(
+def test_causes_of_a_rebuilt_model(
     clone: Clone, review: Review, changed: str, because: tuple[str, ...]
 ) -> None:
     for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
-        write(clone, f"models/{file}", "before")
+        write_file(clone, f"models/{file}", "before")
     commit(clone)
-    write(clone, f"models/{changed}", "after")
+    write_file(clone, f"models/{changed}", "after")
     write_version(clone, "2")
     with clone.checked_out("main") as base:
         (model,) = review(base, clone).models

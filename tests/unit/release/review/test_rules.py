@@ -1,4 +1,4 @@
-"""Rules that two templates of a few lines, or two stage files, show."""
+"""Rules for dangers, on small templates and stage files."""
 
 import copy
 from typing import Any
@@ -14,24 +14,24 @@ from tests.unit.release.review.edits import PROD, STACK, compared
 from tests.unit.release.review.resources import RESOURCES
 
 
-def dangers_of(
+def review_dangers(
     before: dict[str, Any],
     after: dict[str, Any],
     *,
     stack: str = STACK,
-    was: StageFile = PROD,
-    will_be: StageFile = PROD,
+    file_before: StageFile = PROD,
+    file_after: StageFile = PROD,
 ) -> list[tuple[str, str]]:
-    """Return rule and sentence of every danger, of stacks with these resources."""
+    """Return rule and message of every danger of a stack with these resources."""
     sides: list[dict[str, Template]] = [
-        {STACK: {"Resources": RESOURCES}, stack: {"Resources": each}} for each in (before, after)
+        {STACK: {"Resources": RESOURCES}, stack: {"Resources": side}} for side in (before, after)
     ]
-    comparison = Comparison("prod", sides[0], sides[1], was, will_be)
+    comparison = Comparison("prod", sides[0], sides[1], file_before, file_after)
     return [(danger.rule, danger.message) for danger in dangers(comparison)]
 
 
-def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
-    return [message for name, message in dangers_of(*arguments, **named) if name == rule]
+def messages_of(rule: str, *arguments: Any, **named: Any) -> list[str]:
+    return [message for name, message in review_dangers(*arguments, **named) if name == rule]
 
 
 SAME = {STACK: {"Resources": RESOURCES}}
@@ -53,13 +53,11 @@ PROTECTED = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleA
     ],
 )
 @pytest.mark.parametrize("stack", [STACK, "prod-new"])
-def test_a_stack_that_is_deployed_otherwise_is_a_danger(
-    stack: str, settings: dict[str, Any], messages: list[str]
-) -> None:
+def test_changed_stack_settings(stack: str, settings: dict[str, Any], messages: list[str]) -> None:
     sides = {STACK: PROTECTED}, {STACK: PROTECTED, stack: settings}
-    known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
-    assert [each.message for each in known] == [f"{stack}: {message}" for message in messages]
-    assert all(each.rule == "changed_stack_settings" for each in known)
+    result = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
+    assert [danger.message for danger in result] == [f"{stack}: {message}" for message in messages]
+    assert all(danger.rule == "changed_stack_settings" for danger in result)
 
 
 CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
@@ -74,30 +72,26 @@ CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
         {"Fn::Sub": CATALOG},
     ],
 )
-def test_a_value_that_is_read_when_a_stack_is_deployed_is_a_danger(value: Any) -> None:
+def test_dynamic_reference(value: Any) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Role"]["Properties"]["Description"] = value
-    text = f"{STACK} takes {CATALOG} when it is deployed: who may write that decides then"
-    assert of("deploy_time_values", RESOURCES, after) == [text]
-    assert of("deploy_time_values", after, after) == []
+    text = f"{STACK} reads {CATALOG} at deploy time, which can change after the review"
+    assert messages_of("deploy_time_values", RESOURCES, after) == [text]
+    assert messages_of("deploy_time_values", after, after) == []
 
 
 @pytest.mark.parametrize(
     ("default", "is_danger"), [("/triton/x", True), ("/cdk-bootstrap/x", False)]
 )
-def test_a_parameter_that_is_read_when_a_stack_is_deployed_is_a_danger(
-    default: str, is_danger: bool
-) -> None:
+def test_parameter_of_an_ssm_type(default: str, is_danger: bool) -> None:
     parameter = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": default}
     after = {STACK: {"Resources": RESOURCES, "Parameters": {"Name": parameter}}}
-    known = dangers(Comparison("prod", SAME, after, PROD, PROD))
-    assert [danger.message for danger in known] == is_danger * [
-        f"{STACK} takes {default} as parameter Name when it is deployed: who may write that "
-        "decides then"
-    ]
+    result = dangers(Comparison("prod", SAME, after, PROD, PROD))
+    text = f"{STACK} reads {default} as parameter Name at deploy time, which can change after "
+    assert [danger.message for danger in result] == is_danger * [f"{text}the review"]
 
 
-def test_protection_that_comes_and_settings_of_a_new_stage_are_no_danger() -> None:
+def test_harmless_stack_settings() -> None:
     unprotected = {STACK: {**PROTECTED, "terminationProtection": False}}
     for before in (unprotected, {}):
         comparison = Comparison(
@@ -106,15 +100,15 @@ def test_protection_that_comes_and_settings_of_a_new_stage_are_no_danger() -> No
         assert not dangers(comparison)
 
 
-def test_one_change_of_several_stacks_is_one_danger_whose_key_has_the_value() -> None:
-    def known(tag: str) -> list[Any]:
+def test_same_setting_of_several_stacks_is_one_danger() -> None:
+    def tag_dangers(tag: str) -> list[Any]:
         after = {name: {**PROTECTED, "tags": tag} for name in ("a", "b")}
         sides = {"a": PROTECTED, "b": PROTECTED}, after
         return list(dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides)))
 
-    ((one,), (other,)) = known("x"), known("y")
-    assert one.message == 'a, b: tags: {"team": "ml"} -> x'
-    assert one.key != other.key
+    ((first,), (second,)) = tag_dangers("x"), tag_dangers("y")
+    assert first.message == 'a, b: tags: {"team": "ml"} -> x'
+    assert first.key != second.key
 
 
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
@@ -122,12 +116,12 @@ def resource(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 def changed(*steps: str, **properties: Any) -> dict[str, Any]:
-    """Return the stack of an endpoint with other properties below some steps."""
+    """Return RESOURCES with changed properties below a path."""
     resources = copy.deepcopy(RESOURCES)
-    here = resources[steps[0]]["Properties"]
+    parent = resources[steps[0]]["Properties"]
     for step in steps[1:]:
-        here = here.setdefault(step, {})
-    here.update(properties)
+        parent = parent.setdefault(step, {})
+    parent.update(properties)
     return resources
 
 
@@ -141,18 +135,7 @@ ALARM = {
 }
 
 
-def test_an_alarm_for_too_little_is_weaker_when_it_waits_for_less() -> None:
-    low = {**ALARM, "ComparisonOperator": "LessThanThreshold", "Threshold": 5}
-    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **low)}
-    sides = (
-        {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**low, "Threshold": each})}
-        for each in (1, 9)
-    )
-    assert [len(of("weakened_alarms", before, side)) for side in sides] == [1, 0]
-
-
-def test_a_threshold_of_more_gpus_is_for_each_of_them() -> None:
-    """The metric of four GPUs runs to 400."""
+def test_gpu_thresholds_are_compared_per_gpu() -> None:
     gpu = {
         **ALARM,
         "MetricName": "GPUMemoryUtilization",
@@ -160,14 +143,14 @@ def test_a_threshold_of_more_gpus_is_for_each_of_them() -> None:
         "Threshold": 90,
     }
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **gpu)}
-    for threshold, count in ((360, 0), (380, 1)):
+    for threshold, count in ((360, 0), (380, 1)):  # sums over four GPUs, for example 360 = 4 * 90
         after = {
             **copy.deepcopy(RESOURCES),
             **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": threshold}),
         }
         (variant,) = after["Config"]["Properties"]["ProductionVariants"]
         variant["InstanceType"] = "ml.g5.12xlarge"
-        assert len(of("weakened_alarms", before, after)) == count
+        assert len(messages_of("weakened_alarms", before, after)) == count
 
 
 NOTIFYING = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
@@ -178,66 +161,38 @@ NOTIFYING = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-
     [
         ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["the alarm no longer notifies a"]),
         ({"AlarmActions": [*NOTIFYING["AlarmActions"], "c"]}, []),
-        ({"ActionsEnabled": False}, ["the alarm notifies nobody: its actions are off"]),
+        ({"ActionsEnabled": False}, ["the alarm sends no notifications: its actions are disabled"]),
     ],
 )
-def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> None:
+def test_changed_alarm_actions(change: dict[str, Any], texts: list[str]) -> None:
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **NOTIFYING)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **NOTIFYING, **change})}
     expected = [f"AWS::CloudWatch::Alarm prod-text/It: {text}" for text in texts]
-    assert of("unheard_alarms", before, after) == expected
+    assert messages_of("unheard_alarms", before, after) == expected
 
 
-def test_somebody_who_no_longer_hears() -> None:
+def test_changed_subscription() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
-    gone = dangers_of(mail, {}, stack="prod-models")
-    text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified of t"
-    assert gone == [("unheard_alarms", text)]
-    other = copy.deepcopy(mail)
-    other["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
-    assert of("unheard_alarms", mail, other, stack="prod-models")
+    text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified by t"
+    assert review_dangers(mail, {}, stack="prod-models") == [("unheard_alarms", text)]
+    filtered = copy.deepcopy(mail)
+    filtered["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
+    assert messages_of("unheard_alarms", mail, filtered, stack="prod-models")
     deleted = [("replaced_resources", "AWS::SNS::Topic It is deleted")]
-    assert dangers_of(topic, {}, stack="prod-models") == deleted
+    assert review_dangers(topic, {}, stack="prod-models") == deleted
 
 
-WATCHED = {"TerminationWaitInSeconds": 300}
-CANARY = {"Type": "CANARY", "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 10}}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "lost"),
-    [
-        (WATCHED, {"TerminationWaitInSeconds": 0}, True),
-        (WATCHED, {}, True),
-        (WATCHED, {"TerminationWaitInSeconds": 120}, False),
-        (
-            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 600}},
-            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 0}},
-            True,
-        ),
-        (
-            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 600}},
-            {"TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}},
-            True,
-        ),
-    ],
-)
-def test_alarms_need_time_to_go_off(
-    before: dict[str, Any], after: dict[str, Any], lost: bool
-) -> None:
-    sides = (
-        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=each)
-        for each in (before, after)
+@pytest.mark.parametrize(("seconds", "is_danger"), [(0, True), (None, True), (120, False)])
+def test_shortened_termination_wait(seconds: int | None, *, is_danger: bool) -> None:
+    before, after = (
+        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=policy)
+        for policy in (
+            {"TerminationWaitInSeconds": 300},
+            {} if seconds is None else {"TerminationWaitInSeconds": seconds},
+        )
     )
-    assert bool(of("lost_rollback", *sides)) == lost
-
-
-def test_another_alarm_rolls_nothing_back_for_the_one_that_did() -> None:
-    other = {"Alarms": [{"AlarmName": "quiet"}]}
-    after = changed("Endpoint", "DeploymentConfig", AutoRollbackConfiguration=other)
-    messages = ["prod-text: updates are no longer rolled back by errors"]
-    assert of("lost_rollback", RESOURCES, after) == messages
+    assert bool(messages_of("lost_rollback", before, after)) == is_danger
 
 
 KEPT = {"RetainAllVariantProperties": True}
@@ -250,13 +205,13 @@ KEPT = {"RetainAllVariantProperties": True}
         {"ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredInstanceCount"}]},
     ],
 )
-def test_a_fleet_that_falls_to_its_initial_number(after: dict[str, Any]) -> None:
+def test_instance_count_is_no_longer_retained(after: dict[str, Any]) -> None:
     before = changed("Endpoint", **KEPT)
-    messages = of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
+    messages = messages_of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
     assert len(messages) == 1
     assert "AllTraffic: 2 of up to 2" in messages[0]
     weights = [{"VariantPropertyType": "DesiredWeight"}]
-    assert not of(
+    assert not messages_of(
         "reset_counts",
         before,
         changed("Endpoint", **KEPT, ExcludeRetainedVariantProperties=weights),
@@ -268,6 +223,9 @@ TEXTS = {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01", "Status"
 LOGGED = {"LoggingConfiguration": {"DestinationBucketName": "b"}}
 PROJECT = "AWS::CodeBuild::Project"
 VERSIONED = {"VersioningConfiguration": {"Status": "Enabled"}}
+
+
+NONCURRENT = {"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}
 
 
 def expiring(*rules: dict[str, Any]) -> dict[str, Any]:
@@ -312,35 +270,43 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
+    ("lost_safeguards", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
+    ("lost_records", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
+    ("public_exposure", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
+    ("expiring_objects", BUCKET, {}, expiring(NONCURRENT), 1),
+    ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
+     {"KmsMasterKeyId": "alias/aws/sns"}, 1),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "kind", "before", "after", "count"), PROPERTIES)
-def test_a_property_that_changes_for_the_worse(
+def test_changed_property(
     rule: str, kind: str, before: dict[str, Any], after: dict[str, Any], count: int
 ) -> None:
     sides = (resource(kind, **before), resource(kind, **after))
-    assert len(of(rule, *sides, stack="prod-models")) == count
+    assert len(messages_of(rule, *sides, stack="prod-models")) == count
 
 
 @pytest.mark.parametrize(
-    ("kind", "properties"),
+    ("rule", "kind", "properties"),
     [
-        ("AWS::EC2::NatGateway", {}),
-        ("AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
-        ("AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
-        ("AWS::EC2::VPCPeeringConnection", {}),
-        (GROUP, {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
-        ("AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
+        ("internet_routes", "AWS::EC2::NatGateway", {}),
+        ("internet_routes", "AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
+        ("internet_routes", "AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
+        ("internet_routes", "AWS::EC2::VPCPeeringConnection", {}),
+        ("internet_routes", "AWS::EC2::VPCEndpoint", {"ServiceName": "dynamodb"}),
+        ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
+        ("internet_routes", "AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
+        ("lost_safeguards", "AWS::IAM::AccessKey", {"UserName": "ci"}),
     ],
 )
-def test_a_new_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> None:
+def test_new_resource(rule: str, kind: str, properties: dict[str, Any]) -> None:
     after = resource(kind, **properties)
-    assert len(of("internet_routes", {}, after, stack="prod-network")) == 1
-    assert not of("internet_routes", after, after, stack="prod-network")
+    assert len(messages_of(rule, {}, after, stack="prod-network")) == 1
+    assert not messages_of(rule, after, after, stack="prod-network")
 
 
-def test_an_export_that_is_in_use() -> None:
+def test_changed_export_in_use() -> None:
     def stacks(**outputs: Any) -> dict[str, Template]:
         named = {
             key: {"Value": value, "Export": {"Name": f"prod-models:{key}"}}
@@ -358,8 +324,8 @@ def test_an_export_that_is_in_use() -> None:
         (stacks(Free={"Ref": "It"}), 1),
         (stacks(Key={"Ref": "Other"}), 1),
     ):
-        known = dangers(Comparison("prod", before, after, was=PROD, will_be=PROD))
-        assert [each.rule for each in known].count("refused_exports") == count
+        result = dangers(Comparison("prod", before, after, PROD, PROD))
+        assert [danger.rule for danger in result].count("refused_exports") == count
 
 
 IN_USE = "prod-models:Key"
@@ -377,7 +343,7 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
 
 
 @pytest.mark.parametrize(
-    ("new", "why"),
+    ("new", "reason"),
     [
         (role({"Action": "*", "Resource": "*"}), "may do everything"),
         (role({"NotAction": "iam:*", "Resource": "*"}), "may do everything"),
@@ -418,12 +384,13 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
         ),
     ],
 )  # fmt: skip
-def test_what_is_new_is_judged_too(new: dict[str, Any], why: str | None) -> None:
-    messages = of("privileged_new_principals", {}, new, stack="prod-new")
-    assert [why is not None and why in message for message in messages] == ([True] if why else [])
+def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
+    messages = messages_of("privileged_new_principals", {}, new, stack="prod-new")
+    assert len(messages) == (reason is not None)
+    assert all(str(reason) in message for message in messages)
 
 
-def test_checkov_s_high_findings_count() -> None:
+def test_high_checkov_finding() -> None:
     lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
              "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
     findings = FindingsChange(new=lines, fixed=(), still=())
@@ -431,8 +398,8 @@ def test_checkov_s_high_findings_count() -> None:
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
     comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
     high = [danger for danger in dangers(comparison) if danger.rule == "high_findings"]
-    assert [each.subject for each in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
-    assert [each.message for each in high] == [lines[0]]
+    assert [danger.subject for danger in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
+    assert [danger.message for danger in high] == [lines[0]]
 
 
 REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives below a prefix."
@@ -452,17 +419,17 @@ REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives be
         ("cdk-nag: prod-text: AwsSolutions-IAM5[a]: Archives below a prefix.: x: y", True),
     ],
 )
-def test_what_is_acknowledged_for_a_new_reason_is_a_danger(line: str, *, is_danger: bool) -> None:
+def test_new_acknowledgement(line: str, *, is_danger: bool) -> None:
     lines = FindingsChange(new=(line,), fixed=(), still=(REASON,))
-    known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
-    assert [danger.rule for danger in known] == is_danger * ["new_acknowledgements"]
+    result = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
+    assert [danger.rule for danger in result] == is_danger * ["new_acknowledgements"]
 
 
-def test_a_reason_that_the_base_s_code_gives_or_of_a_new_stage_is_no_danger() -> None:
+def test_known_reason_is_not_a_new_acknowledgement() -> None:
     line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
     lines = FindingsChange(new=(line,), fixed=(), still=())
-    reviewed = frozenset({"It works."})
-    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=reviewed)
+    strings = frozenset({"It works."})
+    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=strings)
     assert dangers(known) == []
     new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
     assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
@@ -478,26 +445,31 @@ def test_one_reason_for_several_findings_is_one_danger() -> None:
     )
 
 
-MONTH = 1.4 * 2 * 730  # of the endpoint of RESOURCES
+MONTH = 1.4 * 2 * 730
+"""Monthly cost of the endpoint in RESOURCES."""
 
 
 @pytest.mark.parametrize(
-    ("was", "will_be", "count", "crossed"),
+    ("file_before", "file_after", "count", "crossed"),
     [
         (None, MONTH - 1, 2, True),
         (None, MONTH + 1, 2, False),
         (None, MONTH + 1, 3, True),
-        (MONTH - 1, MONTH - 1, 2, False),  # it was above already, and does not rise
+        (MONTH - 1, MONTH - 1, 2, False),  # already above, and does not rise
         (MONTH - 1, MONTH - 1, 3, True),
         (MONTH - 1, MONTH - 2, 2, True),
     ],
 )
-def test_a_budget_is_crossed(was: float | None, will_be: float, count: int, crossed: bool) -> None:
+def test_over_budget(
+    file_before: float | None, file_after: float, count: int, crossed: bool
+) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
-    sides = (PROD.model_copy(update={"max_monthly_usd": each}) for each in (was, will_be))
-    files = dict(zip(("was", "will_be"), sides, strict=True))
-    assert bool(of("over_budget", RESOURCES, after, **files)) == crossed
+    sides = (
+        PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (file_before, file_after)
+    )
+    files = dict(zip(("file_before", "file_after"), sides, strict=True))
+    assert bool(messages_of("over_budget", RESOURCES, after, **files)) == crossed
 
 
 def single(model: str) -> dict[str, Any]:
@@ -508,13 +480,13 @@ def single(model: str) -> dict[str, Any]:
     return resources
 
 
-def test_another_model_would_answer() -> None:
-    messages = of("refused_updates", single("minilm"), single("bert"))
+def test_single_model_endpoint_cannot_change_its_model() -> None:
+    messages = messages_of("refused_updates", single("minilm"), single("bert"))
     assert len(messages) == 1
-    assert "clients are sent there for minilm, and bert would answer them" in messages[0]
+    assert "bert would answer the clients of minilm" in messages[0]
 
 
-def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
+def test_group_key_depends_on_all_members() -> None:
     def alarms(*names: str) -> dict[str, Any]:
         alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
         named = {
@@ -530,30 +502,28 @@ def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
     assert len({key(alarms("A")), key(alarms("B")), key(alarms()), key(alarms("A", "B"))}) == 4
 
 
-def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> None:
+def test_left_production_hides_no_other_danger() -> None:
     alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
     paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
     before = {**RESOURCES, "Paged": paged}
     after = {key: each for key, each in RESOURCES.items() if key != "Quota"}
     less = PROD.model_copy(update={"production": False})
-    rules = [rule for rule, _ in dangers_of(before, after, will_be=less)]
+    rules = [rule for rule, _ in review_dangers(before, after, file_after=less)]
     assert rules == ["left_production", "lost_alarms"]
 
 
-def test_a_place_and_a_type_that_are_in_no_table_are_compared_as_they_are() -> None:
+def test_unknown_region_and_instance_type() -> None:
     gpu = {**ALARM, "MetricName": "GPUUtilization",
            "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
     before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
     before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
     there = PROD.model_copy(update={"region": "xx-nowhere-1"})
-    rules = [rule for rule, _ in dangers_of(before, after, was=there)]
+    rules = [rule for rule, _ in review_dangers(before, after, file_before=there)]
     assert rules == ["new_environment", "weakened_alarms"]
 
 
-def test_a_moved_stage_is_compared_by_meaning() -> None:
-    """The same role in another region and account; and one that may do more there."""
-
+def test_moved_stage_is_compared_without_region_and_account() -> None:
     def stack(region: str, account: str, *actions: str) -> dict[str, Any]:
         queue = f"arn:aws:sqs:{region}:{account}:work"
         return role({"Action": list(actions), "Resource": queue})
@@ -562,9 +532,9 @@ def test_a_moved_stage_is_compared_by_meaning() -> None:
     before = stack(PROD.region, str(PROD.account), "sqs:SendMessage")
     same = stack(there.region, str(there.account), "sqs:SendMessage")
     more = stack(there.region, str(there.account), "sqs:SendMessage", "sqs:PurgeQueue")
-    rules = [rule for rule, _ in dangers_of(before, same, stack="prod-new", will_be=there)]
+    rules = [rule for rule, _ in review_dangers(before, same, stack="prod-new", file_after=there)]
     assert rules == ["new_environment"]
-    rules = [rule for rule, _ in dangers_of(before, more, stack="prod-new", will_be=there)]
+    rules = [rule for rule, _ in review_dangers(before, more, stack="prod-new", file_after=there)]
     assert rules == ["new_environment", "widened_access"]
-    assert not of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same,
-                  stack="prod-new", will_be=there)  # fmt: skip
+    assert not messages_of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same,
+                  stack="prod-new", file_after=there)  # fmt: skip

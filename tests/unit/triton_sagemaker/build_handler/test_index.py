@@ -299,8 +299,8 @@ def test_alternative_is_passed_to_the_build(function: Lambda) -> None:
 
 def test_access_denied_starts_no_build(function: Lambda) -> None:
     function.expect_build_search()
-    function.s3.add_client_error("get_object", "AccessDenied", http_status_code=403)
-    with pytest.raises(ClientError, match="AccessDenied"):
+    function.s3.add_client_error("get_object", "403", http_status_code=403)
+    with pytest.raises(ClientError, match="403"):
         function.is_complete(build_id=None)
 
 
@@ -493,6 +493,15 @@ def test_failed_build_error_has_phase_and_log(function: Lambda, status: str, wor
         f"Build of minilm {word} in phase BUILD: exit status 3. Log: https://log.example . The "
         "endpoint and its archives are unchanged."
     )
+
+
+def test_unfinished_phase_is_not_the_failed_phase(function: Lambda) -> None:
+    submitted = {"phaseType": "SUBMITTED", "phaseStatus": "SUCCEEDED"}
+    function.expect_build_read(
+        {"buildStatus": "STOPPED", "phases": [submitted, {"phaseType": "COMPLETED"}]}
+    )
+    with pytest.raises(RuntimeError, match=r"^Build of minilm stopped\. Log: "):
+        function.is_complete()
 
 
 def test_failed_build_error_has_last_logged_error(function: Lambda) -> None:

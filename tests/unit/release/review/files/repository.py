@@ -1,6 +1,5 @@
-"""The files of this repository, and changes of them."""
+"""Reviews of changes of this repository's files."""
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -9,8 +8,7 @@ from release.tree import Tree
 
 ROOT = Path(__file__).parents[5]
 Edit = tuple[str, str, str]
-"""A path, a text in it, and what is there afterwards; without a text, the whole file, deleted where
-it is empty."""
+"""Path, old text and new text; without an old text, the whole file, or its deletion."""
 
 
 @cache
@@ -19,9 +17,9 @@ def base() -> dict[str, bytes]:
     return Tree(ROOT).files()
 
 
-def changed(edits: tuple[Edit, ...], files: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """Return all files after edits; every text must be there once at least."""
-    head = dict(base() if files is None else files)
+def review(*edits: Edit) -> FileReview:
+    """Review a change of this repository's files; each old text must exist."""
+    head = dict(base())
     for path, old, new in edits:
         content = new
         if old:
@@ -31,9 +29,4 @@ def changed(edits: tuple[Edit, ...], files: Mapping[str, bytes] | None = None) -
             head[path] = content.encode()
         else:
             del head[path]
-    return head
-
-
-def review(*edits: Edit) -> FileReview:
-    """Review a change of this repository's files."""
-    return compare_files(base(), changed(edits))
+    return compare_files(base(), head)

@@ -1,4 +1,4 @@
-"""What npm installs, and no template shows."""
+"""Changes of package-lock.json, which templates do not show."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[5]
 
 def messages(before: Any, after: Any) -> list[str]:
     sides = (
-        {"package-lock.json": json.dumps({"packages": each}).encode()} for each in (before, after)
+        {"package-lock.json": json.dumps({"packages": side}).encode()} for side in (before, after)
     )
     dangers = compare_files(*sides).dangers
     return [danger.message.removeprefix("package-lock.json: ") for danger in dangers]
@@ -29,20 +29,20 @@ def messages(before: Any, after: Any) -> list[str]:
         ({"hasInstallScript": True}, "hasInstallScript: none -> true"),
     ],
 )
-def test_any_change_of_a_locked_package_is_a_danger(change: dict[str, Any], line: str) -> None:
+def test_changed_locked_package_is_a_danger(change: dict[str, Any], line: str) -> None:
     name = "node_modules/aws-cdk"
     assert messages({"": {}, name: ENTRY}, {"": {}, name: ENTRY}) == []
     (message,) = messages({name: ENTRY}, {name: {**ENTRY, **change}})
     assert message == f"packages.{name}.{line}"
 
 
-def test_a_new_package_and_a_lock_of_another_form_are_dangers() -> None:
+def test_new_package_and_invalid_lock_are_dangers() -> None:
     (message,) = messages({}, {"node_modules/evil": ENTRY})
     assert message == "packages.node_modules/evil.version: none -> 2.1 (and 2 more)"
     assert messages({}, ["evil"])
 
 
-def test_the_lock_has_the_content_of_each_package_and_names_no_place() -> None:
+def test_lock_has_hashes_and_no_urls() -> None:
     packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
     for name, entry in packages.items():
         assert not name or entry["integrity"].startswith("sha512-"), name

@@ -1,4 +1,4 @@
-"""Workflows that may do more than before."""
+"""Changed triggers, permissions and environments of workflows."""
 
 import pytest
 
@@ -19,19 +19,19 @@ PATH = ".github/workflows/ci.yml"
 
 
 def compared(before: str | None, after: str) -> FileReview:
-    base, head = ({} if each is None else {PATH: each.encode()} for each in (before, after))
+    base, head = ({} if text is None else {PATH: text.encode()} for text in (before, after))
     return compare_files(base, head)
 
 
 def widened(before: str | None, after: str) -> list[str]:
-    """Return what widens a workflow, without the values of the field."""
+    """Return the reasons of dangers, without the fields and values."""
     dangers = compared(before, after).dangers
     return [
         text.rpartition(": ")[2]
         for danger in dangers
         if danger.rule == "widened_workflows"
         for text in (danger.details or [danger.message])
-        if "judges" not in text
+        if "reviews" not in text
     ]
 
 
@@ -43,12 +43,12 @@ def widened(before: str | None, after: str) -> list[str]:
         (
             "on: pull_request",
             "on: [pull_request, pull_request_target]",
-            ["it is set off by pull_request_target, with the repository's rights"],
+            ["can be triggered by pull_request_target, with the repository's permissions"],
         ),
         (
             "on: pull_request",
             "on: { workflow_run: { workflows: [a] } }",
-            ["it is set off by workflow_run, with the repository's rights"],
+            ["can be triggered by workflow_run, with the repository's permissions"],
         ),
         (
             "contents: read",
@@ -68,7 +68,7 @@ def widened(before: str | None, after: str) -> list[str]:
         (
             "permissions:\n  contents: read\n",
             "",
-            ["the token of the job test may now: whatever the repository's settings say"],
+            ["the token of the job test may now: the repository's default permissions"],
         ),
         (
             "steps: []",
@@ -82,28 +82,28 @@ def widened(before: str | None, after: str) -> list[str]:
         ),
     ],
 )
-def test_a_workflow_is_wider(old: str, new: str, expected: list[str]) -> None:
+def test_widened_workflow(old: str, new: str, expected: list[str]) -> None:
     assert old in WORKFLOW
-    texts = [each.rpartition(": ")[2] for each in expected]
+    texts = [text.rpartition(": ")[2] for text in expected]
     shown = widened(WORKFLOW, WORKFLOW.replace(old, new))
     assert bool(shown) == bool(texts)
     assert {*texts} <= {*shown}
 
 
-def test_a_new_workflow_is_held_against_one_that_reads() -> None:
+def test_new_workflow_is_compared_with_read_permissions() -> None:
     assert widened(None, WORKFLOW) == []
     wide = WORKFLOW.replace("contents: read", "packages: write")
     assert widened(None, wide)[:1] == ["write packages"]
 
 
-def test_less_than_everything_is_not_more() -> None:
+def test_narrowed_permissions_are_a_note() -> None:
     wide = WORKFLOW.replace("\n  contents: read", " write-all")
     narrower = compared(wide, WORKFLOW.replace("contents: read", "contents: write"))
     assert narrower.dangers == ()
     assert narrower.notes == (f'{PATH}: permissions: write-all -> {{"contents": "write"}}',)
 
 
-def test_acknowledging_that_a_token_reads_acknowledges_no_write() -> None:
+def test_key_depends_on_the_permission_level() -> None:
     keys = {
         danger.key
         for level in ("read", "write")
@@ -115,7 +115,7 @@ def test_acknowledging_that_a_token_reads_acknowledges_no_write() -> None:
 
 
 @pytest.mark.parametrize("name", ["concurrency", "name", "timeout-minutes", "permissions"])
-def test_the_name_of_a_job_hides_no_change_of_it(name: str) -> None:
+def test_job_named_like_a_field_is_compared(name: str) -> None:
     before = f"on: push\npermissions: {{}}\njobs: {{ {name}: {{ steps: [{{ run: a }}] }} }}\n"
     (danger,) = compared(before, before.replace("run: a", "run: b")).dangers
     assert f"jobs.{name}.steps.0.run: a -> b" in danger.message

@@ -1,4 +1,4 @@
-"""Asking an endpoint, and what it answers: a number, or why not."""
+"""Invocations of an endpoint: answers and failures."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from botocore.exceptions import ClientError
 ONCE = Config(
     retries={"total_max_attempts": 1}, read_timeout=600, max_pool_connections=300, proxies={}
 )
-"""Of a client that repeats nothing, and waits longer than SageMaker does."""
+"""Configuration of a client without retries and with a long timeout."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a client learns from an invocation that is not answered."""
+    """The error of a failed invocation."""
 
     status: int
     code: str
@@ -29,25 +29,25 @@ class Failure:
 
     @classmethod
     def of(cls, error: ClientError) -> "Failure":
-        """Read it from what boto3 raised."""
+        """Return the failure of a boto3 exception."""
         response: Any = error.response
-        about = response["Error"]
-        return cls(response["ResponseMetadata"]["HTTPStatusCode"], about["Code"], about["Message"])
+        status = response["ResponseMetadata"]["HTTPStatusCode"]
+        return cls(status, response["Error"]["Code"], response["Error"]["Message"])
 
 
-class Asker:
-    """Asks one endpoint of models that multiply; may be used by several threads."""
+class EndpointCaller:
+    """A thread-safe client of one endpoint, whose models multiply their input."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
     def ask(self, model: str = "", **more: Any) -> float:
-        """Return what a model makes of 7. Raises `ClientError`."""
+        """Return the output of a model for the input 7. Raises `ClientError`."""
         return float(json.loads(self.answer(model, **more)["Body"].read())["outputs"][0]["data"][0])
 
     def answer(self, model: str = "", **more: Any) -> Any:
-        """Return the whole answer to 7. Raises `ClientError`."""
+        """Return the response of a model to the input 7. Raises `ClientError`."""
         tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
         target = {"TargetModel": f"{model}.tar.gz"} if model else {}
         request = {
@@ -59,13 +59,13 @@ class Asker:
         return self._runtime.invoke_endpoint(EndpointName=self.endpoint, **request)
 
     def failure(self, model: str = "", **more: Any) -> Failure:
-        """Return why a model does not answer, which it must not."""
+        """Return the failure of an invocation that must fail."""
         with pytest.raises(ClientError) as raised:
             self.ask(model, **more)
         return Failure.of(raised.value)
 
-    def answer_or_failure(self, model: str = "") -> float | Failure:
-        """Return what a model makes of 7, or why not."""
+    def call_or_failure(self, model: str = "") -> float | Failure:
+        """Return the output of a model for the input 7, or the failure."""
         try:
             return self.ask(model)
         except ClientError as error:
@@ -74,19 +74,19 @@ class Asker:
 
 @contextmanager
 def meanwhile(*calls: Callable[[], Any]) -> Iterator[list["Future[Any]"]]:
-    """Make calls on threads of their own; the block ends when all of them have."""
+    """Run calls on threads; the end of the with block waits for them."""
     with ThreadPoolExecutor(len(calls)) as threads:
         yield [threads.submit(call) for call in calls]
 
 
 def processes(folder: Path, program: str = "") -> list[int]:
-    """Return what was started in folders whose paths begin so: of one program, or all."""
+    """Return the processes with a working directory below `folder`, of one program or of all."""
     result = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            place, running = (process / "cwd").readlink(), (process / "exe").readlink()
-        except OSError:  # it has ended, or is not ours
+            directory, executable = (process / "cwd").readlink(), (process / "exe").readlink()
+        except OSError:  # the process has ended, or belongs to another user
             continue
-        if str(place).startswith(str(folder)) and program in ("", running.name):
+        if str(directory).startswith(str(folder)) and program in ("", executable.name):
             result.append(int(process.name))
     return result

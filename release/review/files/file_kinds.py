@@ -1,4 +1,4 @@
-"""Kinds of files by path, each with the describer of its changes."""
+"""The table of file kinds, which assigns a describer to each path."""
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from release.review.files import (
     app_code,
-    golden_answers,
+    expected_outputs,
     model_configuration,
     python_packages,
     recipe,
     workflows,
 )
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.ignored import describe as ignored
+from release.review.files.gitignore import describe as ignored
 from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
 from release.review.files.unparsed_files import (
+    changed_size,
     check_code,
     deleted,
     guard,
-    input_of_lock,
-    unjudged,
+    lock_input,
 )
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
@@ -29,8 +29,9 @@ Describe = Callable[[FileChange], Iterator[FileLine]]
 class FileKind(NamedTuple):
     """Files whose path matches a pattern, in which `*` matches any text.
 
-    `not_judged` is the name in the summary of files that no rule reads. `reason` says why changes
-    are not described: they affect no deployment, or another part of the review shows them.
+    not_judged: name in the summary of files without a rule.
+    reason: why changes are not described: they affect no deployment, or the report shows them
+        elsewhere.
     """
 
     pattern: str
@@ -39,54 +40,52 @@ class FileKind(NamedTuple):
     reason: str = ""
 
 
-TEMPLATES = "what it changes is compared as templates"
+COMPARED_AS_TEMPLATES = "its effects are compared as templates"
 
 KINDS = (
-    FileKind("models/*/tests/golden.json", golden_answers.describe),
+    FileKind("models/*/tests/golden.json", expected_outputs.describe),
     FileKind("models/*/recipe.yaml", recipe.describe),
     FileKind("models/*/config.pbtxt", model_configuration.describe),
     FileKind("models/*requirements*.txt", python_packages.describe),
-    FileKind("models/*/tests/*", deleted, reason="tests of a model are no part of its archive"),
+    FileKind("models/*/tests/*", deleted, reason="tests of a model are not in its archive"),
     FileKind("models/test_*.py", deleted, reason="tests"),
     FileKind("models/conftest.py", reason="tests"),
-    FileKind("models/*.py", unjudged, "model code"),
-    FileKind("models/*", unjudged, "model files"),
+    FileKind("models/*.py", changed_size, "model code"),
+    FileKind("models/*", changed_size, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
     FileKind(".github/dependabot.yml", YAML_FILE.describe),
     FileKind("package-lock.json", NPM_LOCK.describe),
     FileKind("release/acknowledged.yaml", YAML_FILE.describe),
     FileKind(".gitignore", ignored),
     FileKind("requirements*.txt", python_packages.describe),
-    FileKind("requirements*.in", input_of_lock),
+    FileKind("requirements*.in", lock_input),
     FileKind(".checkov.y*ml", LINTER.describe),
     FileKind(".cfnlintrc*", LINTER.describe),
     FileKind("cdk.json", JSON_FILE.describe),
     FileKind("package.json", JSON_FILE.describe),
     FileKind("pyproject.toml", TOML_FILE.describe),
     FileKind("constructs/triton_sagemaker/update_handler/*", guard),
-    FileKind("constructs/triton_sagemaker/*_handler/*", unjudged, "code of Lambda functions"),
-    FileKind("constructs/triton_sagemaker/nag.py", unjudged),
+    FileKind("constructs/triton_sagemaker/*_handler/*", changed_size, "code of Lambda functions"),
+    FileKind("constructs/triton_sagemaker/nag.py", changed_size),
     *(
-        FileKind(f"{folder}/*.py", app_code.describe, reason=TEMPLATES)
+        FileKind(f"{folder}/*.py", app_code.describe, reason=COMPARED_AS_TEMPLATES)
         for folder in ("constructs", "stacks", "stages")
     ),
-    FileKind("stages/*", reason=TEMPLATES),
+    FileKind("stages/*", reason=COMPARED_AS_TEMPLATES),
     *(FileKind(f"{folder}/*.py", check_code) for folder in ("model_build/checks", "*/rules")),
-    FileKind("model_build/*", unjudged, "code that builds models"),
-    FileKind("platform_facts/*", unjudged, "tables of facts"),
-    FileKind("tests/*", deleted, reason="nothing that is deployed reads tests"),
+    FileKind("model_build/*", changed_size, "code that builds models"),
+    FileKind("platform_facts/*", changed_size, "tables of facts"),
+    FileKind("tests/*", deleted, reason="tests are not deployed"),
     FileKind("docs/*", reason="text for people"),
     FileKind("*.md", reason="text for people"),
     FileKind("LICENSE", reason="text for people"),
-    FileKind(
-        "local_sagemaker/*", reason="the AWS of a laptop, which nothing that is deployed reads"
-    ),
-    FileKind("bench/*", reason="measurements, which nothing that is deployed reads"),
-    FileKind("account_test/*", reason="a test in an account of its own"),
-    FileKind("*", unjudged, "other code"),
+    FileKind("local_sagemaker/*", reason="the local emulator is not deployed"),
+    FileKind("bench/*", reason="measurements are not deployed"),
+    FileKind("account_test/*", reason="tests in a separate account"),
+    FileKind("*", changed_size, "other code"),
 )
 
 
-def kind_of(path: str) -> FileKind:
+def find_kind(path: str) -> FileKind:
     """Return the first kind whose pattern matches a path."""
     return next(kind for kind in KINDS if fnmatchcase(path, kind.pattern))

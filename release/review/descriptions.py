@@ -1,15 +1,15 @@
-"""Describe every resource change of a stage, by the table of describers."""
+"""Descriptions of all resource changes of a stage, from the table of describers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from release.review.describers.generic import shown, silent
-from release.review.differences import Change
+from release.review.describer_table import describer
+from release.review.describers.generic import both_values, not_described
 from release.review.property_change import Describer, PropertyChange
-from release.review.table import describer
-from release.review.values import ValueDifference, differences
+from release.review.stack_differences import Change
+from release.review.values import ValueDifference, value_differences
 
 if TYPE_CHECKING:
     from release.review.comparison import Comparison
@@ -18,8 +18,8 @@ NOT_COMPARED = ("Metadata", "Properties", "Type")
 
 
 @dataclass(frozen=True)
-class DescribedChange:
-    """A description of a resource change; `rule` names its danger, empty if it is none."""
+class ChangeDescription:
+    """A description of a resource change; `rule` is empty if the change is not a danger."""
 
     change: Change
     path: str
@@ -27,10 +27,10 @@ class DescribedChange:
     rule: str
 
 
-def described(comparison: "Comparison") -> Iterator[DescribedChange]:
-    """Yield all changes in stacks that stay, and the dangers in new stacks.
+def describe_changes(comparison: "Comparison") -> Iterator[ChangeDescription]:
+    """Yield all changes in existing stacks, and only the dangers in new stacks.
 
-    A deploy does not touch the resources of a stack that leaves the app.
+    A deployment does not change the stacks that are removed from the app.
     """
     for change in comparison.changes:
         if change.stack not in comparison.after:
@@ -45,11 +45,11 @@ def described(comparison: "Comparison") -> Iterator[DescribedChange]:
         )
         for path, line in dict.fromkeys(lines):
             if line.rule or (stays and (not path or (change.before and change.after))):
-                yield DescribedChange(change, path, line.text, line.rule)
+                yield ChangeDescription(change, path, line.text, line.rule)
 
 
 def _describer(change: Change, path: str) -> Describer:
-    default = shown if path else silent("its properties are described")
+    default = both_values if path else not_described("the properties have descriptions")
     return describer(change.type, path) or default
 
 
@@ -65,4 +65,4 @@ def _differences(change: Change) -> Iterator[ValueDifference]:
             for side in sides
         )  # fmt: skip
         has_row = partial(describer, change.type)
-        yield from differences(before, after, lambda path: has_row(path) is not None)
+        yield from value_differences(before, after, lambda path: has_row(path) is not None)

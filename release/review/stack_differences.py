@@ -1,4 +1,4 @@
-"""Differences between two sets of templates, by @aws-cdk/cloudformation-diff."""
+"""Differences between two sets of templates, computed by @aws-cdk/cloudformation-diff."""
 
 import atexit
 import json
@@ -16,7 +16,7 @@ NO_CHANGE = "NO_CHANGE"
 
 @dataclass(frozen=True)
 class Change:
-    """A resource that differs; `impact` is the CDK's name for CloudFormation's action on it."""
+    """A changed resource; `impact` is the CDK's name for CloudFormation's action on it."""
 
     stack: str
     id: str
@@ -28,7 +28,7 @@ class Change:
 
     @property
     def path(self) -> str:
-        """The path of the construct below its stack."""
+        """The construct's path below its stack."""
         metadata = (self.after or self.before).get("Metadata", {})
         path: str = metadata.get("aws:cdk:path", self.id)
         return path.partition("/")[2].removesuffix("/Resource") or self.id
@@ -36,20 +36,22 @@ class Change:
 
 @dataclass(frozen=True)
 class StackDifference:
-    """The changes of a stack, and the text that `cdk diff` shows for them."""
+    """The changes of a stack, with the output of `cdk diff`."""
 
     stack: str
     changes: tuple[Change, ...]
     text: str
 
 
-def differences(before: dict[str, Template], after: dict[str, Template]) -> list[StackDifference]:
-    """Return the differences of each stack that has some."""
+def stack_differences(
+    before: dict[str, Template], after: dict[str, Template]
+) -> list[StackDifference]:
+    """Return the differences of each stack that changes."""
     stacks = sorted(
         stack for stack in before.keys() | after.keys() if before.get(stack) != after.get(stack)
     )
     pairs = [(before.get(stack, {}), after.get(stack, {})) for stack in stacks]
-    every = []
+    changed_stacks = []
     for stack, pair, difference in zip(stacks, pairs, _differences(pairs), strict=True):
         old, new = (side.get("Resources", {}) for side in pair)
         changes = tuple(
@@ -66,38 +68,38 @@ def differences(before: dict[str, Template], after: dict[str, Template]) -> list
             if _impact(change) != NO_CHANGE
         )
         if changes:
-            every.append(StackDifference(stack, changes, difference["text"]))
-    return every
+            changed_stacks.append(StackDifference(stack, changes, difference["text"]))
+    return changed_stacks
 
 
 def _impact(change: dict[str, Any]) -> str:
-    """Return the impact on a resource, also for types that the CDK does not know.
+    """Return the impact on a resource, also for custom resources.
 
     A custom resource is updated on "any change to the properties of the custom resource within the
-    template" (CloudFormation user guide, crpg-ref-requesttypes-update).
+    template" (CloudFormation user guide, crpg-ref-requesttypes-update). The CDK does not know it.
     """
     impact: str = change["impact"]
     return "WILL_UPDATE" if impact == NO_CHANGE and change["properties"] else impact
 
 
 def _differences(pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]:
-    """Return the script's output for pairs of templates: one line of JSON for one line."""
+    """Return the output of diff.mjs for pairs of templates."""
     if not pairs:
         return []
-    stdin, stdout = _script()
+    stdin, stdout = _diff_process()
     stdin.write(json.dumps(pairs) + "\n")
     stdin.flush()
-    answer: list[dict[str, Any]] = json.loads(stdout.readline())
-    return answer
+    output: list[dict[str, Any]] = json.loads(stdout.readline())
+    return output
 
 
 @cache
-def _script() -> tuple[IO[str], IO[str]]:
-    """Start the script once: loading the CDK's database of properties takes a second."""
+def _diff_process() -> tuple[IO[str], IO[str]]:
+    """Start diff.mjs once, because loading the CDK's database of properties takes a second."""
     process = subprocess.Popen(
         ["node", str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
-    atexit.register(process.communicate)  # it ends at the end of its input
+    atexit.register(process.communicate)  # closes stdin, which ends the process
     assert process.stdin
     assert process.stdout
     return process.stdin, process.stdout

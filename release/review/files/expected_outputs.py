@@ -1,47 +1,50 @@
-"""`tests/golden.json`: the answers that are expected from a model after a deploy."""
+"""Changes of `tests/golden.json`: the outputs that are expected from a model after a deployment."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_json
-from release.review.values import Unreadable, ValueDifference, differences
+from release.review.values import Unreadable, ValueDifference, value_differences
 
 TOLERANCE = "max_relative_difference"
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield removed checks, larger tolerances, other expected answers, and other fields."""
+    """Yield removed checks, larger tolerances, changed outputs, and all other changes."""
     old, new = _read(change.before), _read(change.after)
     if change.after is None:
         if change.model_stays:
-            yield FileLine("deleted: no answer is compared after a deploy", "weakened_checks")
+            yield FileLine(
+                "deleted: the model's outputs are no longer compared after a deployment",
+                "weakened_checks",
+            )
         return
     yield from _outputs(old.pop("outputs", {}), new.pop("outputs", {}))
-    for difference in differences(old, new):
+    for difference in value_differences(old, new):
         larger = change.before is not None and _is_larger(difference)
         yield FileLine(str(difference), "larger_tolerances" if larger else "")
 
 
 def _is_larger(difference: ValueDifference) -> bool:
     """Return whether a tolerance is larger, removed, or not a number."""
-    was, now = difference.before, difference.after
+    old, new = difference.before, difference.after
     if difference.steps != (TOLERANCE,):
         return False
-    return not (isinstance(was, int | float) and isinstance(now, int | float) and now <= was)
+    return not (isinstance(old, int | float) and isinstance(new, int | float) and new <= old)
 
 
 def _outputs(old: dict[str, Any], new: dict[str, Any]) -> Iterator[FileLine]:
     totals = [sum(len(output["data"]) for output in side.values()) for side in (old, new)]
     for name in dict.fromkeys((*old, *new)):
-        was, now = (len(side[name]["data"]) if name in side else 0 for side in (old, new))
-        if now < was and (name in new or totals[1] < totals[0]):
-            text = f"fewer values of the output {name} are compared: {was} -> {now}"
+        before, after = (len(side[name]["data"]) if name in side else 0 for side in (old, new))
+        if after < before and (name in new or totals[1] < totals[0]):
+            text = f"fewer values of the output {name} are compared: {before} -> {after}"
             yield FileLine(text, "weakened_checks")
         elif name not in new or name not in old:
-            yield FileLine(f"the output {name} is {'new' if name in new else 'gone'}")
+            yield FileLine(f"the output {name} is {'new' if name in new else 'removed'}")
         elif old.get(name) != new.get(name):
-            yield FileLine(f"other expected values of the output {name}")
+            yield FileLine(f"the expected values of the output {name} change")
 
 
 def _read(content: bytes | None) -> dict[str, Any]:

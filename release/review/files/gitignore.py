@@ -1,4 +1,4 @@
-"""`.gitignore`: the files that git, and some linters, ignore."""
+"""Changes of `.gitignore`, which git and some linters read."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -8,7 +8,7 @@ from release.review.files.readers import read_text
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield added and removed patterns; a new one that matches tracked files is a danger.
+    """Yield added and removed patterns; a new pattern that matches tracked files is a danger.
 
     ruff ignores matching files, even tracked ones (ruff documentation, respect-gitignore).
     """

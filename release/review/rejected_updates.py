@@ -1,0 +1,29 @@
+"""Endpoint updates that the update guard rejects."""
+
+from release.review.endpoints import TemplateEndpoint
+from release.stack_endpoints import COMPONENTS
+
+
+def rejection_reason(before: TemplateEndpoint, after: TemplateEndpoint) -> str | None:
+    """Return why the update guard rejects a change, None if it does not.
+
+    These are the rules of constructs/triton_sagemaker/update_handler/index.py (with sources) that
+    depend only on templates.
+    """
+    if before.variants.keys() != after.variants.keys():
+        return "SageMaker does not add, remove or rename variants"
+    modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
+    if not modes[0] & modes[1]:
+        return "clients of the old hosting mode (TargetModel, component, or neither) would fail"
+    if COMPONENTS in modes[0] and _types(before) != _types(after):
+        # Source: aws-samples/sample-auto-extract-ai-ocr-app#66.
+        return "SageMaker does not change the instance type of inference components"
+    removed = sorted(before.models.keys() - after.models.keys())
+    if removed and "SingleModel" in modes[1]:
+        served = ", ".join(sorted(after.models))
+        return f"{served} would answer the clients of {', '.join(removed)}"
+    return None
+
+
+def _types(endpoint: TemplateEndpoint) -> list[tuple[str, ...]]:
+    return [variant.instance_types for _, variant in sorted(endpoint.variants.items())]
