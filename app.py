@@ -1,11 +1,11 @@
-"""The stacks of one stage: `cdk synth -c stage=prod`."""
+"""The CDK app: the stacks of one stage, selected by `cdk synth -c stage=prod`."""
 
 import os
 import signal
 import sys
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: no traceback, of imports neither
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # before the imports: Ctrl-C prints no traceback
 
 from aws_cdk import App
 
@@ -13,7 +13,7 @@ from model_build import PYTHON_VARIABLE
 from stacks import USER_ERRORS, synthesise
 
 if __name__ == "__main__":
-    # Traces hold temporary paths: without them, two synths are byte-identical.
+    # Stack traces contain temporary paths; without them, two syntheses are byte-identical.
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
     try:
         synthesise(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))

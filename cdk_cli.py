@@ -1,7 +1,7 @@
-"""Runs the pinned CDK CLI, shows its progress, and stops it when interrupted.
+"""Runner of the pinned CDK CLI, with progress output.
 
-Its lines are shown as it prints them: on a terminal the newest of each stack, elsewhere all. With
-the variable `CI` it prints errors alone on stderr, among them its diagnosis of a failed deployment.
+A terminal shows the newest line of each stack, other outputs get all lines. With the variable `CI`,
+the CLI prints only errors on stderr, including its diagnosis of a failed deployment.
 """
 
 import os
@@ -23,14 +23,14 @@ from rich.text import Text
 CLI = Path(__file__).parent / "node_modules" / ".bin" / "cdk"
 
 _NOISE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
-"""Blank lines and stack traces."""
+"""Lines to omit: blank lines and stack traces."""
 _COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
-"""Finished resources/all resources: the CLI also counts those of a clean-up or a rollback, so the
-first number can exceed the second."""
+"""Finished/all resources. The CLI also counts resources of a clean-up or rollback as finished, so
+the first number can exceed the second."""
 
 
 class CdkResult(NamedTuple):
-    """The end of a run of the CLI: its errors, line by line, where it failed."""
+    """The result of the CLI; `error_lines` is empty if it succeeded."""
 
     succeeded: bool
     error_lines: tuple[str, ...]
@@ -45,9 +45,9 @@ def run(
 ) -> CdkResult:
     """Run the CLI, with `environment` added to that of this process, and show its progress.
 
-    `build_status` returns a line about the build in progress, for a terminal. An interruption ends
-    the CLI, which begins no other stack; CloudFormation finishes what it has begun. Raise `OSError`
-    where the CLI cannot be started.
+    `build_status` returns a line about the build in progress, for a terminal. An interrupt
+    terminates the CLI, which then starts no other stack; CloudFormation finishes operations in
+    progress. Raise `OSError` if the CLI cannot be started.
     """
     env = {**os.environ, "CI": "1", **environment}
     options = {"cwd": cwd, "env": env, "text": True, "errors": "replace"}
@@ -74,8 +74,8 @@ def run_directly(*args: str, environment: Mapping[str, str] = MappingProxyType({
 def _process(args: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
     """Start the CLI and wait for its end.
 
-    Its process group is its own, so that an interruption ends the wrapper that starts Node.js,
-    Node.js and the app together, and none of them prints a traceback.
+    It has its own process group, so that an interrupt terminates the wrapper, Node.js and the app
+    together, without tracebacks.
     """
     with subprocess.Popen(
         [str(CLI), *args], stdin=subprocess.DEVNULL, process_group=0, **options

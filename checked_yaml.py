@@ -1,4 +1,4 @@
-"""Read one YAML file into a pydantic model; raise one error that lists all that is wrong."""
+"""Loader of YAML files into pydantic models; one error lists all problems with their lines."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ from pydantic_core import ErrorDetails
 
 Model = TypeVar("Model", bound=BaseModel)
 Keys = tuple[str | int, ...]
-"""The keys that lead to a value, from the part that a validator checks, or from the file's top."""
+"""The path of a value, from the validated mapping or from the top of the file."""
 MAX_DEPTH = 50
-"""Levels of lists and mappings: far more than a schema of ours has, far fewer than Python calls."""
+"""Maximum nesting of lists and mappings: more than any schema here, less than Python's stack."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FileProblem:
 
 
 class InvalidFile(ValueError):
-    """A file does not fit its schema; `problems` has every reason, in the order of lines."""
+    """A file that does not match its schema; `problems` are sorted by line."""
 
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line)
@@ -42,9 +42,9 @@ class InvalidFile(ValueError):
 
 
 class LocatedErrors(ValueError):
-    """Several wrong values, each with its keys and a message.
+    """Invalid values, each with its path and a message.
 
-    A schema's validators raise it, and so does code that uses the values later.
+    Raised by validators of schemas, and by code that uses the values later.
     """
 
     def __init__(self, errors: Iterable[tuple[Keys, str]]) -> None:
@@ -55,8 +55,8 @@ class LocatedErrors(ValueError):
 def load(path: Path, schema: type[Model]) -> Model:
     """Return the file at `path` as a `schema`.
 
-    Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read. A
-    schema's `UNSUPPORTED_KEYS` are keys that people expect, with what to use instead.
+    Raise `InvalidFile` with every problem of the file, and `OSError` if it cannot be read.
+    `UNSUPPORTED_KEYS` of a schema maps keys that users may expect to an alternative.
     """
     return parse(path, path.read_bytes(), schema)
 
@@ -87,15 +87,15 @@ def at_lines_of(path: Path) -> Iterator[None]:
 
 
 def line_of(path: Path, *keys: str | int) -> int:
-    """Return the line, from 1, of the value under `keys` in a file that `load` has read.
+    """Return the line number (from 1) of the value at `keys` in a valid file.
 
-    Where the keys lead out of the file, it is the line of the last one that is in it.
+    If a key is missing, return the line of the last existing key.
     """
     return _locate(_read(path, path.read_bytes())[0], keys)[0]
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that notes what is YAML, and has no value that a schema could judge."""
+    """A loader that collects problems of valid YAML without a value, such as unknown tags."""
 
     def __init__(self, path: Path, content: str) -> None:
         self.problems: list[FileProblem] = []
@@ -140,7 +140,7 @@ def _wrong_key(key: yaml.Node, mapping: yaml.MappingNode) -> str:
 
 
 def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
-    """Return the nodes of a file, with their lines, and its value."""
+    """Return the nodes of a file (with line numbers) and its value."""
     text = content.decode("utf-8", errors="surrogateescape")
     line, reason = 1, "write a mapping of keys to values"
     try:
@@ -162,10 +162,10 @@ def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
 
 
 def _locate(root: yaml.Node, keys: Keys) -> tuple[int, str]:
-    """Return the line and the dotted key of a value, as far as the document has its keys.
+    """Return the line and the dotted key of a value.
 
-    A location of pydantic's also holds what no document has (a union's tag, a missing key): the
-    last of them is named where it helps a reader, and none moves the line.
+    A location of pydantic also contains elements that are not in the document: tags of unions and
+    missing keys. They do not change the line; a missing key at the end is part of the dotted key.
     """
     node, line, trail = root, root.start_mark.line + 1, list[str]()
     for position, step in enumerate(map(str, keys), 1):
@@ -200,7 +200,7 @@ _MESSAGES = {
     "union_tag_not_found": "missing: write {discriminator}, and the keys that belong to it",
     "union_tag_invalid": "{discriminator} is '{tag}'; write one of {expected_tags}",
 }
-"""Messages by pydantic's types of errors, or the first words of several."""
+"""Messages by error type of pydantic, or by its first word."""
 
 
 def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:

@@ -1,1 +1,1 @@
-"""Answers the open questions of docs/aws.md in an AWS account: `make account-test`."""
+"""Test of the open assumptions of docs/aws.md in an AWS account: `make account-test`."""

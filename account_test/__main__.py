@@ -1,7 +1,7 @@
 """Test the open assumptions of docs/aws.md in an AWS account: `make account-test`.
 
-Deploys a stage of its own, changes it, makes it fail, and deletes everything again, also after
-Ctrl-C. Remains of an earlier run are deleted first. Details: docs/account-test.md.
+Deploys a test stage, updates it, makes updates fail, and deletes everything, also after Ctrl-C.
+Resources of an interrupted run are deleted first. Details: docs/account-test.md.
 """
 
 import argparse
@@ -38,13 +38,13 @@ STEPS = Path(__file__).with_name("steps.toml")
 EMULATOR = "an emulator, whose answers say nothing of AWS"
 
 
-class NotBegun(Exception):
-    """The run cannot begin, and this is why."""
+class CannotStart(Exception):
+    """The run cannot start; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step, with its most `instances` and its estimated `minutes`."""
+    """A step, with its maximum number of `instances` and its estimated duration in `minutes`."""
 
     name: str
     does: str
@@ -52,7 +52,7 @@ class PlannedStep:
     minutes: int = 0
 
     def do(self, run: Run) -> StepOutcome:
-        """Run a step and record its outcome; later steps, and the deletion, follow a failure."""
+        """Run the step and return its outcome; an exception becomes a problem of the outcome."""
         say(f"{self.name}: {self.does}")
         run.recorder.step, start, problem = self.name, time.monotonic(), ""
         functions = {**vars(free_steps), **vars(paid_steps)}
@@ -83,7 +83,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run; return the exit code: 0 where every step was tried and nothing remains."""
+    """Run the command; return 0 if all steps ran (even with problems) and nothing remains."""
     try:
         with only_run(FOLDER) as state:
             if options.region:
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
             return _run(Run(recorder, checkout, account), Removal(recorder, state), options)
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
-    except (CheckoutError, InProgress, NotBegun, platform_facts.UnknownFact) as error:
+    except (CheckoutError, InProgress, CannotStart, platform_facts.UnknownFact) as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
@@ -106,19 +106,19 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
     account, region = run.account.caller.account, run.account.region
-    _refuse_another_run(removal, account, region)
+    _check_other_runs(removal, account, region)
     left = removal.find()
     steps = [] if options.clean_up else _steps(free=options.free)
     for line in _plan(run, steps, left):
         say(line)
     if not (options.yes or _confirmed()):
-        raise NotBegun("not confirmed: nothing was created or deleted")
+        raise CannotStart("not confirmed: nothing was created or deleted")
     if remaining := removal.remove_all():
-        raise NotBegun("an earlier run's resources remain:\n  " + "\n  ".join(remaining))
+        raise CannotStart("an earlier run's resources remain:\n  " + "\n  ".join(remaining))
     if not steps:
         return 0
     if not options.free:
-        _refuse_what_preflight_refuses(run)
+        _check_preflight(run)
     removal.state.begin(account, region)
     return _observe(run, removal, steps, options)
 
@@ -128,17 +128,17 @@ def _steps(*, free: bool) -> list[PlannedStep]:
     return [PlannedStep(**step) for kind in ("free", "paid")[: 2 - free] for step in tables[kind]]
 
 
-def _refuse_another_run(removal: Removal, account: str, region: str) -> None:
-    """Raise `NotBegun` for a run from elsewhere in this account, or one from here elsewhere."""
+def _check_other_runs(removal: Removal, account: str, region: str) -> None:
+    """Raise `CannotStart` if another run is in progress here, or unfinished elsewhere."""
     left = removal.state.content
     if "account" in left and (left["account"], left["region"]) != (account, region):
-        raise NotBegun(
+        raise CannotStart(
             f"a run in account {left['account']}, {left['region']}, is unfinished: run there with "
             "--clean-up first"
         )
     busy = in_progress(removal.recorder.client("cloudformation"), STACKS)
     if busy and not left:
-        raise NotBegun(
+        raise CannotStart(
             f"{', '.join(busy)}: a run from elsewhere is in progress, or was interrupted: try "
             "again when it has ended"
         )
@@ -160,21 +160,24 @@ def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) ->
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        raise NotBegun("no terminal for the confirmation: add --yes")
+        raise CannotStart("no terminal for the confirmation: add --yes")
     return input("Write yes to go on: ").strip() == "yes"
 
 
-def _refuse_what_preflight_refuses(run: Run) -> None:
-    refused = [each for each in run_checks(run.account) if each.verdict is Verdict.REFUSED]
+def _check_preflight(run: Run) -> None:
+    refused = [finding for finding in run_checks(run.account) if finding.verdict is Verdict.REFUSED]
     if refused:
-        lines = [f"{each.check}: {each.subject}: {each.message}: {each.fix}" for each in refused]
-        raise NotBegun("the account is not ready:\n  " + "\n  ".join(lines))
+        lines = [
+            f"{finding.check}: {finding.subject}: {finding.message}: {finding.fix}"
+            for finding in refused
+        ]
+        raise CannotStart("the account is not ready:\n  " + "\n  ".join(lines))
 
 
 def _observe(
     run: Run, removal: Removal, steps: Sequence[PlannedStep], options: argparse.Namespace
 ) -> int:
-    """Do the steps, delete everything, and write the report, also after Ctrl-C."""
+    """Run the steps, delete everything and write the report, also after Ctrl-C."""
     outcomes, code = list[StepOutcome](), 0
     remaining = ["unknown: the deletion was interrupted, and the next run goes on with it"]
     try:

@@ -1,4 +1,4 @@
-"""Recorded answers of AWS: operation, relevant members, date."""
+"""Recorded responses of AWS: operation, relevant members, date."""
 
 import re
 import tomllib
@@ -19,14 +19,14 @@ Record = dict[str, Any]
 
 KEPT = Path(__file__).with_name("kept.toml")
 NOT_EMULATED = re.compile("the local SageMaker has no", re.IGNORECASE)
-"""How the local SageMaker rejects what it does not emulate: that is no answer of AWS."""
+"""Error of the local SageMaker for operations that it does not emulate; not recorded."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer; `error` has Code and Message of an error response.
+    """A response; `error` has Code and Message of an error response.
 
-    Operations of "app" are what the product itself says, to be compared with answers of AWS.
+    Operations of the service "app" are values of this project, to compare with responses of AWS.
     """
 
     step: str
@@ -45,21 +45,21 @@ class Answer:
 
 
 class Answers(tuple[Answer, ...]):
-    """Answers in their order."""
+    """Responses in the order of the calls."""
 
     def of(self, operation: str, step: str | None = None) -> "Answers":
-        """Return those of one operation, such as `DescribeEndpoint`, and one step."""
+        """Return the responses of one operation, such as `DescribeEndpoint`, and of one step."""
         answers = (answer for answer in self if answer.operation.endswith(f":{operation}"))
         return Answers(answer for answer in answers if step in (None, answer.step))
 
     @property
     def successful(self) -> "Answers":
-        """Those that are no refusals."""
+        """The responses without an error."""
         return Answers(answer for answer in self if answer.error is None)
 
 
 class AnswerRecorder:
-    """A caller of AWS that records the answers."""
+    """A caller of AWS operations that records the responses."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.session, self.step = session, ""
@@ -68,17 +68,17 @@ class AnswerRecorder:
 
     @property
     def answers(self) -> Answers:
-        """The recorded answers, in their order."""
+        """The recorded responses, in the order of the calls."""
         return Answers(self._answers)
 
     def client(self, service: str) -> Any:
-        """Return a client whose answers are not kept."""
+        """Return a boto3 client; its responses are not recorded."""
         if service not in self._clients:
             self._clients[service] = client(self.session, service)
         return self._clients[service]
 
     def pages(self, service: str, operation: str, **request: Any) -> Record:
-        """Return an answer with all its pages, which is not kept. Raises `ClientError`."""
+        """Return a response with all its pages, without recording it. Raise `ClientError`."""
         aws, method = self.client(service), xform_name(operation)
         if aws.can_paginate(method):
             answer: Record = aws.get_paginator(method).paginate(**request).build_full_result()
@@ -87,9 +87,9 @@ class AnswerRecorder:
         return answer
 
     def ask(self, name: str, /, **request: Any) -> Record:
-        """Return the answer of an operation, such as `sagemaker:DescribeEndpoint`, and keep it.
+        """Call an operation, such as `sagemaker:DescribeEndpoint`; record and return the response.
 
-        Raises `ClientError`, which is kept too.
+        Raise `ClientError`, which is recorded too.
         """
         service, _, operation = name.partition(":")
         try:
@@ -108,12 +108,12 @@ class AnswerRecorder:
         response: Record | None = None,
         error: Record | None = None,
     ) -> None:
-        """Keep an answer, unless the one before it to the same request was equal."""
+        """Record a response, unless it equals the previous response to the same request."""
         call = (self.step, name, request)
         result = (_without_none(response or {}), error)
-        for before in reversed(self._answers):
-            if (before.step, before.operation, before.request) == call:
-                if (before.response, before.error) == result:
+        for previous in reversed(self._answers):
+            if (previous.step, previous.operation, previous.request) == call:
+                if (previous.response, previous.error) == result:
                     return
                 break
         self._answers.append(Answer(self.step, datetime.now(UTC), *call[1:], *result))
@@ -125,14 +125,14 @@ def _members() -> dict[str, str]:
 
 
 def kept(operation: str, answer: Record) -> Record:
-    """Return the members of an answer that the report keeps; of most, nothing."""
+    """Return the members of a response that kept.toml selects; none for other operations."""
     expression = _members().get(operation)
     members: Record = jmespath.search(expression, answer) if expression else {}
     return members
 
 
 def _without_none(value: Any) -> Any:
-    """Return a value without the members that an answer did not have."""
+    """Return a value without members that are None."""
     if isinstance(value, dict):
         return {name: _without_none(item) for name, item in value.items() if item is not None}
     return [_without_none(item) for item in value] if isinstance(value, list) else value

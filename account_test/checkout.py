@@ -1,4 +1,4 @@
-"""A copy of the app with a stage and a model of its own, which a run edits and deploys."""
+"""A copy of the app with a test stage and a test model, which a run edits and deploys."""
 
 import shutil
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ APP = (
     *("app.py", "cdk.json", "checked_yaml.py", "stage_record.py", "requirements.txt"),
     *("constructs", "model_build", "platform_facts", "requirements", "stacks", "stages"),
 )
-"""The files and folders of the repository that the app needs beside models."""
+"""The files and folders of the repository that the app needs, except models."""
 SOURCE = Path(__file__).parent
 
 
@@ -31,13 +31,13 @@ def copy_app(repository: Path, to: Path) -> None:
 
 @dataclass(frozen=True)
 class Checkout:
-    """The copy; `assembly` is the folder of its cloud assembly."""
+    """The copy of the app in the folder `path`."""
 
     path: Path
 
     @classmethod
     def create(cls, repository: Path, path: Path, region: str | None) -> "Checkout":
-        """Copy the app, the stage and its model; what an earlier run left there is replaced."""
+        """Copy the app, the stage and its model to `path`, which is deleted first."""
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         copy_app(repository, path)
@@ -49,12 +49,12 @@ class Checkout:
 
     @property
     def tree(self) -> Tree:
-        """The copy as the release's tools know it."""
+        """The copy as a `release.tree.Tree`."""
         return Tree(self.path)
 
     @property
     def assembly(self) -> Path:
-        """The folder to which `synthesise` writes."""
+        """The folder of the cloud assembly, written by `synthesise`."""
         return self.path / "cdk.out"
 
     @property
@@ -75,13 +75,13 @@ class Checkout:
         self._write(stage)
 
     def multiply_by(self, factor: int) -> None:
-        """Change the model, so that it gets another version."""
+        """Change the factor of the test model, which creates a new version."""
         path = self.path / "models" / MODEL / MODEL / "1" / "model.py"
         text = path.read_text().replace("FACTOR = 2", f"FACTOR = {factor}")
         path.write_text(text)
 
     def synthesise(self) -> None:
-        """Write the assembly. Raises `NotSynthesised`."""
+        """Write the cloud assembly. Raise `NotSynthesised`."""
         self.tree.synthesise(STAGE, to=self.assembly)
 
     def _write(self, stage: dict[str, Any]) -> None:

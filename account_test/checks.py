@@ -1,4 +1,4 @@
-"""The open questions of docs/aws.md: what decides each of them."""
+"""The open assumptions of docs/aws.md, and the function that decides each of them."""
 
 import tomllib
 from collections.abc import Callable
@@ -14,9 +14,9 @@ FILE = Path(__file__).with_name("checks.toml")
 
 @dataclass(frozen=True)
 class Check:
-    """A question. `statement` holds if the check is `confirmed`; `step` observes it.
+    """An assumption; `step` is the step whose responses decide whether `statement` is true.
 
-    `not_observable` says why this run cannot observe it, empty where it can.
+    `not_observable` is the reason that a run cannot decide it, empty if it can.
     """
 
     id: str
@@ -25,14 +25,14 @@ class Check:
     not_observable: str = ""
 
     def decide(self, answers: Answers) -> StatementFinding:
-        """Return the result of a check by the recorded answers."""
+        """Return the finding from the recorded responses."""
         if self.not_observable:
             return inconclusive(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}
         decide: Callable[[Answers], StatementFinding] = functions[self.id.replace("-", "_")]
         try:
             return decide(answers)
-        except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report
+        except (IndexError, KeyError, TypeError) as error:  # the report needs a row for each check
             return inconclusive(f"the answers are not as expected: {type(error).__name__}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""Checks of deployments: what CloudFormation and SageMaker did."""
+"""Checks of deployments and updates by CloudFormation and SageMaker."""
 
 import re
 from typing import Any
@@ -9,9 +9,9 @@ from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from release.delivery.stack_failures import readable_reason
 
 REFUSALS = ("InvalidInput", "ValidationError", "ValidationException")
-"""Codes of a refusal that is about the request; others, such as AccessDenied, show nothing."""
+"""Error codes that reject the request itself; others, such as AccessDenied, prove nothing."""
 REFUSED_CALL = re.compile(r"Status Code: 4\d\d")
-"""Part of CloudFormation's reason where a service refused a call, and nothing was begun."""
+"""Part of CloudFormation's reason if a service rejected the call, so no update started."""
 FAILED = re.compile("ROLLBACK|FAILED|DELETE")
 ENDPOINT = "AWS::SageMaker::Endpoint"
 TIMED = (
@@ -19,11 +19,11 @@ TIMED = (
     ("deploy", ENDPOINT_STACK, "Custom::TritonModel", "builds"),
     ("update", ENDPOINT_STACK, ENDPOINT, "its endpoint's update"),
 )
-"""Step, stack and type of the resources that are timed, and the row of the time budget."""
+"""Step, stack and resource type to measure, and the row of the time budget to compare."""
 
 
 def first_deploy(answers: Answers) -> StatementFinding:
-    """Decide by the statuses of the stacks, and by the answer of the model."""
+    """Decide by the statuses of the stacks and the response of the model."""
     stacks = answers.of("DescribeStacks", "deploy").successful
     failed = [stack for stack in stacks if FAILED.search(stack.response["StackStatus"])]
     if failed:
@@ -33,22 +33,22 @@ def first_deploy(answers: Answers) -> StatementFinding:
     if len(stacks) < 2 or not invocations:
         return inconclusive("not every stack was deployed, or the model was not invoked", *stacks)
     (invocation,) = invocations
-    right = invocation.response.get("Y") == 2 * invocation.request["X"]
-    return finding_for(right, f"the model answers {invocation.summary}", *stacks, invocation)
+    is_correct = invocation.response.get("Y") == 2 * invocation.request["X"]
+    return finding_for(is_correct, f"the model answers {invocation.summary}", *stacks, invocation)
 
 
 def cloudformation_sees_failed_update(answers: Answers) -> StatementFinding:
-    """Decide by the endpoint's events, where new containers did not start."""
+    """Decide by the endpoint's events in an update whose containers do not start."""
     return _sees_rollback(answers, "failed update")
 
 
 def cloudformation_sees_alarm_rollback(answers: Answers) -> StatementFinding:
-    """Decide by the endpoint's events, where an alarm went off."""
+    """Decide by the endpoint's events in an update that an alarm rolls back."""
     return _sees_rollback(answers, "alarm")
 
 
 def stack_rollback(answers: Answers) -> StatementFinding:
-    """Decide by the stack's first status after each deploy that was to be rolled back."""
+    """Decide by the stack's first status after each deployment that must be rolled back."""
     stacks = [
         stack
         for step in ("failed update", "alarm")
@@ -62,12 +62,12 @@ def stack_rollback(answers: Answers) -> StatementFinding:
 
 
 def update_to_what_serves(answers: Answers) -> StatementFinding:
-    """Decide by UpdateEndpoint's answer to the configuration that serves."""
+    """Decide by the response of UpdateEndpoint with the current configuration."""
     return accepted(answers.of("UpdateEndpoint", "same configuration"))
 
 
 def another_variant(answers: Answers) -> StatementFinding:
-    """Decide by UpdateEndpoint's answer, and by the variants that serve afterwards."""
+    """Decide by the response of UpdateEndpoint and the variants after the update."""
     updates = answers.of("UpdateEndpoint", "another variant")
     endpoints = answers.of("DescribeEndpoint", "another variant").successful[-1:]
     if not updates or updates[0].error or not endpoints:
@@ -80,7 +80,7 @@ def another_variant(answers: Answers) -> StatementFinding:
 
 
 def scaling_status(answers: Answers) -> StatementFinding:
-    """Decide by what DescribeEndpoint says while the number of instances changes."""
+    """Decide by responses of DescribeEndpoint while the number of instances changes."""
     endpoints = answers.of("DescribeEndpoint", "scale").successful
     changing = [answer for answer in endpoints if answer.response["EndpointStatus"] != "InService"]
     if not changing:
@@ -97,7 +97,7 @@ def scaling_status(answers: Answers) -> StatementFinding:
 
 
 def durations(answers: Answers) -> StatementFinding:
-    """Decide by the times of CloudFormation's events, against the budget of a delivery."""
+    """Decide by comparing the times of CloudFormation's events with the time budget."""
     budgets = answers.of("TimeBudget")[:1]
     in_time, parts, used = [], [], list(budgets)
     for step, stack, kind, row in TIMED:
@@ -112,7 +112,7 @@ def durations(answers: Answers) -> StatementFinding:
 
 
 def accepted(answers: Answers) -> StatementFinding:
-    """Decide by the last answer to one request: accepted, or refused because of the request."""
+    """Decide by the last response of one operation: accepted, or rejected by its content."""
     if not answers:
         return inconclusive("the operation was not called")
     last = answers[-1]
@@ -122,7 +122,7 @@ def accepted(answers: Answers) -> StatementFinding:
 
 
 def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
-    """Decide whether CloudFormation fails the endpoint whose update SageMaker has rolled back."""
+    """Decide whether CloudFormation reports an update that SageMaker has rolled back as failed."""
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
     ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
     if not ends:
@@ -135,11 +135,13 @@ def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
     endpoints = answers.of("DescribeEndpoint", step).successful
     new = {*map(_pending, endpoints)} - {None, *map(_config, endpoints[:1])}
     deploying = [endpoint for endpoint in endpoints if _pending(endpoint) in new][:1]
-    settled = [each for each in endpoints if each.response["EndpointStatus"] == "InService"]
-    back = [endpoint for endpoint in settled if deploying and endpoint.date > deploying[0].date]
-    if not back or any(_config(endpoint) in new for endpoint in settled):
+    in_service = [
+        answer for answer in endpoints if answer.response["EndpointStatus"] == "InService"
+    ]
+    after = [answer for answer in in_service if deploying and answer.date > deploying[0].date]
+    if not after or any(_config(answer) in new for answer in in_service):
         return inconclusive("no answer shows that SageMaker rolled an update back", *used)
-    return finding_for(False, evidence, *deploying, back[0], *used)
+    return finding_for(False, evidence, *deploying, after[0], *used)
 
 
 def _config(endpoint: Answer) -> Any:
@@ -165,7 +167,7 @@ def _events(answers: Answers, step: str, stack: str, kind: str) -> list[Record]:
 
 
 def _failures(answers: Answers, step: str) -> str:
-    """Return the failures of a step, in CloudFormation's words."""
+    """Return the failure reasons of a step's stack events."""
     described = answers.of("DescribeStackEvents", step).successful
     events = [event for answer in described for event in answer.response["StackEvents"]]
     reasons = (

@@ -1,11 +1,10 @@
-"""Steps that cost nothing. What they create, `removal` deletes.
+"""Steps without charges; `removal` deletes the resources that they create.
 
-What documents say of that: "The endpoint must be deleted in order to stop incurring charges", and
-models and endpoint configurations only describe one (SageMaker API reference, DeleteEndpointConfig;
-developer guide, realtime-endpoints-delete-resources). IAM, and so its simulation, is "offered at no
-additional charge" (IAM's page). CloudFormation charges for operations of third parties' resources
-alone (its pricing page, restated in infracost/infracost#49). No page was found that names a price
-of Service Quotas' calls, or says that there is none.
+Sources: "The endpoint must be deleted in order to stop incurring charges", while models and
+endpoint configurations only describe it (SageMaker API reference, DeleteEndpointConfig; developer
+guide, realtime-endpoints-delete-resources). IAM, and so its simulation, is "offered at no
+additional charge" (IAM product page). CloudFormation charges only for third-party resources
+(pricing page, quoted in infracost/infracost#49). There is no source for Service Quotas.
 """
 
 import json
@@ -34,14 +33,14 @@ from release.template_resources import resolve
 LARGEST_BODY = 51_200
 """Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""
 ROLE_SECONDS = 60
-"""How long a new role may take until SageMaker can assume it: our choice."""
+"""Maximum time until SageMaker can assume a new role. A choice of this project."""
 PULL = (
     *("ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage"),
     *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
 )
 
 SECOND_TYPE = "ml.m5.xlarge"
-"""A type of another family, which multi-model endpoints can be hosted on as well."""
+"""An instance type of another family that supports multi-model endpoints."""
 
 DENIED_CONTROL = {"Action": DENIED_ACTION, "Resource": "*"}
 ALLOWED_CONTROL = {
@@ -51,7 +50,7 @@ ALLOWED_CONTROL = {
 
 
 def quotas(run: Run) -> None:
-    """Read the quotas that preflight looks up by their names."""
+    """Read the quotas that the preflight looks up by name."""
     projects = (project["Environment"] for _, _, project in run.account.resources(PROJECT))
     builds = {builds_quota((project["Type"], project["ComputeType"])) for project in projects}
     for service, names in {
@@ -64,7 +63,7 @@ def quotas(run: Run) -> None:
 
 
 def templates(run: Run) -> None:
-    """Have CloudFormation validate the templates."""
+    """Validate the templates with CloudFormation."""
     for template in run.account.templates.values():
         body = json.dumps(template, separators=(",", ":"))
         if len(body) <= LARGEST_BODY:
@@ -72,7 +71,7 @@ def templates(run: Run) -> None:
 
 
 def policies(run: Run) -> None:
-    """Have IAM simulate each statement of the endpoint's role, and an action that none allows."""
+    """Simulate each statement of the endpoint's role, and an action that no statement allows."""
     template, known = run.account.templates[ENDPOINT_STACK], run.pseudo_parameters
     _simulate(run, _document(ALLOWED_CONTROL), ALLOWED_CONTROL)
     for policy in policies_of(ENDPOINT_STACK, template, known):
@@ -144,7 +143,7 @@ def _create_config(run: Run, name: str, variant: Record, **more: Any) -> None:
 
 
 def _simulate(run: Run, policy: str, statement: Record) -> None:
-    """Simulate whether a policy allows the actions of a statement, in a context that fulfils it."""
+    """Simulate the actions of a statement, in a context that fulfils its condition."""
     run.recorder.ask(
         "iam:SimulateCustomPolicy",
         PolicyInputList=[policy],
@@ -155,13 +154,13 @@ def _simulate(run: Run, policy: str, statement: Record) -> None:
 
 
 def _create_model(run: Run, **request: Any) -> None:
-    """Create the model as soon as SageMaker can assume its new role."""
+    """Create the model; retry until SageMaker can assume its new role."""
     ((_, _, model),) = run.account.resources("AWS::SageMaker::Model")
     manifest = json.loads((run.account.assembly / "manifest.json").read_text())
     properties = manifest["artifacts"][ENDPOINT_STACK]["properties"]
     url = {"Fn::Sub": properties["stackTemplateAssetObjectUrl"]}
     asset = resolve(url, run.pseudo_parameters)
-    bucket = asset.removeprefix("s3://").partition("/")[0]  # that of `cdk bootstrap`
+    bucket = asset.removeprefix("s3://").partition("/")[0]  # the bucket of `cdk bootstrap`
     container = {
         "Image": model["PrimaryContainer"]["Image"],
         "Mode": "MultiModel",
@@ -189,12 +188,12 @@ def _list(value: str | list[str]) -> list[str]:
 
 
 def _matching(pattern: str) -> str:
-    """Return a name that a pattern of a policy matches."""
+    """Return a string that matches a wildcard pattern of a policy."""
     return pattern if pattern == "*" else pattern.replace("*", "any")
 
 
 def _context(condition: Record) -> Iterator[Record]:
-    """Yield a context in which a condition is true."""
+    """Yield context entries for which a condition is true."""
     for operator, keys in condition.items():
         for key, values in keys.items():
             yield {

@@ -1,13 +1,13 @@
-"""Names of what a run deploys."""
+"""Names of the resources of a run."""
 
 STAGE, ENDPOINT, MODEL = "triton-acctest", "cpu", "probe"
 MODELS_STACK, ENDPOINT_STACK = f"{STAGE}-models", f"{STAGE}-{ENDPOINT}"
 ENDPOINT_NAME = ENDPOINT_STACK
-"""As the app names endpoints."""
+"""The app gives an endpoint the name of its stack."""
 TAG = "triton-acctest"
-"""Key of a tag of every resource."""
+"""Tag key of all resources."""
 FREE = f"{STAGE}-free"
-"""Name of the role and the model of the free steps; their configurations' names begin so."""
+"""Name of the role and the model of the free steps, and prefix of their configurations."""
 VARIANTS = f"{STAGE}-variants"
 """Name of the endpoint configuration with a second variant."""
 VARIANT = "AllTraffic"

@@ -1,4 +1,4 @@
-"""Steps that need the endpoint, in the order in which they are done."""
+"""Steps that need the endpoint, in the order of execution."""
 
 import io
 import json
@@ -14,10 +14,10 @@ from account_test.run import Run, StepFailed
 from release.delivery.steps import say
 
 NUMBER, NEGATIVE = 7.0, -1.0
-"""Inputs that the model multiplies, and refuses."""
+"""Inputs of the test model: valid, and rejected with an error."""
 CANARY = {"strategy": "canary", "percent": 10, "wait_seconds": 600}
 FORCED_AFTER = timedelta(minutes=7)
-"""How long the rollback alarm may take to go off by itself, of the canary's ten minutes."""
+"""Time in the canary (10 minutes) after which the run sets the rollback alarm itself."""
 TARGET: Record = {
     "ServiceNamespace": "sagemaker",
     "ResourceId": f"endpoint/{ENDPOINT_NAME}/variant/{VARIANT}",
@@ -32,7 +32,7 @@ output [ { name: "Y" data_type: TYPE_UINT8 dims: [ -1 ] } ]
 
 
 def deploy(run: Run) -> None:
-    """Deploy both stacks. Raises `StepFailed` where that fails."""
+    """Deploy both stacks. Raise `StepFailed` on failure."""
     if not run.deploy():
         raise StepFailed("the deploy failed")
 
@@ -43,7 +43,7 @@ def invoke(run: Run) -> None:
 
 
 def backend(run: Run) -> None:
-    """Invoke a model of the DALI backend, which need not even be a pipeline."""
+    """Invoke a model of the DALI backend; its content need not be a valid pipeline."""
     sagemaker = run.recorder.client("sagemaker")
     name = run.serving()["ProductionVariants"][0]["ModelName"]
     url = sagemaker.describe_model(ModelName=name)["PrimaryContainer"]["ModelDataUrl"]
@@ -60,7 +60,7 @@ def backend(run: Run) -> None:
 
 
 def update(run: Run) -> None:
-    """Deploy another version of the model and another configuration; invoke both versions."""
+    """Deploy a new model version and a new configuration; invoke both versions."""
     old = run.models.resolve(MODEL).target_model
     run.checkout.multiply_by(3)
     run.checkout.configure(server={"log_verbose": 1})
@@ -71,7 +71,7 @@ def update(run: Run) -> None:
 
 
 def scale(run: Run) -> None:
-    """Scale the variant to two instances, and register it so that it stays there."""
+    """Scale the variant to two instances, and register it with both limits at two."""
     run.describe()
     desired = [{"VariantName": VARIANT, "DesiredInstanceCount": 2}]
     request = {"EndpointName": ENDPOINT_NAME, "DesiredWeightsAndCapacities": desired}
@@ -82,7 +82,7 @@ def scale(run: Run) -> None:
 
 
 def alarm(run: Run) -> None:
-    """Fail requests during an update, so that its alarm rolls it back."""
+    """Cause errors during an update, so that its alarm rolls it back."""
     began, old = datetime.now(UTC), run.serving()["EndpointConfigName"]
     run.checkout.configure(server={"log_verbose": 2}, update=CANARY)
     with run.meanwhile(lambda: run.invoke(NEGATIVE), lambda: _watch_alarms(run)):
@@ -109,12 +109,12 @@ def failed_update(run: Run) -> None:
 
 
 def same_configuration(run: Run) -> None:
-    """Update the endpoint to the configuration that serves."""
+    """Update the endpoint to its current configuration."""
     _update_endpoint(run, run.serving()["EndpointConfigName"], RetainAllVariantProperties=True)
 
 
 def another_variant(run: Run) -> None:
-    """Update the endpoint to a configuration with one variant more, without a policy."""
+    """Update the endpoint to a configuration with a second variant, without registered scaling."""
     (variant,) = run.serving()["ProductionVariants"]
     run.recorder.client("application-autoscaling").deregister_scalable_target(**TARGET)
     variants = [variant, {**variant, "VariantName": "Second"}]
@@ -124,11 +124,11 @@ def another_variant(run: Run) -> None:
 
 
 def metrics(run: Run) -> None:
-    """Read the metrics and events that the other steps caused, from CloudWatch and CloudTrail."""
-    of_endpoint = [{"Name": "EndpointName", "Value": ENDPOINT_NAME}]
+    """Read the metrics (CloudWatch) and events (CloudTrail) of the previous steps."""
+    dimensions = [{"Name": "EndpointName", "Value": ENDPOINT_NAME}]
     ask = run.recorder.ask
     ask("cloudwatch:ListMetrics", Namespace=f"Triton/{ENDPOINT_NAME}")
-    ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker", Dimensions=of_endpoint)
+    ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker", Dimensions=dimensions)
     for stack, name, _ in run.account.resources("AWS::KMS::Key"):
         key = run.account.deployed(stack)[name]
         attributes = [{"AttributeKey": "ResourceName", "AttributeValue": key}]
@@ -136,7 +136,7 @@ def metrics(run: Run) -> None:
 
 
 def _deploy_watched(run: Run) -> None:
-    """Deploy, and describe the endpoint before, meanwhile and afterwards."""
+    """Deploy, and record the endpoint's state before, during and after the deployment."""
     run.serving()
     with run.meanwhile(run.describe):
         run.deploy()
@@ -150,7 +150,7 @@ def _update_endpoint(run: Run, config: str, **more: Any) -> None:
 
 
 def _deployments(run: Run) -> list[Record]:
-    """Return the deployments in progress that DescribeEndpoint returned in this step."""
+    """Return the PendingDeploymentSummary values of this step."""
     described = run.recorder.answers.of("DescribeEndpoint", run.recorder.step)
     name = "PendingDeploymentSummary"
     return [
@@ -161,10 +161,10 @@ def _deployments(run: Run) -> list[Record]:
 
 
 def _watch_alarms(run: Run) -> None:
-    """Look at the rollback alarms; set one where none goes off before the canary ends."""
+    """Record the rollback alarms; set one to ALARM if none fires after `FORCED_AFTER`."""
     prefix = f"{ENDPOINT_NAME}-{VARIANT}-"
     alarms = run.recorder.ask("cloudwatch:DescribeAlarms", AlarmNamePrefix=prefix)["MetricAlarms"]
-    baking = [one for one in _deployments(run) if "Baking" in json.dumps(one, default=str)]
+    baking = [d for d in _deployments(run) if "Baking" in json.dumps(d, default=str)]
     quiet = all(alarm["StateValue"] != "ALARM" for alarm in alarms)
     if alarms and quiet and baking and datetime.now(UTC) - baking[0]["date"] > FORCED_AFTER:
         say("  no alarm went off by itself: setting one")
@@ -173,7 +173,7 @@ def _watch_alarms(run: Run) -> None:
 
 
 def _invoke_archive(run: Run, archive: str) -> None:
-    """Invoke an archive by its name, without the catalog."""
+    """Invoke an archive by its key, without the catalog."""
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [NUMBER]}
     request = {"EndpointName": ENDPOINT_NAME, "TargetModel": archive}
     body = json.dumps({"inputs": [tensor]})

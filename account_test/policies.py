@@ -1,4 +1,4 @@
-"""The policies of templates, as IAM would have them."""
+"""The IAM and resource policies in templates, with references resolved."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,14 +15,14 @@ RESOURCE_POLICIES = {
     "AWS::SNS::TopicPolicy": ("PolicyDocument", "AWS::SNS::Topic"),
     "AWS::IAM::Role": ("AssumeRolePolicyDocument", TRUST),
 }
-"""Type -> the property with its policy, and what Access Analyzer calls what that guards."""
+"""Resource type -> property with the policy, and Access Analyzer's resource type."""
 
 IDENTITY_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 
 
 @dataclass(frozen=True)
 class IamPolicy:
-    """A policy of a template. `guards` is None for an identity's policy."""
+    """A policy of a template; `guards` is Access Analyzer's resource type, or None."""
 
     stack: str
     logical_id: str
@@ -31,13 +31,13 @@ class IamPolicy:
 
     @property
     def subject(self) -> str:
-        """Which one it is."""
-        what = "trust of " if self.guards == TRUST else ""
-        return f"{self.stack}: {what}{self.logical_id}"
+        """The stack and the resource, for messages."""
+        prefix = "trust of " if self.guards == TRUST else ""
+        return f"{self.stack}: {prefix}{self.logical_id}"
 
 
 def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Iterator[IamPolicy]:
-    """Yield every policy of a template, with all references replaced."""
+    """Yield the policies of a template, with references resolved."""
     resources = template["Resources"]
     for name, resource in resources.items():
         properties, kind = resource.get("Properties", {}), resource["Type"]
@@ -64,17 +64,17 @@ _ARNS = {
         "arn:{partition}:states:{region}:{account}:stateMachine:{name}"
     ),
 }
-"""Type -> the form of its ARN, as the service authorization reference has it."""
+"""Resource type -> ARN format (service authorization reference)."""
 
 _BY_REFERENCE = ("AWS::SNS::Topic", "AWS::StepFunctions::StateMachine")
-"""Types whose Ref is the ARN (CloudFormation's template reference)."""
+"""Resource types whose Ref is the ARN (CloudFormation template reference)."""
 
 
 def _replaced(value: Any, resources: dict[str, Any], known: Mapping[str, str]) -> Any:
-    """Return a value as CloudFormation would make it.
+    """Return a template value with intrinsic functions resolved.
 
-    A resource without a name yet is called by its logical id; an imported value by its export: of
-    an ARN, one of the type that the export's name has a word of.
+    A reference becomes the logical ID of its resource in lower case. An imported value becomes a
+    name from its export; the type of an imported ARN is guessed from the name of the export.
     """
 
     def replaced(part: Any) -> Any:

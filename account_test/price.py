@@ -1,4 +1,4 @@
-"""The cost of a run, by the prices that the repository knows."""
+"""The estimated cost of a run, from platform_facts/prices.toml."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ NOT_INCLUDED = (
 
 
 def lines(instance_type: str, region: str, steps: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Yield what steps cost an hour and in total; each is its instances and its minutes."""
+    """Yield lines with the cost per hour and in total; a step is (instances, minutes)."""
     most = max(instances for instances, _ in steps)
     hours = sum(instances * minutes for instances, minutes in steps) / 60
     prices = platform_facts.prices()

@@ -1,4 +1,4 @@
-"""Delete everything that a run created, found by names, tags and the state file."""
+"""Deletion of all resources of a run, identified by names, tags and the state file."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,36 +14,36 @@ from release.delivery.endpoint_state import IDLE_STATUSES
 from release.delivery.steps import say
 
 STACKS = (ENDPOINT_STACK, MODELS_STACK)
-"""In the order of their deletion: the first imports from the second."""
+"""Stacks in the order of deletion: the first imports from the second."""
 KEY_DAYS = 7
-"""The least that KMS waits before it deletes a key (API reference, ScheduleKeyDeletion)."""
-GONE = ("404", "NoSuchEntity", "NotFoundException", "ValidationError", "ValidationException")
-"""Codes of S3, IAM, KMS, CloudFormation and SageMaker where there is no resource of a name."""
+"""Shortest waiting period before KMS deletes a key (API reference, ScheduleKeyDeletion)."""
+NOT_FOUND = ("404", "NoSuchEntity", "NotFoundException", "ValidationError", "ValidationException")
+"""Error codes of S3, IAM, KMS, CloudFormation and SageMaker for a missing resource."""
 NAMED = {"stack": STACKS, "role": (FREE,)}
 RETAINED = {"bucket": ("AWS::S3::Bucket", "s3", ":::"), "key": ("AWS::KMS::Key", "kms:key", "/")}
-"""Kind -> what CloudFormation and tags call it, and what comes before the name in its ARN."""
+"""Kind -> CloudFormation type, type of the tagging API, separator before the name in its ARN."""
 
 
 class NotDeleted(Exception):
-    """AWS has accepted a deletion, and the resource is still there: the reason."""
+    """AWS accepted a deletion but did not delete the resource; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Finds and deletes what runs have left."""
+    """Finder and remover of the resources of runs."""
 
     recorder: AnswerRecorder
     state: State
 
     def find(self) -> dict[str, list[str]]:
-        """Return kind -> names of what there is. Raises `ClientError`."""
+        """Return kind -> names of existing resources. Raise `ClientError`."""
         names = {kind: list(self._names(kind)) for kind in KINDS}
-        return {kind: of_kind for kind, of_kind in names.items() if of_kind}
+        return {kind: existing for kind, existing in names.items() if existing}
 
     def remove_all(self) -> list[str]:
-        """Delete everything, one after the other; return what remains, each with the reason.
+        """Delete all resources; return the remaining ones, each with the reason.
 
-        What cannot be deleted hinders no other deletion.
+        A failed deletion does not stop the others.
         """
         remaining = []
         for kind, delete in KINDS.items():
@@ -62,7 +62,7 @@ class Removal:
             self.state.end()
         return remaining
 
-    # What there is
+    # Existing resources
 
     def _names(self, kind: str) -> Iterator[str]:
         match kind:
@@ -83,24 +83,24 @@ class Removal:
                 yield name
 
     def _described(self, kind: str, name: str) -> Any:
-        """Return a description, nothing where AWS has deleted the resource, or will."""
+        """Return a description; a false value if the resource is deleted or will be."""
         service, operation, member = DESCRIBE[kind]
         try:
             answer = self.recorder.pages(service, operation, **{member: name})
         except ClientError as error:
-            if error.response["Error"]["Code"] not in GONE:
+            if error.response["Error"]["Code"] not in NOT_FOUND:
                 raise
             return None
         return answer.get("KeyMetadata", {}).get("KeyState") != "PendingDeletion" and answer
 
     def _retained(self, kind: str) -> set[str]:
-        """Return what stacks do not delete: by the stacks, the state file and the tag."""
+        """Return retained resources of the stacks, from stacks, state file and tag."""
         type_name, tagged_type, before_name = RETAINED[kind]
         for stack in STACKS:
             if self._described("stack", stack):
                 resources = self._list("cloudformation", "ListStackResources", StackName=stack)
-                of_kind = (each for each in resources if each["ResourceType"] == type_name)
-                ids = (resource.get("PhysicalResourceId") for resource in of_kind)
+                retained = (item for item in resources if item["ResourceType"] == type_name)
+                ids = (resource.get("PhysicalResourceId") for resource in retained)
                 self.state.remember(kind, filter(None, ids))
         tags = {"TagFilters": [{"Key": TAG}], "ResourceTypeFilters": [tagged_type]}
         tagged = self._list("resourcegroupstaggingapi", "GetResources", **tags)
@@ -111,12 +111,12 @@ class Removal:
         answer = self.recorder.pages(service, operation, **request)
         return next((items for items in answer.values() if isinstance(items, list)), [])
 
-    # How each kind is deleted
+    # Deletion by kind
 
     def _delete_stack(self, name: str) -> None:
-        """Delete a stack that CloudFormation does not change. Raises `NotDeleted`.
+        """Wait until no operation is in progress, then delete a stack. Raise `NotDeleted`.
 
-        It "cannot be deleted while in status UPDATE_IN_PROGRESS" (aws/aws-toolkit-azure-devops
+        A stack "cannot be deleted while in status UPDATE_IN_PROGRESS" (aws/aws-toolkit-azure-devops
         #317), nor can an endpoint that is being created.
         """
         self._retained("bucket"), self._retained("key")
@@ -129,7 +129,7 @@ class Removal:
             raise NotDeleted(f"{stack['StackStatus']}: {stack.get('StackStatusReason', '')}")
 
     def _delete_endpoint(self, name: str) -> None:
-        """Delete an endpoint that SageMaker does not change; return when it is gone."""
+        """Wait until no operation is in progress, then delete an endpoint and wait for the end."""
 
         def status(*settled: str) -> str | None:
             answer = self._described("endpoint", name)
@@ -180,4 +180,4 @@ KINDS: dict[str, Callable[[Removal, str], object]] = {
     "key": Removal._delete_key,
     "log group": lambda removal, name: removal._call("logs", "delete_log_group", logGroupName=name),
 }
-"""How each kind is deleted, in this order: what costs goes first, what others use goes last."""
+"""Kind -> deletion, in this order: first resources with charges, last resources others use."""

@@ -1,4 +1,4 @@
-"""The report: the result of each check with the answers that prove it, to attach to an issue."""
+"""The report: the result of each check with the responses that prove it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,19 +30,19 @@ def content(
     remaining: Sequence[str],
     secrets: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return a report without what identifies an account or a person.
+    """Return the report, without identifiers of accounts and persons.
 
-    `about` is what the run was, `remaining` what it could not delete, `secrets` as `scrub` has
-    them. A check's `answers` are places in the list of answers.
+    `about` describes the run, `remaining` are resources that could not be deleted, `secrets` maps
+    a text to its replacement (see `scrub`). `answers` of a check are indexes into `answers`.
     """
     used: list[Answer] = []
     rows = []
     for check in checks():
         finding = check.decide(answers)
         used += (answer for answer in finding.answers if answer not in used)
-        places = [used.index(answer) for answer in finding.answers]
+        indexes = [used.index(answer) for answer in finding.answers]
         evidence = " ".join(finding.evidence.split())
-        row = {"result": finding.result, "evidence": evidence, "answers": places}
+        row = {"result": finding.result, "evidence": evidence, "answers": indexes}
         rows.append({"id": check.id, "statement": check.statement, "step": check.step, **row})
     report: dict[str, Any] = {
         **{"format": FORMAT, "written": datetime.now(UTC), **about},
@@ -54,7 +54,7 @@ def content(
 
 
 def write(path: Path, report: dict[str, Any]) -> Iterator[str]:
-    """Write a report; yield a line for each check."""
+    """Write the report to `path`; yield a summary line for each check."""
     path.write_text(json.dumps(report, indent=1) + "\n")
     width = max(len(check["id"]) for check in report["checks"])
     for check in report["checks"]:

@@ -1,4 +1,4 @@
-"""A run: the endpoint that its steps deploy, invoke and describe."""
+"""The context of the steps: the checkout, the account, and operations on the endpoint."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.account import Account
 
 PAUSE_SECONDS = 1.0
-"""Between two rounds of what is called during a deploy: our choice."""
+"""Pause between calls in the background of a deployment. A choice of this project."""
 
 
 class StepFailed(Exception):
-    """A step could not be done, and this is why."""
+    """A step failed; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Run:
 
     @property
     def pseudo_parameters(self) -> dict[str, str]:
-        """What CloudFormation knows of every stack of the account in this region."""
+        """The CloudFormation pseudo parameters of the stacks."""
         caller = self.account.caller
         return {
             "AWS::AccountId": caller.account,
@@ -48,12 +48,12 @@ class Run:
 
     @cached_property
     def models(self) -> EndpointClient:
-        """A client of the stage's models, which asks the catalog each time."""
+        """A client of the stage's models, without a catalog cache."""
         session = self.recorder.session
         return EndpointClient(stage=STAGE, endpoint=ENDPOINT, catalog_ttl=0, session=session)
 
     def deploy(self) -> bool:
-        """Deploy what the checkout has; return whether that succeeded. Raises `NotSynthesised`."""
+        """Deploy the checkout; return whether it succeeded. Raise `NotSynthesised`."""
         since = datetime.now(UTC)
         self.checkout.synthesise()
         result = cdk.deploy(self.checkout.assembly, MODELS_STACK, ENDPOINT_STACK)
@@ -71,7 +71,7 @@ class Run:
         return self.recorder.ask("sagemaker:DescribeEndpoint", EndpointName=ENDPOINT_NAME)
 
     def serving(self) -> Record:
-        """Return the configuration that serves, as soon as the endpoint does not change."""
+        """Wait for operations in progress; return the current endpoint configuration."""
 
         def changing() -> str | None:
             status: str = self.describe()["EndpointStatus"]
@@ -82,7 +82,7 @@ class Run:
         return self.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
 
     def invoke(self, number: float) -> None:
-        """Invoke the model as an application does."""
+        """Invoke the model with `endpoint_client`, and record the response."""
         request, error = {"Model": MODEL, "X": number}, None
         answer: Record = {}
         try:
@@ -94,7 +94,7 @@ class Run:
 
     @contextmanager
     def meanwhile(self, *calls: Callable[[], object]) -> Iterator[None]:
-        """Make calls again and again on a thread of their own, for the length of the block."""
+        """Repeat calls in a background thread while the block runs."""
         stop = threading.Event()
 
         def loop() -> None:
@@ -103,7 +103,7 @@ class Run:
                     try:
                         call()
                     except (BotoCoreError, ClientError, EndpointError):
-                        continue  # kept already; it is called again
+                        continue  # already recorded; the call is repeated
 
         thread = threading.Thread(target=loop, daemon=True)
         thread.start()
@@ -114,9 +114,10 @@ class Run:
             thread.join()
 
     def _keep_stack(self, stack: str, since: datetime) -> None:
-        """Keep a stack's status and events; go on with a rollback that failed.
+        """Record a stack's status and events; continue a failed rollback.
 
-        That is done without the endpoint, which serves, as docs/aws.md says: further steps deploy.
+        The rollback skips the endpoint, which still serves (docs/aws.md), so that later steps can
+        deploy.
         """
         cloudformation, recorder = self.recorder.client("cloudformation"), self.recorder
         wait_for_stack(cloudformation, stack)

@@ -1,4 +1,4 @@
-"""Removes from a report what identifies an account or a person."""
+"""Removal of identifiers of accounts and persons from a report."""
 
 import re
 from collections.abc import Mapping

@@ -40,6 +40,6 @@ def use_local_sagemaker() -> "RunningSageMaker":
     from local_sagemaker import Folder, client_environment
 
     folder = Folder.default()
-    running = folder.found_running()
+    running = folder.require_running()
     os.environ.update(client_environment(running, folder))
     return running

@@ -14,7 +14,7 @@ from local_sagemaker import ACCOUNT
 from model_build.source import ModelSource, all_models, find
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
-from stages.shared_names import wrong_names
+from stages.shared_names import name_problems
 
 SCHEMA = "# yaml-language-server: $schema=stage.schema.json\n"
 ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
@@ -90,5 +90,5 @@ def _check(text: str, name: str, stages: Path) -> None:
             raise CommandError(
                 "; ".join(f"{problem.key}: {problem.message}" for problem in error.problems)
             ) from None
-    if messages := [message for _, message in wrong_names(name, stage, stages)]:
+    if messages := [message for _, message in name_problems(name, stage, stages)]:
         raise CommandError("; ".join(messages))

@@ -13,7 +13,7 @@ from local_sagemaker import lifecycle, settings
 from local_sagemaker.environment import client_environment
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder
-from local_sagemaker.quotas.account import AccountQuotas, quotas_here
+from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a parser's `add_subparsers` returns."""
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    """Add the commands for people; the `run` of each returns the exit code."""
+    """Add the commands; the `run` of each returns the exit code."""
     up = commands.add_parser(
         "up",
         help="start the local SageMaker, empty",
@@ -97,10 +97,10 @@ def _up(options: argparse.Namespace) -> None:
     for name, (option, texts) in numbers.items():
         if texts:
             os.environ[name] = json.dumps(dict(_number(option, text) for text in texts))
-    most = settings.instances_at_most()
-    if quotas := quotas_here():
+    most = settings.max_processes()
+    if quotas := configured_quotas():
         AccountQuotas(quotas)
-    settings.speed()  # errors come before anything starts
+    settings.speed()  # raise configuration errors before starting a process
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")
@@ -121,7 +121,7 @@ def _down(_: argparse.Namespace) -> None:
 
 def _env(_: argparse.Namespace) -> None:
     folder = Folder.default()
-    for name, value in client_environment(folder.found_running(), folder).items():
+    for name, value in client_environment(folder.require_running(), folder).items():
         print(f"export {name}={shlex.quote(value)}")
 
 

@@ -1,4 +1,4 @@
-"""AWS's JSON protocol, for the services that the emulator lacks."""
+"""AWS's JSON protocol, for services that ministack does not emulate."""
 
 import json
 import math
@@ -9,52 +9,52 @@ from typing import Any
 import botocore.session
 from botocore.validate import ParamValidator
 
-from local_sagemaker.constraints import refuse_violations
+from local_sagemaker.constraints import check_constraints
 from local_sagemaker.errors import ApiError
-from local_sagemaker.members import refuse_unsupported
+from local_sagemaker.members import check_supported
 
 Answer = tuple[int, dict[str, str], bytes]
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class JsonService:
-    """Dispatches `X-Amz-Target` to functions, after validating input with botocore's own model.
+    """A service whose requests are validated with botocore's model and dispatched by operation.
 
-    `operations` maps operation names to functions of the request's body. With `rest_elsewhere`, the
-    emulator has the others.
+    `operations` maps operation names to functions of the request. With `is_partial`, ministack
+    answers the other operations of the service.
     """
 
     def __init__(
-        self, service: str, operations: Mapping[str, Operation], *, rest_elsewhere: bool = False
+        self, service: str, operations: Mapping[str, Operation], *, is_partial: bool = False
     ) -> None:
         self._service = service
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
-        self._rest_elsewhere = rest_elsewhere
+        self._rest_elsewhere = is_partial
 
     @property
     def target_prefix(self) -> str:
-        """The prefix of `X-Amz-Target`, up to the full stop."""
+        """The service's prefix in the header `X-Amz-Target`, without the dot."""
         return str(self._model.metadata["targetPrefix"])
 
-    def is_for(self, operation: str) -> bool:
-        """Whether an operation of this service is answered here."""
+    def handles(self, operation: str) -> bool:
+        """Return whether this service answers an operation (if not, ministack does)."""
         return operation in self._operations or not self._rest_elsewhere
 
     def answer(self, operation: str, body: bytes) -> Answer:
-        """Answer one request, which may take as long as its operation waits."""
+        """Return the HTTP response to a request; blocks while the operation waits."""
         try:
             request = json.loads(body or b"{}", **_NUMBERS)
         except (ValueError, RecursionError) as error:
-            not_json = ApiError("SerializationException", f"The body is no JSON: {error}")
-            return error_answer(not_json)
+            not_json = ApiError("SerializationException", f"The body is not JSON: {error}")
+            return error_response(not_json)
         try:
-            return json_answer(200, self.call(operation, request))
+            return json_response(200, self.call(operation, request))
         except ApiError as error:
-            return error_answer(error)
+            return error_response(error)
 
     def input_shape(self, name: str) -> Any:
-        """Return botocore's shape of an operation's requests."""
+        """Return botocore's input shape of an operation."""
         return self._model.operation_model(name).input_shape
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -64,20 +64,20 @@ class JsonService:
         shape = self.input_shape(name)
         try:
             report = ParamValidator().validate(request, shape)
-        except RuntimeError as error:  # a timestamp of no calendar, a list too deep to show
+        except RuntimeError as error:  # an impossible timestamp, or too deeply nested lists
             raise ApiError("SerializationException", str(error)) from None
         if report.has_errors():
             raise ApiError("ValidationException", report.generate_report())
-        refuse_unsupported(self._service, request, shape)
-        refuse_violations(request, shape)
+        check_supported(self._service, request, shape)
+        check_constraints(request, shape)
         return self._operations[name](request)
 
 
 def _number(text: str) -> int | float:
-    """Read a number of a request; AWS's types have 64 bits at most, and no NaN or Infinity."""
+    """Parse a number of a request; AWS's types have at most 64 bits, without NaN and Infinity."""
     number = float(text)
     if not math.isfinite(number) or abs(number) >= 2**63:
-        raise ValueError(f"{text[:20]} is not a number that AWS takes")
+        raise ValueError(f"{text[:20]} is not a 64-bit number")
     return int(text) if text.lstrip("-").isdigit() else number
 
 
@@ -85,38 +85,36 @@ _NUMBERS: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_con
 
 
 def not_emulated(operation: str) -> ApiError:
-    """Return the refusal of an operation that AWS has, and the local SageMaker has not."""
+    """Return the error for an operation that exists on AWS but is not emulated."""
     return ApiError(
         "UnknownOperationException", f"the local SageMaker has no {operation}: it is not emulated"
     )
 
 
-def json_answer(status: int, content: dict[str, Any]) -> Answer:
-    """Return an HTTP answer of AWS's JSON protocol."""
+def json_response(status: int, content: dict[str, Any]) -> Answer:
+    """Return an HTTP response of AWS's JSON protocol."""
     headers = {"Content-Type": "application/x-amz-json-1.1"}
     return status, headers, json.dumps(content).encode()
 
 
-def error_answer(error: ApiError) -> Answer:
-    """Return the answer that an SDK turns into an exception of the same code."""
+def error_response(error: ApiError) -> Answer:
+    """Return the HTTP response that SDKs raise as an exception with the same error code."""
     content = {"__type": error.code, "message": error.message, "Message": error.message}
-    status, headers, body = json_answer(error.status, {**content, **error.fields})
+    status, headers, body = json_response(error.status, {**content, **error.fields})
     return status, {**headers, "x-amzn-ErrorType": error.code}, body
 
 
-async def send_answer(
+async def send_response(
     send: Callable[[Any], Awaitable[None]],
     answer: Answer,
-    before_its_end: Callable[[], Awaitable[None]] | None = None,
+    before_end: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Send a whole answer through ASGI; a connection that ends with it stays for what is given."""
+    """Send a response through ASGI; `before_end` runs before the last, empty body message."""
     status, headers, body = answer
     named = {**headers, "x-amzn-RequestId": str(uuid.uuid4()), "Content-Length": str(len(body))}
     encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send(
-        {"type": "http.response.body", "body": body, "more_body": before_its_end is not None}
-    )
-    if before_its_end:
-        await before_its_end()
+    await send({"type": "http.response.body", "body": body, "more_body": before_end is not None})
+    if before_end:
+        await before_end()
         await send({"type": "http.response.body"})

@@ -1,4 +1,4 @@
-"""Simulated time of AWS: waits and periods are shortened, computation is not."""
+"""Accelerated AWS time: waits and periods are shortened, computation is not."""
 
 import logging
 import threading
@@ -12,34 +12,34 @@ _log = logging.getLogger(__name__)
 
 
 class Clock:
-    """The time of one update, in AWS's seconds."""
+    """A clock in AWS's seconds, for one operation such as an update."""
 
     def __init__(self, speed: float = _DEFAULT) -> None:
         self._speed = speed
-        self._begun, self._ahead = time.monotonic(), 0.0
+        self._start, self._skipped = time.monotonic(), 0.0
 
     def now(self) -> float:
-        """Return the seconds since some moment."""
-        return time.monotonic() + self._ahead
+        """Return the seconds since an arbitrary moment, as `time.monotonic` does."""
+        return time.monotonic() + self._skipped
 
     def sleep(self, seconds: float, until: threading.Event) -> None:
-        """Let `seconds` pass, or less if the event is set."""
-        begun = time.monotonic()
+        """Sleep for `seconds` of AWS's time, or until the event is set."""
+        start = time.monotonic()
         if not until.wait(seconds / self._speed):
-            self._ahead += seconds - (time.monotonic() - begun)
+            self._skipped += seconds - (time.monotonic() - start)
 
     def fill(self, seconds: float, until: threading.Event) -> None:
-        """Return when `seconds` have passed since the clock was made, or the event is set.
+        """Sleep until `seconds` have passed since the clock was created, or the event is set.
 
-        What took its time counts for as many of AWS's seconds as pass meanwhile.
+        Real work counts too: each of its seconds is `speed` of AWS's seconds.
         """
-        until.wait(max(0.0, self._begun + seconds / self._speed - time.monotonic()))
+        until.wait(max(0.0, self._start + seconds / self._speed - time.monotonic()))
 
 
 class Ticker:
-    """Calls `work` on a thread of its own, every so many of AWS's seconds, until it is stopped.
+    """A thread that calls `work` at an interval of `seconds` of AWS's time until it is stopped.
 
-    Where the work takes longer than that, as on a busy machine, the next call follows at once.
+    The interval is the pause between two calls: slow work delays the next call.
     """
 
     def __init__(self, work: Callable[[], None], *, seconds: float, speed: float) -> None:
@@ -48,11 +48,11 @@ class Ticker:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Return when the work has been called for the last time."""
+        """Stop the thread; return after its last call."""
         self._stopping.set()
         self._thread.join()
 
@@ -60,5 +60,5 @@ class Ticker:
         while not self._stopping.wait(self._pause):
             try:
                 self._work()
-            except Exception:  # what fails once must not end all that comes later
+            except Exception:  # one failed call must not end the thread
                 _log.exception("%s", self._work)

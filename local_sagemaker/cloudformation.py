@@ -1,4 +1,4 @@
-"""Resource types that ministack's CloudFormation lacks."""
+"""Registration of additional resource types in ministack's CloudFormation."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from ministack.services.cloudformation import _stack_events, _stacks, engine, pr
 from local_sagemaker.errors import ApiError
 
 Created = tuple[str, dict[str, Any]]
-"""A resource's physical id, and the attributes that Fn::GetAtt finds."""
+"""A resource's physical id, and its attributes for Fn::GetAtt."""
 
 
 class Service(Protocol):
@@ -22,11 +22,11 @@ class Service(Protocol):
         """Return botocore's shape of an operation's requests."""
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what an operation answers. Raises `ApiError`."""
+        """Return the response of an operation. Raise `ApiError`."""
 
 
 class Client:
-    """A service that is called as any client calls it; `client` is boto3's."""
+    """A service that is called through its boto3 client."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -36,7 +36,7 @@ class Client:
         return self._client.meta.service_model.operation_model(name).input_shape
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what an operation answers. Raises `ApiError`."""
+        """Return the response of an operation. Raise `ApiError`."""
         try:
             answer: dict[str, Any] = getattr(self._client, xform_name(name))(**request)
         except ClientError as error:
@@ -48,7 +48,7 @@ class Client:
 
 
 class ResourceType(ABC):
-    """A CloudFormation type. A change of a property in `replacing` makes a new resource."""
+    """A CloudFormation resource type. Changing a property in `replacing` replaces the resource."""
 
     replacing: tuple[str, ...] = ()
 
@@ -56,11 +56,11 @@ class ResourceType(ABC):
         self._service = service
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer of an operation to properties of a template. Raise `ApiError`."""
+        """Call an operation with properties of a template; return the response."""
         return self._service.call(operation, typed(request, self._service.input_shape(operation)))
 
     def call_if_found(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer of an operation, or None if what the request names is not there."""
+        """Call an operation; return the response, or None if the resource does not exist."""
         try:
             return self.call(operation, request)
         except ApiError as error:
@@ -71,13 +71,13 @@ class ResourceType(ABC):
 
     @abstractmethod
     def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
-        """Make the resource."""
+        """Create the resource."""
 
     @abstractmethod
     def update(
         self, physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str
     ) -> Created:
-        """Change the resource in place: nothing in `replacing` differs."""
+        """Update the resource in place; called if no property in `replacing` differs."""
 
     @abstractmethod
     def delete(self, physical_id: str, properties: dict[str, Any]) -> None:
@@ -85,11 +85,11 @@ class ResourceType(ABC):
 
 
 def register(types: dict[str, ResourceType]) -> None:
-    """Teach ministack the types.
+    """Register resource types in ministack.
 
-    These are ministack's private tables: the pinned version is the one this was tried with.
-    Provisioning runs on worker threads, since an endpoint takes seconds, and while it starts its
-    instances ask the same emulator for archives.
+    This changes private tables of the pinned version of ministack. The types are provisioned on
+    worker threads: creating an endpoint takes seconds, and its instances download archives from the
+    same process meanwhile.
     """
     for name, handler in types.items():
         entry = {"create": handler.create, "update": handler.update, "delete": handler.delete}
@@ -103,11 +103,11 @@ def register(types: dict[str, ResourceType]) -> None:
 
 
 def _in_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[str]:
-    """Return the order in which resources are made, one after the other.
+    """Return the order in which resources are created, one after the other.
 
     "CloudFormation creates, updates, and deletes resources in parallel to the extent possible"
-    (user guide, DependsOn attribute). Of those that begin together, custom resources come last:
-    their functions take longer to start than other resources to change, and see those changes.
+    (user guide, DependsOn attribute). Custom resources come last among resources that would start
+    in parallel: their functions start slowly, and therefore see the others' changes on AWS.
     """
     active = {
         name: resource
@@ -128,13 +128,13 @@ def _in_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[st
 
 
 def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
-    """Keep what an update has created until all that it has changed is rolled back.
+    """Return a `delete` that keeps resources created by an update while its rollback fails.
 
-    Where that fails, ministack deletes it nevertheless, and an endpoint that could not be updated
-    back loses the configuration that it serves with. CloudFormation deletes it after a rollback, in
+    ministack deletes them even if the rollback failed, so that an endpoint which could not be
+    rolled back loses its configuration. CloudFormation deletes them after a rollback, in
     UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS (user guide, view-stack-events: "the stack has been
-    rolled back to its previous working state, but is still deleting any new resources"). What is
-    kept is deleted when the rollback is continued, and succeeds.
+    rolled back to its previous working state, but is still deleting any new resources"). Kept
+    resources are deleted when a continued rollback succeeds.
     """
 
     def deleted(kind: str, physical_id: str, properties: Any, stack: str, logical_id: str) -> None:
@@ -146,7 +146,7 @@ def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
 
 
 def _rollback_fails(stack: dict[str, Any]) -> bool:
-    """Whether a rollback is under way in which a resource could not be changed back."""
+    """Return whether a resource of a rollback in progress could not be rolled back."""
     if stack["StackStatus"] != "UPDATE_ROLLBACK_IN_PROGRESS":
         return False
     for event in reversed(_stack_events[stack["StackId"]]):
@@ -156,9 +156,9 @@ def _rollback_fails(stack: dict[str, Any]) -> bool:
 
 
 def typed(value: Any, shape: Any) -> Any:
-    """Return properties with the types of a shape of the API; templates may hold strings.
+    """Return properties converted to the types of an API shape; templates may contain strings.
 
-    What the shape does not have is left for the service to refuse.
+    Unknown members are unchanged: the service rejects them.
     """
     match shape.type_name, value:
         case "structure", dict():

@@ -1,6 +1,6 @@
-"""Constraints of a service's model on values that botocore does not check before sending.
+"""Constraints of botocore's service models that botocore itself does not validate.
 
-AWS names every violation in one message (seen in aws/amazon-sagemaker-examples#2236 and
+AWS lists all violations in one message (aws/amazon-sagemaker-examples#2236 and
 aws-samples/sagemaker-ml-workflow-with-apache-airflow#3): `1 validation error detected: Value 'a b'
 at 'productionVariants.1.member.modelName' failed to satisfy constraint: Member must satisfy regular
 expression pattern: ...`.
@@ -22,17 +22,17 @@ _JAVA = {
     r"\p{Print}": r"[\x20-\x7e]",
     r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010ffff",
 }
-"""What the models' patterns, which are Java's, write differently from Python's."""
+"""Java syntax in the models' regular expressions -> Python syntax."""
 
 
-MOST_INTEGER = 2**31 - 1
-"""Source: botocore's models, whose "integer" has 32 bits; what has more is a "long"."""
+MAX_INTEGER = 2**31 - 1
+"""Maximum of the type "integer" in botocore's models, which has 32 bits ("long" has 64)."""
 
 
-def refuse_violations(request: dict[str, Any], shape: Shape) -> None:
-    """Raise `ApiError` with every value that is too long, too large, or of another form.
+def check_constraints(request: dict[str, Any], shape: Shape) -> None:
+    """Raise `ApiError` if values are too long, too large, or do not match an enum or a pattern.
 
-    The request has the types of the shape, and its required members.
+    botocore has validated types and required members before.
     """
     violations = list(_violations(request, shape, ""))
     if violations:
@@ -50,7 +50,7 @@ def _violations(value: Any, shape: Shape, where: str) -> Iterator[str]:
 
 
 def _broken(value: Any, shape: Shape) -> Iterator[str]:
-    most = shape.metadata.get("max", MOST_INTEGER if shape.type_name == "integer" else None)
+    most = shape.metadata.get("max", MAX_INTEGER if shape.type_name == "integer" else None)
     if isinstance(value, int | float) and most is not None and value > most:
         yield f"Member must have value less than or equal to {most}"
     if isinstance(value, str | list | dict) and most is not None and len(value) > most:
@@ -65,7 +65,7 @@ def _broken(value: Any, shape: Shape) -> Iterator[str]:
 
 
 def _members(value: Any, shape: Shape) -> Iterator[tuple[Any, Shape, str]]:
-    """Yield what a value consists of, each with its shape and the name that AWS gives it."""
+    """Yield the parts of a value, each with its shape and its name in AWS's messages."""
     if isinstance(shape, StructureShape):
         for name, inner in value.items():
             yield inner, shape.members[name], name[0].lower() + name[1:]

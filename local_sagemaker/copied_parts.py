@@ -1,7 +1,7 @@
-"""UploadPartCopy as AWS answers it: with the checksum of a part, where the upload has an algorithm.
+"""UploadPartCopy with the checksum of the copied part, if the upload has a checksum algorithm.
 
-ministack keeps none of copied parts, so that the object would have none either (S3 API reference,
-CopyPartResult: ChecksumSHA256).
+Source: S3 API reference, CopyPartResult, ChecksumSHA256. ministack calculates no checksums of
+copied parts, so that the completed object would have none.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
 def install(s3: Any) -> None:
-    """Have ministack's module `s3` keep and return them."""
+    """Patch ministack's module `s3`."""
     copy_part = s3._upload_part_copy
 
     def copy_and_sum(bucket: str, key: str, query: Any, headers: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The emulator's process: ministack, whose CloudFormation knows our services too."""
+"""The process of ministack, extended by the local SageMaker's CloudFormation types."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from botocore.config import Config
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.quotas.account import FUNCTIONS, quotas_here
+from local_sagemaker.quotas.account import FUNCTIONS, configured_quotas
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -22,27 +22,28 @@ SERVICES = (
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 SHORTEST_WAIT = 1 / 15
-"""Of a second of state machines: the provider framework polls every 15 seconds, and each poll
-starts two functions; here it polls at most once a second."""
+"""Minimum scale of Step Functions waits: the CDK's provider framework polls every 15 seconds, and
+each poll starts two functions; with this scale it polls at most once a second."""
 KEEP_ALIVE_SECONDS = 3600
-"""Of idle connections: clients with one attempt must not find theirs closed."""
+"""Idle time after which connections are closed: clients without retries must not meet a closed
+connection."""
 
 
 def run(folder: Folder, port: int, listener: int) -> None:
     """Serve on a listening socket until standard input is closed.
 
-    `port` is that of the local SageMaker's one URL, which is what answers name.
+    `port` is the public port of the local SageMaker, for URLs in responses.
     """
-    if FUNCTIONS in (quotas := quotas_here()):
+    if FUNCTIONS in (quotas := configured_quotas()):
         os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
     speed = settings.speed()
     os.environ.update(
         GATEWAY_PORT=str(port),
-        IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
+        IOT_MTLS_ENABLED="0",  # would listen on another port
         LOG_LEVEL="INFO",
         MINISTACK_HOST="127.0.0.1",
         S3_DATA_DIR=str(folder.objects),
-        S3_PERSIST="1",  # it would hold all objects in memory
+        S3_PERSIST="1",  # store objects as files, not in memory
         SERVICES=SERVICES,
         SFN_WAIT_SCALE=str(max(1 / speed, SHORTEST_WAIT)),
     )
@@ -81,7 +82,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
 
 def _functions_call_as_their_roles() -> None:
-    """Give functions the ARN of their role for a session token, by which calls are recorded."""
+    """Set the session token of Lambda functions to their role's ARN, to record their calls."""
     from ministack.core import lambda_runtime
     from ministack.services import lambda_svc
 

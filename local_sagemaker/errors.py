@@ -4,13 +4,13 @@ from typing import Any
 
 
 class LocalSageMakerError(Exception):
-    """The local SageMaker cannot do something; the message has the fix."""
+    """Base class of errors for the user; the message contains the fix."""
 
 
 class ApiError(Exception):
-    """An error that an AWS API answers with: `code` and `message` as the service gives them.
+    """An error response of an AWS API, with the service's error code and message.
 
-    `fields` are further members of the answer, such as a ModelError's OriginalStatusCode.
+    `fields` are further members of the response, such as a ModelError's OriginalStatusCode.
     """
 
     def __init__(self, code: str, message: str, *, status: int = 400, **fields: Any) -> None:
@@ -19,12 +19,12 @@ class ApiError(Exception):
 
 
 def invalid(message: str) -> ApiError:
-    """Return the error of most services for a request that contradicts itself or the account."""
+    """Return a ValidationException."""
     return ApiError("ValidationException", message)
 
 
 def plain_message(error: Exception) -> str:
-    """Return the message of an error, without the path that an `OSError` names."""
+    """Return the message of an error, without the path of an `OSError`."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error)

@@ -1,4 +1,4 @@
-"""The one folder of a local SageMaker: state, logs, builds, downloaded models."""
+"""Paths and process state in the folder of a local SageMaker."""
 
 import json
 import os
@@ -9,15 +9,12 @@ from pathlib import Path
 from local_sagemaker.errors import LocalSageMakerError
 
 _CLOCK_SECONDS = 2.0
-"""How far apart the clocks of processes and files may be: btime is in whole seconds."""
+"""Tolerance between process start times and file times: btime has a resolution of one second."""
 
 
 @dataclass(frozen=True)
 class RunningSageMaker:
-    """A running local SageMaker: its process, where it listens, and the Python of its models.
-
-    `python` is a version such as 3.10.
-    """
+    """A running local SageMaker: process id, port, and the Python version of its models."""
 
     pid: int
     port: int
@@ -34,7 +31,7 @@ class RunningSageMaker:
         return f"{self.url}/_local_sagemaker/"
 
     def is_alive(self) -> bool:
-        """Whether the process still runs; a number that another user's has now is not ours."""
+        """Return whether the process still runs; a process of another user is a different one."""
         try:
             os.kill(self.pid, 0)
         except (ProcessLookupError, PermissionError):
@@ -42,9 +39,10 @@ class RunningSageMaker:
         return True
 
     def began(self) -> float:
-        """Return when the process was started, in Unix seconds. Raises `OSError` if it has ended.
+        """Return the start time of the process in Unix seconds. Raise `OSError` if it has ended.
 
-        Source: proc(5): starttime, the 22nd value, in ticks since btime. A name may have spaces.
+        Source: proc(5): starttime is field 22, in ticks since btime. The name, in parentheses, may
+        contain spaces.
         """
         values = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         boot = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M)
@@ -59,12 +57,12 @@ class Folder:
 
     @classmethod
     def default(cls) -> "Folder":
-        """`.local_sagemaker` in the working directory, which git ignores."""
+        """Return `.local_sagemaker` in the working directory."""
         return cls(Path(".local_sagemaker").resolve())
 
     @property
     def lock(self) -> Path:
-        """The file that a start locks: beside the folder, which is deleted meanwhile."""
+        """The lock file of `up`; outside the folder, because `up` deletes the folder."""
         return self.root.with_name(f"{self.root.name}.lock")
 
     @property
@@ -74,17 +72,17 @@ class Folder:
 
     @property
     def calls(self) -> Path:
-        """The recorded calls of callers that identify themselves."""
+        """The recorded calls of identified callers, as JSON lines."""
         return self.root / "calls.jsonl"
 
     @property
     def builds(self) -> Path:
-        """One folder a CodeBuild build: sources, and `build.log`."""
+        """One folder per CodeBuild build, with sources and `build.log`."""
         return self.root / "builds"
 
     @property
     def instances(self) -> Path:
-        """One folder an endpoint instance: `triton.log` and downloaded models."""
+        """One folder per endpoint instance, with `triton.log` and downloaded models."""
         return self.root / "instances"
 
     @property
@@ -94,17 +92,17 @@ class Folder:
 
     @property
     def objects(self) -> Path:
-        """S3's objects, as files: account, bucket, key."""
+        """S3's objects as files, by account, bucket and key."""
         return self.root / "objects"
 
     @property
     def temporary(self) -> Path:
-        """TMPDIR of the emulator, which leaves the code of Lambda functions there."""
+        """TMPDIR of ministack, which leaves the code of Lambda functions there."""
         return self.root / "tmp"
 
     @property
     def cdk_home(self) -> Path:
-        """CDK_HOME: the CLI caches there which account credentials belong to."""
+        """CDK_HOME: the cdk CLI caches the account of credentials there."""
         return self.root / "cdk_home"
 
     @property
@@ -112,20 +110,20 @@ class Folder:
         return self.root / "running.json"
 
     def running(self) -> RunningSageMaker | None:
-        """Return the local SageMaker that runs on this folder, if one does.
+        """Return the local SageMaker that runs on this folder, or None.
 
-        A process that is younger than what was written down of it is another one, which has its
-        number since it was killed, or since the machine was started again.
+        A process that started after the state file was written is a different one that reuses the
+        process id.
         """
         try:
             running = RunningSageMaker(**json.loads(self._state.read_text()))
             written = self._state.stat().st_mtime
             ours = running.is_alive() and running.began() <= written + _CLOCK_SECONDS
-        except (OSError, ValueError, TypeError):  # there is none, or half a one
+        except (OSError, ValueError, TypeError):  # missing or incomplete state file
             return None
         return running if ours else None
 
-    def found_running(self) -> RunningSageMaker:
+    def require_running(self) -> RunningSageMaker:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:
@@ -133,11 +131,11 @@ class Folder:
         return running
 
     def remember(self, running: RunningSageMaker) -> None:
-        """Write down what was started; who reads meanwhile finds all of it, or what was before."""
+        """Write the state file atomically."""
         written = self._state.with_suffix(".new")
         written.write_text(json.dumps(asdict(running)))
         written.replace(self._state)
 
     def forget(self) -> None:
-        """The opposite of `remember`."""
+        """Delete the state file."""
         self._state.unlink(missing_ok=True)

@@ -1,11 +1,11 @@
-"""Events of the local SageMaker for its page: reported where they happen, kept elsewhere."""
+"""Types of the events that the dashboard shows; `watch.events` keeps them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class HappeningKind(StrEnum):
+class EventKind(StrEnum):
     """The kind of an event."""
 
     INSTANCE_STARTED = "instance started"
@@ -35,14 +35,14 @@ class HappeningKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Happening:
-    """An event, with a sentence for people.
+class DashboardEvent:
+    """An event with a message for users.
 
-    `model` is a target model; what a kind has nothing to do with is None. `time` is that of the
-    clock, in Unix seconds, where it is not the one at which it is told.
+    `model` is a target model. Members that do not apply to the kind are None. `time` is in Unix
+    seconds; None means the time of the report.
     """
 
-    kind: HappeningKind
+    kind: EventKind
     message: str
     endpoint: str | None = None
     variant: str | None = None
@@ -51,8 +51,8 @@ class Happening:
     time: float | None = None
 
 
-Tell = Callable[[Happening], None]
+OnEvent = Callable[[DashboardEvent], None]
 
 
-def untold(_: Happening) -> None:
+def ignore_event(_: DashboardEvent) -> None:
     """Discard an event."""

@@ -18,24 +18,24 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.prerequisites import find_triton
 
-START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
+START_SECONDS = 300  # for a busy machine; a failed start ends the process earlier
 STOP_SECONDS = 60
-LOOK_SECONDS = 0.5
-GIVEN_BACK_BYTES = 1 << 20
-"""Blocks of so many are given back at once. glibc keeps what is smaller than the largest block that
-was ever freed, up to 32 MiB, unless its variable says how much (mallopt(3), M_MMAP_THRESHOLD): 60
-captured bodies of up to 6 MB left 160 MiB."""
+POLL_SECONDS = 0.5
+MMAP_THRESHOLD_BYTES = 1 << 20
+"""Memory blocks of at least this size are returned to the system when freed. By default glibc
+raises this threshold to the largest freed block, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD): 60
+captured bodies of up to 6 MB kept 160 MiB."""
 
 LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Opens URLs of this machine, which a proxy named in the environment cannot reach."""
+"""URL opener for this machine: ignores the environment's proxy, which cannot reach it."""
 
 
 def up(folder: Folder, *, port: int | None = None) -> RunningSageMaker:
-    """Start the local SageMaker on loopback and return it when it answers.
+    """Start the local SageMaker on loopback; return it when it answers requests.
 
-    `port` is free to choose; without one, a free port is taken. Raises `LocalSageMakerError` when
-    one runs already on this folder or is being started, the port is taken, or something that Triton
-    needs is missing; nothing is left running then.
+    Without `port`, a free port is used. Raise `LocalSageMakerError` if one already runs or starts
+    on this folder, the port is in use, or a requirement of Triton is missing; then no process is
+    left running.
     """
     with _alone(folder):
         return _up(folder, port)
@@ -72,7 +72,7 @@ def _up(folder: Folder, port: int | None) -> RunningSageMaker:
 
 
 def down(folder: Folder) -> bool:
-    """Stop the local SageMaker and all that it started; return False when none was running."""
+    """Stop the local SageMaker and its child processes; return False if none was running."""
     running = folder.running()
     if running is None:
         folder.forget()
@@ -83,7 +83,7 @@ def down(folder: Folder) -> bool:
         if time.monotonic() > deadline:
             os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.05)
-    with suppress(ProcessLookupError):  # ministack may leave workers of Lambda functions
+    with suppress(ProcessLookupError):  # ministack may leave Lambda worker processes
         os.killpg(running.pid, signal.SIGKILL)
     folder.forget()
     return True
@@ -91,9 +91,9 @@ def down(folder: Folder) -> bool:
 
 @contextmanager
 def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
-    """Interrupt the block, as Ctrl-C does, and raise `LocalSageMakerError` when the process ends.
+    """Interrupt the `with` block and raise `LocalSageMakerError` if the local SageMaker ends.
 
-    Without it, the cdk CLI would retry for minutes without output. Call it on the main thread.
+    Otherwise the cdk CLI would retry for minutes without output. Call it on the main thread.
     """
     done, gone, interrupted = threading.Event(), threading.Event(), threading.Event()
 
@@ -104,12 +104,12 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
         raise KeyboardInterrupt
 
     def watch() -> None:
-        while not done.wait(LOOK_SECONDS):
+        while not done.wait(POLL_SECONDS):
             if gone.is_set() or not _still_runs(running):
                 gone.set()
                 if interrupted.is_set():
                     return
-                # Again, where the signal came just before a system call that it then did not end.
+                # Repeated: a signal just before a blocking system call does not interrupt it.
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     handler = signal.getsignal(signal.SIGINT)
@@ -134,7 +134,7 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
 @contextmanager
 def _alone(folder: Folder) -> Iterator[None]:
-    """Keep others from starting one on this folder; the lock ends with the process that has it."""
+    """Hold the lock of `up` on this folder; the kernel releases it if the process ends."""
     folder.lock.parent.mkdir(parents=True, exist_ok=True)
     with folder.lock.open("w") as lock:
         try:
@@ -148,12 +148,12 @@ def _alone(folder: Folder) -> Iterator[None]:
 
 def _still_runs(running: RunningSageMaker) -> bool:
     with suppress(ChildProcessError):
-        os.waitpid(running.pid, os.WNOHANG)  # where it is our own child, it must be reaped
+        os.waitpid(running.pid, os.WNOHANG)  # a child process must be reaped
     return running.is_alive()
 
 
 def _spawn(folder: Folder, port: int) -> int:
-    """Start the emulator in a session of its own, where it outlives this process."""
+    """Start the server in a new session, so that it outlives this process; return its id."""
     log = folder.log.open("wb")
     with log:
         return os.posix_spawn(
@@ -161,7 +161,7 @@ def _spawn(folder: Folder, port: int) -> int:
             [sys.executable, "-m", "local_sagemaker.front.server", str(folder.root), str(port)],
             {
                 **os.environ,
-                "MALLOC_MMAP_THRESHOLD_": str(GIVEN_BACK_BYTES),
+                "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),
                 "TMPDIR": str(folder.temporary),
             },
             file_actions=[

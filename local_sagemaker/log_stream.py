@@ -1,4 +1,4 @@
-"""A growing file whose new lines are sent to CloudWatch Logs."""
+"""A log file whose new lines are sent to CloudWatch Logs."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -9,13 +9,13 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 BATCH_EVENTS = 10_000
-"""Events that are sent at once, as PutLogEvents of AWS takes them."""
+"""Maximum number of events in a PutLogEvents request."""
 
 
 class LogStream:
-    """A log whose lines are events, each with the newline at its end.
+    """A log file whose lines are log events, including the newline.
 
-    `client` is CloudWatch Logs'. What waits to be sent is in the file: nothing else holds it.
+    `client` is the CloudWatch Logs client. Unsent lines are only in the file, not in memory.
     """
 
     def __init__(self, file: Path, client: Any, clock: Callable[[], float] = time.time) -> None:
@@ -25,9 +25,9 @@ class LogStream:
         self._sent = 0
 
     def open(self, group: str, stream: str) -> None:
-        """Create the stream, and its group if missing; from now on `send` sends.
+        """Create the stream, and its group if missing. Raise botocore's errors.
 
-        Raises `ClientError` and `BotoCoreError`.
+        Before this, `send` does nothing.
         """
         destination = {"logGroupName": group, "logStreamName": stream}
         try:
@@ -40,7 +40,7 @@ class LogStream:
         self._destination = destination
 
     def send(self) -> Exception | None:
-        """Send what is new. Return why CloudWatch does not take it: nothing is sent any more."""
+        """Send new lines. Return the error if CloudWatch Logs rejects them; then sending ends."""
         refused = None
         if self._destination is None:
             return None
@@ -57,7 +57,7 @@ class LogStream:
     def _make_group(self, name: str) -> None:
         try:
             self._client.create_log_group(logGroupName=name)
-        except ClientError as error:  # another stream's may have made it meanwhile
+        except ClientError as error:  # may have been created concurrently
             if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                 raise
 

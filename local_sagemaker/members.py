@@ -1,8 +1,7 @@
-"""The members of requests that the local SageMaker supports; every other one is refused by name.
+"""Supported request members; every other member is rejected by name.
 
-By service, and by the name of botocore's structure. Members that the structure requires are
-supported, and not listed. Most of the others have an effect. Those are only
-kept and described:
+`SUPPORTED` lists them by service and botocore structure, without the required members, which are
+all supported. These members have no effect and are only returned by Describe operations:
 
 - descriptions and tags
 - `ContainerHostname`, `ImageConfig`, `VpcConfig`, `EnableNetworkIsolation`: no image is pulled, and
@@ -129,11 +128,11 @@ _CODES = {
 }
 
 
-def refuse_unsupported(service: str, request: dict[str, Any], shape: Shape) -> None:
-    """Raise `ApiError` with every member of a request that is not supported.
+def check_supported(service: str, request: dict[str, Any], shape: Shape) -> None:
+    """Raise `ApiError` with all unsupported members of a request.
 
-    The request has the types of the shape. A member that asks for nothing, as False or an empty
-    list does, is let through: AWS CLI, Terraform and the CDK write such.
+    The types have been validated before. An unsupported member is accepted if it is empty or False,
+    because the AWS CLI, Terraform and the CDK send such members.
     """
     refuse(service, list(_unsupported(request, shape, SUPPORTED[service], "")))
 
@@ -144,7 +143,7 @@ def is_supported(shape: StructureShape, name: str, supported: dict[str, str]) ->
 
 
 def refuse(service: str, members: list[str]) -> None:
-    """Raise `ApiError` with the names of members, if there are any."""
+    """Raise `ApiError` for unsupported members, unless the list is empty."""
     if members:
         raise ApiError(
             _CODES.get(service, "ValidationException"),

@@ -1,4 +1,4 @@
-"""Lists that are answered a page at a time."""
+"""Pagination of List operations."""
 
 import base64
 import json
@@ -20,11 +20,11 @@ def page(
     descending: bool = False,
     refusal: str = "ValidationException",
 ) -> tuple[list[Record], dict[str, str]]:
-    """Return the records of the page that `request` asks for, and its `NextToken` if more follow.
+    """Return the requested page of records, and `NextToken` if more follow.
 
-    A token names the last record of its page, and not its place: a record that is created or
-    deleted meanwhile makes no other appear twice or not at all. `refusal` is the code of the error
-    for a token that is of another list.
+    A token contains the key of the last record, not an index, so that records created or deleted
+    between two pages do not repeat or hide others. `refusal` is the error code for an invalid
+    token.
     """
     ordered = sorted(records, key=key, reverse=descending)
     if "NextToken" in request:

@@ -1,4 +1,4 @@
-"""Requirements of Triton on this machine, checked before anything is started."""
+"""Checks for the local Triton's requirements on this machine."""
 
 import importlib.metadata
 import importlib.util
@@ -17,16 +17,16 @@ UNSHARE = (
     *("unshare", "--user", "--map-root-user", "--net", "--pid", "--ipc", "--mount"),
     *("--fork", "--kill-child", "--mount-proc"),
 )
-"""Runs a command in namespaces of its own (network, processes, memory, mounts), without root."""
+"""Prefix of a command that runs in new namespaces (network, pid, ipc, mount), without root."""
 IMAGE_PYTHON = "3.10"
-"""In the image of 24.09, the SageMaker release closest to the local Triton."""
+"""Python version in the image of 24.09, the SageMaker release closest to the local Triton."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python of this machine, and the wheel's stub: the process that embeds it.
+    """A Python on this machine, and the stub of Triton's Python backend that embeds it.
 
-    `version` is such as 3.11; `library_path` is where the stub finds libpython.
+    `version` is for example 3.11; `library_path` is the folder of libpython.
     """
 
     program: Path
@@ -35,9 +35,9 @@ class Interpreter:
     stub: Path
 
     def can_be_embedded(self) -> bool:
-        """Return whether the stub finds libpython; Triton would wait for ever otherwise.
+        """Return whether the stub finds libpython; Triton would wait forever otherwise.
 
-        Without arguments, a stub that starts exits with 1. Source: python_backend, src/pb_stub.cc.
+        A working stub without arguments exits with 1. Source: python_backend, src/pb_stub.cc.
         """
         variables = {"LD_LIBRARY_PATH": str(self.library_path)}
         tried = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
@@ -46,10 +46,10 @@ class Interpreter:
 
 @dataclass(frozen=True)
 class TritonInstallation:
-    """The Triton that the nvidia-pytriton wheel carries.
+    """The Triton in the nvidia-pytriton wheel.
 
-    `own_python` runs this program, and the stand-ins for C++ backends; `model_python` runs Python
-    models. `isolated` says whether the kernel lets servers have a network namespace of their own.
+    `own_python` runs this program and the stand-ins for C++ backends; `model_python` runs Python
+    models. `isolated` is whether the kernel allows unprivileged namespaces.
     """
 
     root: Path
@@ -64,7 +64,7 @@ class TritonInstallation:
 
     @property
     def exposed(self) -> str | None:
-        """Say what is not as it should be where a server has no network namespace of its own."""
+        """A warning if servers run without namespaces, else None."""
         if self.isolated:
             return None
         return (
@@ -74,7 +74,7 @@ class TritonInstallation:
 
     @property
     def other_python(self) -> str | None:
-        """Say what is not as on AWS where Python models run in another Python than the image's."""
+        """A warning if Python models run in another Python version than on AWS, else None."""
         python = self.model_python.version
         if python == IMAGE_PYTHON:
             return None
@@ -86,7 +86,7 @@ class TritonInstallation:
 
 
 def find_triton() -> TritonInstallation:
-    """Return the installation, or raise `LocalSageMakerError` with the one thing to do first."""
+    """Return the installation. Raise `LocalSageMakerError` for the first missing requirement."""
     if not (3, 11) <= sys.version_info[:2] < (3, 13):
         raise LocalSageMakerError(
             f"Python {sys.version_info.major}.{sys.version_info.minor} is not supported: use 3.11 "
@@ -163,10 +163,10 @@ def _can_unshare() -> bool:
 
 
 def search_path(environment: Path | None = None) -> str:
-    """Return PATH with a virtual environment's programs first, this interpreter's by default.
+    """Return PATH with a virtual environment's programs first; by default this interpreter's.
 
-    The Python backend embeds an interpreter that takes its site-packages from the `python3` that
-    comes first on PATH; VIRTUAL_ENV and PYTHONPATH do not reach it.
+    The interpreter in the Python backend uses the site-packages of the first `python3` on PATH; it
+    ignores VIRTUAL_ENV and PYTHONPATH.
     """
     programs = (environment or Path(sys.prefix)) / "bin"
     return os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])

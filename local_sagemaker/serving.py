@@ -1,4 +1,4 @@
-"""A Triton server that loads archives of a folder, as a multi-model endpoint's instance does."""
+"""A Triton server for a folder of archives, without an AWS API."""
 
 import asyncio
 import io
@@ -26,11 +26,11 @@ from local_sagemaker.prerequisites import find_triton
 __all__ = ["Response", "ServingError", "TritonServer", "serve"]
 
 START_SECONDS = 300
-"""Where it fails to start, its process ends: only a busy machine takes long."""
+"""Timeout of the start, for a busy machine; a failed start ends the process earlier."""
 LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
-"""A line of Triton's log: the level's letter, and the date."""
+"""An error in Triton's log: level letter E and date."""
 INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
-"""The folder of a model in an instance, as `ModelStore` names it."""
+"""The folder of a model in an instance (see `ModelStore`)."""
 
 VARIANT = {"VariantName": "AllTraffic", "VolumeSizeInGB": 1024}
 
@@ -38,12 +38,12 @@ T = TypeVar("T")
 
 
 class ServingError(LocalSageMakerError):
-    """Triton does not load a model, or does not answer; the message has its first logged error."""
+    """Triton cannot load or run a model; the message contains the first error in Triton's log."""
 
 
 @dataclass(frozen=True)
 class _FolderAsS3:
-    """A client of S3 whose buckets are a folder, with the one call that a container makes."""
+    """An S3 client whose only bucket is a folder; implements get_object only."""
 
     folder: Path
 
@@ -55,22 +55,22 @@ class _FolderAsS3:
 
 @dataclass(frozen=True)
 class TritonServer:
-    """A server that answers. A model is the name of its archive in the folder.
+    """A running server. Models are identified by archive name.
 
-    `loop` runs on a thread of its own.
+    `loop` runs on a separate thread.
     """
 
     running: RunningServer
     loop: asyncio.AbstractEventLoop
 
     def load(self, model: str) -> None:
-        """Unpack an archive and load it. Raise `ServingError`."""
+        """Load a model from its archive. Raise `ServingError`."""
         self._call(model, lambda _: None)
 
     def invoke(
         self, model: str, body: bytes, content_type: str, *, timeout: float = INVOKE_SECONDS
     ) -> Response:
-        """Return the answer of a model, which is loaded first. Raise `ServingError`."""
+        """Return the response of a model; load it first if necessary. Raise `ServingError`."""
         log_size = self._log_size()
 
         def request(path: str) -> Response:
@@ -89,7 +89,7 @@ class TritonServer:
         return response
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
-        """Return the result of `work`, called with the path of a model once that is loaded."""
+        """Load a model, then return the result of `work`, called with the model's invoke path."""
         log_size = self._log_size()
 
         async def call() -> T:
@@ -117,10 +117,9 @@ class TritonServer:
         return self.running.triton.log.stat().st_size
 
     def _error(self, problem: str, message: str, log_size: int) -> ServingError:
-        """Return an error with Triton's message, and the first error beyond `log_size` in its log.
+        """Return an error with Triton's message, and the first error in the log after `log_size`.
 
-        The first is the cause, and those behind it follow from it. Paths are relative to the
-        model's folder.
+        The first error is the cause of the later ones. Paths become relative to the model's folder.
         """
         log = self.running.triton.log.read_bytes()[log_size:].decode(errors="replace")
         first = LOGGED_ERROR.search(log)
@@ -129,7 +128,7 @@ class TritonServer:
 
 
 def _text(message: str) -> str:
-    """Return the text of an error that Triton answers with, which is JSON."""
+    """Return the text of Triton's JSON error response."""
     try:
         return str(json.loads(message)["error"])
     except (ValueError, LookupError, TypeError):
@@ -140,10 +139,10 @@ def _text(message: str) -> str:
 def serve(
     archives: Path, *, cache: bool = True, load_seconds: float = LOAD_SECONDS
 ) -> Iterator[TritonServer]:
-    """Start a server for a folder of archives, and stop it after the block.
+    """Start a server for a folder of archives, and stop it after the `with` block.
 
-    Without `cache`, a model is unloaded after each call. A load may take `load_seconds`. Raise
-    `LocalSageMakerError` if the server does not start.
+    Without `cache`, models are unloaded after each call. `load_seconds` is the timeout of a load.
+    Raise `LocalSageMakerError` if the server does not start.
     """
     installation = find_triton()
     model = {
@@ -177,7 +176,7 @@ def serve(
 
 @contextmanager
 def _loop_on_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    with asyncio.Runner() as runner:  # which ends what the loop has not finished
+    with asyncio.Runner() as runner:  # cancels the remaining tasks
         loop = runner.get_loop()
         thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()

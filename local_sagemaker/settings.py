@@ -1,4 +1,4 @@
-"""Environment variables of the process that `up` starts, which its options set."""
+"""Environment variables of the server process; the options of `up` set them."""
 
 import os
 import re
@@ -23,16 +23,16 @@ def whole_number(variable: str) -> int | None:
     return int(value)
 
 
-def instances_at_most() -> int:
-    """Return the most processes that stand for the instances of a variant."""
+def max_processes() -> int:
+    """Return the maximum number of processes that represent a variant's instances."""
     return whole_number(INSTANCES) or 2
 
 
 def speed() -> float:
-    """Return how many seconds of AWS's waits and periods pass in one second.
+    """Return the factor by which AWS's waits and periods are shortened.
 
-    Waits: of updates, between two evaluations of alarms, cooldowns. Periods: of metrics and alarms.
-    They have one speed, since an update bakes for as many periods of its alarms as on AWS. Raise
+    It applies to waits of updates, cooldowns, alarm evaluation, and periods of metrics and alarms:
+    one factor, so that an update bakes for as many alarm periods as on AWS. Raise
     `LocalSageMakerError` unless the value is a number above 0.
     """
     value = os.environ.get(SPEED) or "60"

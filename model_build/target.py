@@ -52,7 +52,7 @@ class BuildTarget:
         """
         if not _PYTHON.fullmatch(python):
             raise BuildError(
-                f"{PYTHON_VARIABLE} is {python!r}, no version of Python: write one such as 3.11, "
+                f"{PYTHON_VARIABLE} is {python!r}, not a Python version: write one such as 3.11, "
                 "or unset it to build for the Python of the release's image"
             )
         image_python = platform_facts.release(self.release).python or ""

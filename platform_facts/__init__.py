@@ -2,9 +2,9 @@
 
 Triton releases, regions, instance types, GPUs, inference AMIs, prices.
 
-Look-ups such as `release("25.09")` raise UnknownFact for a name that is in no table. Every row
-names its source, and in `unsourced` its fields that have none. The tables are the TOML files of
-this package; each is read once, when it is first asked for.
+Look-ups such as `release("25.09")` raise UnknownFact for an unknown name. The tables are the TOML
+files of this package, which are read at first use. Every row has a `source`; `unsourced` lists the
+fields without one.
 """
 
 # The modules are private because the public functions carry their names (regions, releases).

@@ -6,10 +6,10 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """A Triton backend that SageMaker's images have or had. Source: releases.toml.
+    """A Triton backend in current or earlier SageMaker images. Source: releases.toml.
 
-    `name` is what config.pbtxt calls it. `last_release` is the last NVIDIA container that has it,
-    None while it is still shipped.
+    `name` is the name in config.pbtxt. `last_release` is the last NVIDIA container with the
+    backend, None if the newest one has it.
     """
 
     name: str
@@ -18,8 +18,8 @@ class Backend:
     unsourced: tuple[str, ...]
 
     def is_in(self, release_name: str) -> bool:
-        """Whether the release of that name ("25.09") has this backend."""
-        # "YY.MM" with its leading zero sorts as text.
+        """Return whether the release with this name ("25.09") has the backend."""
+        # Names "YY.MM" have leading zeros, so text comparison works.
         return self.last_release is None or release_name <= self.last_release
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class ComputeCapability:
-    """NVIDIA's version of a GPU architecture, ordered as a number pair: 8.6 < 8.9 < 10.0."""
+    """The version of an NVIDIA GPU architecture, ordered numerically: 8.6 < 8.9 < 10.0."""
 
     major: int
     minor: int
 
     @classmethod
     def parse(cls, text: str) -> "ComputeCapability":
-        """Read "8.6". Raises ValueError for anything else, "86" and "sm_86" included."""
+        """Parse a text such as "8.6". Raise ValueError for others, such as "86" or "sm_86"."""
         match = re.fullmatch(r"([1-9][0-9]?)\.([0-9])", text, flags=re.ASCII)
         if match is None:
             raise ValueError(f'"{text}" is not a compute capability: write it like "8.6"')
@@ -22,5 +22,5 @@ class ComputeCapability:
 
 
 AMPERE = ComputeCapability(8, 0)
-"""The first on which hardware-compatible TensorRT engines (AMPERE_PLUS) are compiled and run
-(TensorRT documentation, hardware compatibility)."""
+"""The lowest compute capability that compiles and runs hardware-compatible TensorRT engines
+(AMPERE_PLUS; TensorRT documentation, hardware compatibility)."""

@@ -1,8 +1,8 @@
 def cuda_satisfies(*, offered: str, needed: str) -> bool:
-    """Whether a driver that carries CUDA `offered` runs an image built with CUDA `needed`.
+    """Return whether a driver with CUDA `offered` runs an image built with CUDA `needed`.
 
-    Only the majors count. CUDA's minor-version compatibility lets any 12.x image run on the driver
-    of any 12.y, and R580 (13.0) run every 13.x image; a driver of a newer major runs older ones.
+    Only major versions count: by CUDA's minor-version compatibility, a driver of any 12.y runs all
+    12.x images, and R580 (13.0) runs all 13.x images. Newer drivers run images of older majors.
 
     Both are dotted versions such as "12.4" or "13.2.0.046"; anything else raises ValueError.
 

@@ -2,11 +2,11 @@
 
 
 class UnknownFact(LookupError):
-    """A name that is in no table: a release, region, instance type, GPU, backend or AMI.
+    """An unknown name of a release, region, instance type, GPU, backend or AMI.
 
-    The message says what was looked for and which names exist, the closest ones first.
+    The message has the kind of name and the known names, closest matches first.
     """
 
 
 class UnsupportedCombination(ValueError):
-    """Two facts that exist, but not together: a release in a region that does not have it."""
+    """A combination that does not exist, such as a release that a region does not have."""

@@ -17,7 +17,7 @@ class Gpu:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Return every GPU that some hosting instance type carries, oldest architecture first."""
+    """Return the GPUs of all hosting instance types, oldest architecture first."""
     return tuple(_by_name().values())
 
 
@@ -27,9 +27,10 @@ def gpu(name: str) -> Gpu:
 
 
 def codebuild_gpu() -> Gpu:
-    """Return the GPU on which CodeBuild compiles: LINUX_GPU_CONTAINER, BUILD_GENERAL1_SMALL.
+    """Return the GPU of the CodeBuild environment LINUX_GPU_CONTAINER, BUILD_GENERAL1_SMALL.
 
-    Its LARGE has four V100s, which TensorRT 10.5 and newer refuse. Sources: instances.toml.
+    BUILD_GENERAL1_LARGE has V100 GPUs, which TensorRT 10.5 does not support.
+    Source: instances.toml.
     """
     return gpu("A10G")
 

@@ -7,7 +7,7 @@ from platform_facts._support import Support
 
 
 class Processor(StrEnum):
-    """The processor for which an image is made."""
+    """The processor that an image supports."""
 
     GPU = "gpu"
     CPU = "cpu"
@@ -16,8 +16,8 @@ class Processor(StrEnum):
 def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
     """Return the ECR URI of the SageMaker Triton image of a release in a region.
 
-    Raises UnsupportedCombination when the region is known not to have the release. What no source
-    decides is let through: ask `Region.availability` about that.
+    Raise UnsupportedCombination if the region is known not to have the release. Undocumented
+    combinations are accepted: see `Region.availability`.
 
     Source: aws/sagemaker-python-sdk, image_uri_config/sagemaker-tritonserver.json.
     """

@@ -8,7 +8,7 @@ from platform_facts._tables import find, read_table
 class InferenceAmi:
     """A value of InferenceAmiVersion with a GPU driver. Source: inference_amis.toml.
 
-    `cuda` is the CUDA that the driver carries ("13.0").
+    `cuda` is the CUDA version of the driver ("13.0").
     """
 
     name: str
@@ -22,7 +22,7 @@ def inference_amis() -> tuple[InferenceAmi, ...]:
 
 
 def inference_ami(name: str) -> InferenceAmi:
-    """Return the AMI of that InferenceAmiVersion. Raises UnknownFact."""
+    """Return the AMI with this InferenceAmiVersion. Raise UnknownFact."""
     return find("InferenceAmiVersion with a GPU driver", name, _by_name())
 
 

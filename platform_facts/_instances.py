@@ -7,16 +7,16 @@ from platform_facts._support import Support
 from platform_facts._tables import find, read_table
 
 GIB_PER_VCPU = {"c": 2, "m": 4, "r": 8}
-"""Memory of CPU families, by their first letter: general knowledge of EC2, no source was read."""
+"""Memory of CPU families by first letter. General knowledge of EC2, without a source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
     """A SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
 
-    `gpu` is None and `gpu_count` 0 on a CPU type. `multi_model` is whether multi-model endpoints
-    can be hosted on it. With `local_nvme` SageMaker refuses VolumeSizeInGB. `unsourced` names the
-    fields that rest on no source.
+    CPU types have no `gpu` and `gpu_count` 0. `multi_model` is the support for multi-model
+    endpoints. With `local_nvme`, SageMaker rejects VolumeSizeInGB. `unsourced` lists the fields
+    without a source.
     """
 
     name: str
@@ -30,16 +30,16 @@ class InstanceType:
 
     @property
     def vcpus(self) -> int:
-        """The number of vCPUs, by its size: EC2 gives 4 to an xlarge and 2 to a large.
+        """The number of vCPUs, from the size: an xlarge has 4, a large 2.
 
-        General knowledge of EC2, which holds for each row of the table; no source was read.
+        General knowledge of EC2, without a source; valid for all rows of the table.
         """
         size = self.name.rpartition(".")[2].removesuffix("large")
         return 4 * int(size.removesuffix("x") or 1) if size else 2
 
     @property
     def model_memory_gib(self) -> int:
-        """Memory that models share: the GPU's, or the instance's."""
+        """Memory for models in GiB: of one GPU, or of a CPU instance."""
         return self.gpu.memory_gib if self.gpu else self.vcpus * GIB_PER_VCPU[self.family[0]]
 
 
@@ -54,7 +54,7 @@ def instance_type(name: str) -> InstanceType:
 
 
 def unread_families() -> tuple[str, ...]:
-    """Return the families that SageMaker has, and of whose GPUs no source was read."""
+    """Return the SageMaker instance families without a source for their GPUs."""
     return tuple(read_table("instances.toml")["unread_families"])
 
 

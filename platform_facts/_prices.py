@@ -9,8 +9,7 @@ from platform_facts._tables import read_table
 class Prices:
     """On-demand prices of real-time inference on one day. Source: prices.toml.
 
-    `per_hour` is region -> instance type -> USD for each instance and hour. What is not in it was
-    not read anywhere: it is unknown, not free.
+    `per_hour` is region -> instance type -> USD per instance and hour. Missing prices are unknown.
     """
 
     date: date
@@ -18,7 +17,7 @@ class Prices:
     per_hour: dict[str, dict[str, float]]
 
     def of(self, region: str, instance_type: str) -> float | None:
-        """Return USD for each instance and hour, None where the price is unknown."""
+        """Return the price in USD per instance and hour, None if it is unknown."""
         return self.per_hour.get(region, {}).get(instance_type)
 
 

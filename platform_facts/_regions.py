@@ -9,15 +9,16 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One AWS region, as far as the SageMaker Triton images go. Source: regions.toml.
+    """An AWS region with SageMaker Triton images. Source: regions.toml.
 
-    `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
-    earlier ones (None: no such account is listed). `releases` are the names of the releases that
-    the region is known to have; of `undocumented_releases` no source says either way; it has no
-    others. `codebuild_gpu`: CodeBuild has machines with a GPU here. `instance_pools`: a
-    source names the region for endpoints with several instance types. `zero_instances`: managed
-    instance scaling is not known to refuse a least number of 0 here. `missing` is a resource type
-    that a stage needs and CloudFormation does not have here.
+    - `account_since_23_12` is the AWS account with the images of release 23.12 and later;
+      `account_before_23_12` has the earlier ones (None: not listed).
+    - `releases` are the names of the releases that the region has, `undocumented_releases` those
+      for which there is no source; the region does not have other releases.
+    - `codebuild_gpu`: CodeBuild has GPU machines here.
+    - `instance_pools`: a source lists the region for endpoints with several instance types.
+    - `zero_instances`: managed instance scaling is not known to reject a minimum of 0.
+    - `missing`: a resource type that a stage needs and CloudFormation does not have here.
     """
 
     name: str
@@ -34,11 +35,11 @@ class Region:
 
     @property
     def newest_release(self) -> str:
-        """The name of the newest release that the region is known to have."""
+        """The name of the newest release in `releases`."""
         return max(self.releases)
 
     def account(self, release: Release) -> str | None:
-        """Return the account that would hold the release's images here; None: none is listed."""
+        """Return the AWS account of the release's images in this region; None if not listed."""
         if release.account_set is AccountSet.BEFORE_23_12:
             return self.account_before_23_12
         return self.account_since_23_12
@@ -97,8 +98,8 @@ def _region(
         dns_suffix=partition["dns_suffix"],
         account_since_23_12=row["since"],
         account_before_23_12=before,
-        releases=_with_an_account(partition["releases"], before),
-        undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
+        releases=_releases_with_account(partition["releases"], before),
+        undocumented_releases=_releases_with_account(partition["undocumented_releases"], before),
         codebuild_gpu=codebuild_gpu,
         instance_pools=instance_pools,
         zero_instances=zero_instances,
@@ -107,7 +108,7 @@ def _region(
     )
 
 
-def _with_an_account(names: list[str], account_before_23_12: str | None) -> tuple[str, ...]:
+def _releases_with_account(names: list[str], account_before_23_12: str | None) -> tuple[str, ...]:
     return tuple(
         name
         for name in names

@@ -25,7 +25,7 @@ _MAY_BE_UNKNOWN = (
 
 
 class AccountSet(StrEnum):
-    """The set of AWS accounts that holds a release's images."""
+    """The set of AWS accounts with a release's images."""
 
     BEFORE_23_12 = "before-23.12"
     SINCE_23_12 = "since-23.12"
@@ -35,12 +35,13 @@ class AccountSet(StrEnum):
 class Release:
     """A release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
-    `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python`, `torch`,
-    `dali`, `treelite`, `tensorflow` and `onnxruntime` are the versions inside, as PEP 440 writes
-    them; `onnx_opset` and `onnx_ir` are the highest that the last accepts. `builder_tag` is the tag
-    of NVIDIA's container nvcr.io/nvidia/tensorrt that builds plans which this release can load.
-    None, or no `inference_amis`, means unknown or not there.
-    `unsourced` names those fields, and the ones that rest on no source.
+    - `name` is the release in the image tag ("25.09").
+    - `cuda`, `tensorrt`, `python`, `torch`, `dali`, `treelite`, `tensorflow` and `onnxruntime` are
+      versions in the image, in PEP 440 format.
+    - `onnx_opset` and `onnx_ir` are the highest versions that its ONNX Runtime accepts.
+    - `builder_tag` is the tag of nvcr.io/nvidia/tensorrt that builds engines for this release.
+    - None, or empty `inference_amis`, means unknown or not in the image; `unsourced` lists these
+      fields, and fields without a source.
     """
 
     name: str
@@ -65,17 +66,17 @@ class Release:
 
     @property
     def preferred_inference_ami(self) -> str | None:
-        """The InferenceAmiVersion to ask for on a GPU; None: leave the instance's default."""
+        """The InferenceAmiVersion for GPU instances; None: use the default of the instance type."""
         return self.inference_amis[0] if self.inference_amis else None
 
     def runs_on(self, compute_capability: ComputeCapability) -> bool | None:
-        """Whether the release runs on a GPU of that compute capability; None: unknown."""
+        """Return whether the release runs on a GPU of this compute capability; None: unknown."""
         if self.wants_gpu(compute_capability):
             return False
         return None if self.minimum_compute_capability is None else True
 
     def wants_gpu(self, compute_capability: ComputeCapability) -> str | None:
-        """Return which compute capability it needs instead of one that it does not run on."""
+        """Return the required compute capability ("8.0 or more"); None if this one is supported."""
         least, most = self.minimum_compute_capability, self.maximum_compute_capability
         if least is not None and compute_capability < least:
             return f"{least} or more"
@@ -94,9 +95,9 @@ def release(name: str) -> Release:
     return find("SageMaker Triton release", name, _by_name())
 
 
-def oldest_release(that: Callable[[Release], bool]) -> Release | None:
-    """Return the oldest release for which `that` holds, None where it holds for none."""
-    return next(filter(that, reversed(releases())), None)
+def oldest_release(condition: Callable[[Release], bool]) -> Release | None:
+    """Return the oldest release for which `condition` is true; None if there is none."""
+    return next(filter(condition, reversed(releases())), None)
 
 
 @cache
@@ -107,7 +108,7 @@ def _by_name() -> dict[str, Release]:
 
 
 def _release(row: dict[str, Any]) -> Release:
-    floor, ceiling = (row.get(f"{each}_compute_capability") for each in ("minimum", "maximum"))
+    minimum, maximum = row.get("minimum_compute_capability"), row.get("maximum_compute_capability")
     return Release(
         name=row["name"],
         cuda=row.get("cuda"),
@@ -120,8 +121,8 @@ def _release(row: dict[str, Any]) -> Release:
         onnxruntime=row.get("onnxruntime"),
         onnx_opset=row.get("onnx_opset"),
         onnx_ir=row.get("onnx_ir"),
-        minimum_compute_capability=ComputeCapability.parse(floor) if floor else None,
-        maximum_compute_capability=ComputeCapability.parse(ceiling) if ceiling else None,
+        minimum_compute_capability=ComputeCapability.parse(minimum) if minimum else None,
+        maximum_compute_capability=ComputeCapability.parse(maximum) if maximum else None,
         backends=tuple(backend.name for backend in backends() if backend.is_in(row["name"])),
         account_set=AccountSet(row["account_set"]),
         inference_amis=tuple(row.get("inference_amis", ())),

@@ -4,9 +4,9 @@ from platform_facts._tables import read_table
 
 
 def serve_option_since(option: str) -> str | None:
-    """Return the first release whose `serve` reads an option; None: every release that was read.
+    """Return the first release whose `serve` supports an option; None: all releases do.
 
-    Options have the names of `triton_sagemaker.ServerOptions`. Source: releases.toml.
+    `option` is a name in `triton_sagemaker.ServerOptions`. Source: releases.toml.
     """
     return _since().get(option)
 

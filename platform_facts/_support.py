@@ -2,7 +2,7 @@ from enum import StrEnum
 
 
 class Support(StrEnum):
-    """Whether the sources confirm a capability, rule it out, or do not mention it."""
+    """Whether sources confirm a capability, exclude it, or do not mention it."""
 
     YES = "yes"
     NO = "no"

@@ -1,4 +1,4 @@
-"""Reading the TOML files beside this module, and finding a row by its name."""
+"""Functions that read the TOML files of this package and look rows up by name."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from platform_facts._errors import UnknownFact
 
 Row = TypeVar("Row")
 
-# When a close match can be named, a longer list than this would only bury it.
+# Maximum number of known names in an error message that has a close match.
 _FEW = 40
 
 
 @cache
 def read_table(file_name: str) -> dict[str, Any]:
-    """Parse one of this package's TOML files, once; callers do not change what they get."""
-    # Path, not importlib.resources: every synth pays for the import.
+    """Return a TOML file of this package, cached: callers must not change the result."""
+    # Path instead of importlib.resources, whose import would slow down every synthesis.
     return tomllib.loads(Path(__file__).with_name(file_name).read_text(encoding="utf-8"))
 
 
 def find(kind: str, name: str, rows: Mapping[str, Row]) -> Row:
-    """Return the row called `name`, or raise UnknownFact with the names that come closest."""
+    """Return the row with this name. Raise UnknownFact with the closest names."""
     if name in rows:
         return rows[name]
     raise UnknownFact(_unknown(kind, name, tuple(rows)))

@@ -1,4 +1,4 @@
-"""The persistent stack of a stage's recorded requests."""
+"""The persistent stack of a stage's captured requests and responses."""
 
 from aws_cdk import Duration, Environment, Stack
 from constructs import Construct
@@ -8,10 +8,10 @@ from triton_sagemaker import CaptureBucket
 
 
 class CaptureStack(Stack):
-    """The bucket of the stage's endpoints that record requests, each below its short name.
+    """The bucket for data capture; the prefix of an endpoint is its short name.
 
-    A stack of its own, which is in the app while some endpoint records: when none does any more,
-    it stays as it is, with what was recorded and with the exports that endpoints were given.
+    The app has this stack only while an endpoint uses data capture. After that, the deployed stack
+    is not changed or deleted: the captured data and the exports stay.
     """
 
     def __init__(
@@ -21,5 +21,5 @@ class CaptureStack(Stack):
         self.bucket = CaptureBucket(
             self,
             "Captured",
-            keep={f"{name}/": Duration.days(each) for name, each in stage.captures.items()},
+            keep={f"{name}/": Duration.days(days) for name, days in stage.captures.items()},
         )

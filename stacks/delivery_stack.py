@@ -1,4 +1,4 @@
-"""The access of GitHub's workflows to the account of a stage: roles for hours, without keys."""
+"""The IAM roles of GitHub workflows in the account of a stage, without access keys."""
 
 from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
@@ -21,7 +21,7 @@ ACCOUNT_WIDE = (
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
 )
-"""What a preflight lists."""
+"""Actions of the preflight on all resources."""
 
 STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
 BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
@@ -30,12 +30,11 @@ IMAGES = "AWS's images."
 
 
 class DeliveryStack(Stack):
-    """GitHub's identity provider, the role that reviews and the role that deploys.
+    """GitHub's identity provider, the review role and the deploy role.
 
-    A person deploys it once: the workflows cannot deploy what lets them in. Resources are
-    changed by the roles of `cdk bootstrap`, which they assume: what a deploy may do is decided
-    there. The deploy role itself copies archives and has them built, invokes models, and remembers
-    what it delivered.
+    A person deploys this stack once: workflows cannot deploy it, because they need its roles. A
+    deployment assumes the roles of `cdk bootstrap`, which limit what it can change. The deploy role
+    itself can copy archives, start builds, invoke models and record deliveries.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class DeliveryStack(Stack):
                     {
                         "StringEquals": {
                             f"{ISSUER}:aud": "sts.amazonaws.com",
-                            # No wildcard, so that no other token fits.
+                            # Without a wildcard, so that no other token matches.
                             f"{ISSUER}:sub": [f"repo:{delivery.repository}:{subject}"],
                         }
                     },
@@ -68,16 +67,15 @@ class DeliveryStack(Stack):
             )
             for name, subject, session in (
                 ("Review", "ref:refs/heads/main", Duration.hours(1)),
-                # A job with an environment has no other subject: what the environment asks for,
-                # such as the approval of a person, comes before the role.
+                # The token of a job with an environment always has this subject: the rules of the
+                # environment, such as an approval, apply before the role is available.
                 ("Deploy", f"environment:{stage_name}", Duration.minutes(JOB_MINUTES)),
             )
         )
         CfnOutput(self, "ReviewRoleArn", value=review.role_arn)
         CfnOutput(self, "DeployRoleArn", value=deploy.role_arn)
-        # Nobody approves the jobs of a review: it reads templates, and not all that is in the
-        # account, as the lookup role would. The CLI goes on as its caller where it may not assume
-        # that one.
+        # Review jobs need no approval, so they may read templates only, and not assume the lookup
+        # role, which can read the whole account. Without it, the CDK CLI uses its own credentials.
         templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
         # The wildcard is acknowledged with the deploy role's.
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
@@ -97,7 +95,7 @@ class DeliveryStack(Stack):
         )
 
     def _allow_deploys(self, role: iam.IRole, stage: str) -> None:
-        """Allow what deploys, explains a deploy, repairs the catalog and invokes models."""
+        """Allow to deploy, to explain failures, to repair the catalog and to invoke models."""
         names = [
             f"role/cdk-{QUALIFIER}-{name}-role-{self.account}-{self.region}"
             for name in BOOTSTRAP_ROLES
@@ -105,9 +103,9 @@ class DeliveryStack(Stack):
         allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
         actions = [
             "ssm:GetParameter",
-            "ssm:GetParameterHistory",  # of who changed the catalog
+            "ssm:GetParameterHistory",  # shows who changed the catalog
             "ssm:GetParametersByPath",
-            "ssm:PutParameter",  # of deleted entries, and of the record of deliveries
+            "ssm:PutParameter",  # restores deleted entries; records deliveries
         ]
         allow(role, actions, [self._arn("ssm", f"parameter/triton/{stage}/*")], STAGES)
         actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"]
@@ -124,15 +122,15 @@ class DeliveryStack(Stack):
     def _allow_archives(self, role: iam.IRole, stage: str, promotes_from: str | None) -> None:
         """Allow to find, copy and build archives, and to record the delivery.
 
-        CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
-        key is used through S3 alone.
+        CloudFormation generates the names of buckets, which start with the name of the stack, and
+        of keys, so a condition limits keys to use by S3.
         """
         own, *other = (
             self._arn("s3", f"{name}-models-modelsbucket*")
             for name in (stage, promotes_from)
             if name
         )
-        # Without ListBucket, S3 answers 403 for an object that is not there.
+        # Without ListBucket, S3 returns 403 instead of 404 for a missing object.
         allow(role, ["s3:ListBucket"], [own, *other], BUCKETS)
         allow(role, ["s3:GetObject"], [f"{bucket}/*" for bucket in (own, *other)], BUCKETS)
         if promotes_from:
@@ -147,21 +145,21 @@ class DeliveryStack(Stack):
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
         keys, actions = self._arn("kms", "key/*"), ["kms:Decrypt", "kms:GenerateDataKey"]
         allow(role, actions, [keys], BUCKETS, conditions=through_s3)
-        # They start and watch builds: nothing of CodeBuild itself.
+        # These functions start and watch builds, so CodeBuild permissions are not needed.
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
     def _allow_preflight(self, role: iam.IRole) -> None:
-        """Allow what the first step of a delivery checks: it only reads.
+        """Allow the read-only checks of the preflight, the first step of a delivery.
 
-        Without one of them, its check says so and the delivery goes on.
+        If a permission is missing, the preflight reports it and the delivery continues.
         """
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
-        """Return an ARN; IAM is in no region, and buckets are in no account either."""
+        """Return an ARN; IAM ARNs have no region, S3 ARNs have no region and account."""
         region = "" if service in ("iam", "s3") else self.region
         account = "" if service == "s3" else account or self.account
         return f"arn:{self.partition}:{service}:{region}:{account}:{resource}"

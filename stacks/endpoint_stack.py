@@ -30,10 +30,10 @@ from triton_sagemaker import (
 
 
 class EndpointStack(Stack):
-    """The models of an endpoint, the endpoint, and the catalog entries that name its models.
+    """Builds of the models, the endpoint, and the catalog entries of its models, in this order.
 
-    Deployed in this order: the endpoint takes over a new release only when every model is built
-    for it, and clients are sent to a new archive only when the endpoint can serve it.
+    So the endpoint moves to a new release only after all models are built for it, and clients get a
+    new archive only after the endpoint can serve it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EndpointStack(Stack):
             most = plan.mode.most_servers(config, served.name)
             if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
-        built = self._build()
+        builds_by_model = self._build()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
         self.endpoint = TritonEndpoint(
             self,
@@ -78,10 +78,10 @@ class EndpointStack(Stack):
             update=settings.update(config.update),
             variants=[variant(planned, plan, models.bucket) for planned in plan.variants],
         )
-        builds = [build for of_model in built.values() for build in of_model]
+        builds = [build for model_builds in builds_by_model.values() for build in model_builds]
         by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
-        for of_variant in self.endpoint.models.values():
-            for location, model in of_variant.items():  # an archive's key, or the prefix of all
+        for variant_models in self.endpoint.models.values():
+            for location, model in variant_models.items():  # location: key of an archive, or prefix
                 needed = [by_key[location]] if location in by_key else builds
                 model.node.add_dependency(*needed)
         if config.scaling:
@@ -99,12 +99,14 @@ class EndpointStack(Stack):
                 topics=topics,
                 client_metrics=plan.client_metrics_namespace,
             )
-        # An entry depends on its own builds and on the check alone: a dashboard that fails must not
-        # keep clients on old archives, and the template grows linearly with its models.
+        # An entry depends only on its own builds and on the update check: a failed dashboard must
+        # not keep clients on old archives, and the template size must be linear in the models.
         for entry in plan.catalog:
             model = entry["model"]
-            own = [each.resource for each in self.endpoint.components if each.model == model]
-            catalog.publish(entry, after=[*built[model], self.endpoint.updated, *own])
+            components = [c.resource for c in self.endpoint.components if c.model == model]
+            catalog.publish(
+                entry, after=[*builds_by_model[model], self.endpoint.updated, *components]
+            )
 
     def _build(self) -> dict[str, list[CustomResource]]:
         """Return the builds of each model."""
@@ -131,9 +133,9 @@ class EndpointStack(Stack):
         return built
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
-        """Return the topics to notify: the stage's own, and those that it names.
+        """Return the SNS topics to notify: the stage's own topic and `notify.topics`.
 
-        The own one by its name: an export that is in use could not be removed.
+        The own topic is imported by name: a CloudFormation export could not be removed while used.
         """
         arns = list(stage.notify.topics)
         if stage.notify.email:
@@ -144,7 +146,7 @@ class EndpointStack(Stack):
 
 
 def source_of(scope: Construct, construct_id: str, *, folder: Path, digest: str) -> s3_assets.Asset:
-    """Return the asset that a model's builds on AWS are given: the files that its digest counts."""
+    """Return the asset of a model's source: the files that are part of its digest."""
     return s3_assets.Asset(
         scope,
         construct_id,

@@ -29,18 +29,18 @@ NOT_OF_BUILDS = [
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules"),
 ]
-"""Patterns of all but the code that builds: the rest may change without a change of its asset."""
+"""Ignore patterns of the builder's asset: all files except the build code."""
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
-"""Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
+"""Key patterns of archives and their manifests: ENDPOINT/TARGET/FILE."""
 
 
 class ModelStack(Stack):
     """Bucket, key, build projects, provider, logs, and a topic for alarms.
 
-    Nothing here changes with a model. The logs of endpoints are here, because a first deploy of an
-    endpoint that fails takes its stack with it.
+    The stack does not depend on models. It contains the logs of endpoints because CloudFormation
+    deletes an endpoint's stack if its first deployment fails.
 
-    Its outputs are for those who build outside of a deploy: `publish` and deliveries.
+    The outputs are for builds outside of a deployment, by `publish` and deliveries.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ModelStack(Stack):
         self.bucket = ModelBucket(self, "Models")
         has_gpus = platform_facts.region(stage.region).codebuild_gpu
         engines = self._engine_builder(stage.gpu_build_images) if has_gpus else None
-        # CloudFormation completes the name of the role that copies archives.
+        # The name of the role that copies archives has a suffix of CloudFormation.
         deploys = f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
         promotes = stage.delivery and stage.delivery.promotes_from
         start, poll = build_functions(stage_name)
@@ -100,7 +100,7 @@ class ModelStack(Stack):
 
     def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]
-        # The one folder that runs beside a GPU.
+        # Only this folder runs on the GPU instance.
         step = ["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"]
         return EngineBuilder(
             self,
@@ -124,12 +124,12 @@ def build_functions(stage_name: str) -> tuple[str, str]:
 
 
 def alarm_topic_name(stage_name: str) -> str:
-    """Return the name of the topic that sends a stage's alarms by e-mail."""
+    """Return the name of the SNS topic that sends a stage's alarms by e-mail."""
     return f"{stage_name}-alarms"
 
 
 def asset_prefix(stage_name: str) -> str:
-    """Return where the assets of a stage's endpoints are, in the bucket of all assets."""
+    """Return the key prefix of a stage's assets in the CDK's asset bucket."""
     return f"{stage_name}/"
 
 
@@ -154,7 +154,7 @@ BUILDSPEC = {
         },
     },
 }
-"""How CodeBuild builds one model; `ModelBuilder` says what is in the environment."""
+"""Buildspec of a model; `ModelBuilder` documents its variables."""
 
 ENGINE_BUILDSPEC = {
     "version": "0.2",
@@ -169,10 +169,10 @@ ENGINE_BUILDSPEC = {
     },
     "artifacts": {"base-directory": "result", "files": ["**/*"]},
 }
-"""How CodeBuild compiles one engine; `EngineBuilder` says what is in the environment.
+"""Buildspec of an engine; `EngineBuilder` documents its variables.
 
-NVIDIA's images start commands through this script: where the driver is older than the image, it
-switches the image's newer libcuda on (NVIDIA/JAX-Toolbox#1589), and then it is `exec "$@"`
-(triton-inference-server/server, docker/cpu_only). That CodeBuild runs it by itself is documented
-nowhere; to run it twice changes nothing.
+The script is the entry point of NVIDIA's images: if the driver is older than the image, it enables
+the newer libcuda of the image (NVIDIA/JAX-Toolbox#1589), and then runs `exec "$@"`
+(triton-inference-server/server, docker/cpu_only). It is not documented whether CodeBuild runs the
+entry point; running it twice has no effect.
 """

@@ -1,4 +1,4 @@
-"""The network of a stage whose instances shall not reach the internet."""
+"""The private network of a stage: a VPC without internet access."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from triton_sagemaker.nag import acknowledge
 
 
 class NetworkStack(Stack):
-    """A VPC whose subnets reach S3, through a gateway endpoint, and nothing else.
+    """A VPC with isolated subnets and a gateway endpoint to S3.
 
-    One subnet in each of `zones`, or in two that CloudFormation chooses. Images are pulled and logs
-    are written by SageMaker itself, outside of it.
+    It has one subnet in each of `zones`, or in two zones that CloudFormation selects. SageMaker
+    pulls images and writes logs outside of the VPC.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class NetworkStack(Stack):
         zones: Sequence[str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
-        # Else the CDK would look them up at synth.
+        # Set explicitly, because the CDK would look them up at synthesis.
         self._zones = list(zones or (Fn.select(number, Fn.get_azs()) for number in range(2)))
         isolated = ec2.SubnetType.PRIVATE_ISOLATED
         self.vpc = ec2.Vpc(

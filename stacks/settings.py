@@ -1,4 +1,4 @@
-"""Values of a stage as arguments of the constructs."""
+"""Conversion of stage settings to arguments of the constructs."""
 
 from typing import Any, get_args
 
@@ -29,13 +29,13 @@ from triton_sagemaker import (
 
 
 def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> ServerOptions:
-    """Return the options of a container's server, which publishes `metrics`."""
+    """Return the server options of a container."""
     default, growth = settings.python_shm_default_mib, settings.python_shm_growth_mib
-    same = settings.model_dump(
+    options = settings.model_dump(
         exclude={"log_verbose", "python_shm_default_mib", "python_shm_growth_mib"}
     )
     return ServerOptions(
-        **same,
+        **options,
         log_verbose=settings.log_verbose or False,
         publish_metrics=metrics,
         python_shm_default=Size.mebibytes(default) if default else None,
@@ -44,7 +44,7 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
 
 
 def scale_copies(component: EndpointComponent, settings: CopiesConfig) -> None:
-    """Scale a component as a stage asks, unless its number of copies stays."""
+    """Add the scaling of a component, unless its copy count is fixed."""
     if settings.min == settings.max:
         return
     count = component.auto_scale_copy_count(min_capacity=settings.min, max_capacity=settings.max)
@@ -56,7 +56,7 @@ def scale_copies(component: EndpointComponent, settings: CopiesConfig) -> None:
 
 
 def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
-    """Scale a variant as a stage asks; the IDs are part of what is deployed."""
+    """Add the scaling of a variant. The construct IDs determine deployed logical IDs."""
     cooldowns = _cooldowns(settings)
     if (rps := settings.max_rps) is not None:
         count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
@@ -90,7 +90,7 @@ def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
 
 
 def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
-    """Return how the endpoint moves to a new configuration."""
+    """Return the update strategy of an endpoint."""
     if settings.strategy == "all-at-once":
         return AllAtOnce()
     strategies: dict[str, type[Canary | Linear | Rolling]] = {
@@ -105,13 +105,13 @@ def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
 def data_capture(
     config: EndpointConfig, captured: CaptureBucket | None, *, prefix: str
 ) -> DataCapture | None:
-    """Return the data capture settings, below `prefix` of the stage's bucket."""
+    """Return the data capture below `prefix` of the stage's bucket; None if not configured."""
     settings = config.data_capture
     if settings is None or captured is None:
         return None
-    recorded = settings.model_dump(exclude={"keep_days"})
-    return DataCapture(bucket=captured, prefix=prefix, **recorded)
+    options = settings.model_dump(exclude={"keep_days"})
+    return DataCapture(bucket=captured, prefix=prefix, **options)
 
 
 RETENTION = dict(zip(get_args(RetentionDays), logs.RetentionDays, strict=False))
-"""The stage's `log_retention_days`, as the CDK calls them: both in their order, and forever."""
+"""`log_retention_days` -> CDK enumeration; both are sorted by length."""

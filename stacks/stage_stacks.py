@@ -21,9 +21,9 @@ from stages.plan import StagePlan
 from triton_sagemaker import Problem
 
 USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
-"""Errors whose messages say what to write instead."""
+"""Errors in user input; the messages contain the fix."""
 PLAN = "plan.json"
-"""The file of the assembly that has the stage's plan, for preflights and deliveries."""
+"""File of the cloud assembly with the stage's plan, for preflights and deliveries."""
 
 
 def synthesise(
@@ -31,8 +31,8 @@ def synthesise(
 ) -> CloudAssembly:
     """Return the cloud assembly of a stage, with its plan, within CloudFormation's limits.
 
-    `python` is the version that Python models run in, where it may be another than in the
-    release's image. Raises one of `USER_ERRORS`, with the line of the stage's file.
+    `python` overrides the Python version of the release's image, in which Python models run. Raise
+    one of `USER_ERRORS`, with the line of the stage's file.
     """
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
@@ -46,9 +46,9 @@ def synthesise(
 
 
 def add_stacks(app: App, plan: StagePlan) -> None:
-    """Add the stacks of a stage, checked by cdk-nag in every synth.
+    """Add the stacks of a stage, with the checks of cdk-nag.
 
-    Raises `checked_yaml.LocatedErrors` for what only the constructs see.
+    Raise `checked_yaml.LocatedErrors` for problems that only the constructs detect.
     """
     take_limits_over(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
@@ -65,7 +65,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     if stage.delivery:
         DeliveryStack(
             app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
-            components=any(each.components for each in stage.endpoints.values()), env=env,
+            components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
     problems = list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
@@ -74,9 +74,12 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             network=network, captured=captured, env=env,
         )  # fmt: skip
         problems += ((short_name, problem) for problem in stack.endpoint.problems)
-    if problems:  # once, not for each variant
+    if problems:  # dict.fromkeys removes duplicates of variants
         keys = (
-            (("endpoints", short_name, *each.path), each.message if each.path else str(each))
-            for short_name, each in problems
+            (
+                ("endpoints", short_name, *problem.path),
+                problem.message if problem.path else str(problem),
+            )
+            for short_name, problem in problems
         )
         raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))

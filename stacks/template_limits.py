@@ -17,10 +17,9 @@ RULE_OF_RESOURCES = "CloudFormation-Validate::F0007"
 
 
 def take_limits_over(app: App) -> None:
-    """Have the CDK leave the number of resources to `check_templates`, which names a stage's key.
+    """Disable the CDK's checks of the number of resources in favour of `check_templates`.
 
-    It raises otherwise when a template is made, and its own validation when it is written. To be
-    called before there are stacks.
+    `check_templates` reports the key in the stage file. Call this before any stack is created.
     """
     app.node.set_context("@aws-cdk/core:stackResourceLimit", 0)
     reason = "It is checked at the keys of the stage's file."
@@ -28,9 +27,9 @@ def take_limits_over(app: App) -> None:
 
 
 def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
-    """Raise `checked_yaml.LocatedErrors` for templates that CloudFormation refuses.
+    """Raise `checked_yaml.LocatedErrors` for templates that exceed CloudFormation's limits.
 
-    They name the key of the list that makes a stack grow.
+    Errors are at the key of the list that determines the size of the stack.
     """
     problems: list[tuple[checked_yaml.Keys, str]] = []
     for stack in assembly.stacks:

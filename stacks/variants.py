@@ -1,4 +1,4 @@
-"""Converts the plan of a variant to the construct library's Variant."""
+"""Conversion of variant plans to `triton_sagemaker.Variant`."""
 
 from collections.abc import Callable
 
@@ -65,18 +65,18 @@ def _single_model(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> Sin
 
 def _components(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
     names = plan.mode.component_names(plan.full_name, plan.config)
-    written, instances = plan.config.components, plan.config.instances
-    assert written is not None
+    components, instances = plan.config.components, plan.config.instances
+    assert components is not None
     assert instances is not None
     return ComponentHosting(
         components={
             model.name: ModelComponent(
                 name=names[model.name],
                 source=_archive(model, pool, models),
-                memory=Size.mebibytes(written[model.name].memory_mb),
-                cpus=written[model.name].cpus,
-                accelerators=written[model.name].accelerators,
-                initial_copy_count=max(1, written[model.name].copies.min),
+                memory=Size.mebibytes(components[model.name].memory_mb),
+                cpus=components[model.name].cpus,
+                accelerators=components[model.name].accelerators,
+                initial_copy_count=max(1, components[model.name].copies.min),
             )
             for model in plan.models
         },
@@ -95,4 +95,4 @@ HOSTINGS: dict[str, Callable[[PoolPlan, EndpointPlan, s3.IBucket], HostingMode]]
     "single-model": _single_model,
     "components": _components,
 }
-"""Hosting modes of a stage as those of the constructs."""
+"""Hosting mode in a stage file -> function that returns the construct library's mode."""

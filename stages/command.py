@@ -17,7 +17,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit code, 1 where a stage cannot be listed."""
+    """Run the command; return its exit code, 1 if a stage is invalid."""
     if options.schema:
         print(json.dumps(StageConfig.model_json_schema(), indent=2))
         return 0

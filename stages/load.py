@@ -7,15 +7,15 @@ from pathlib import Path
 
 import checked_yaml
 from stages.schema.stage import StageConfig
-from stages.shared_names import wrong_names
+from stages.shared_names import name_problems
 
 FOLDER = Path(__file__).parent
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-"""How CloudFormation lets the names of stacks begin (API reference, CreateStack)."""
+"""Allowed stage names: stack names start with them (API reference, CreateStack)."""
 
 
 class UnknownStage(LookupError):
-    """A stage has no file, or one that cannot be read, or a name that no stage can have."""
+    """A stage has no readable file, or an invalid name."""
 
 
 def stage_names(folder: Path = FOLDER) -> list[str]:
@@ -26,7 +26,7 @@ def stage_names(folder: Path = FOLDER) -> list[str]:
 def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
     """Return a stage by its name.
 
-    Raises `UnknownStage` with the names there are, or `checked_yaml.InvalidFile` with every error
+    Raise `UnknownStage` with the existing names, or `checked_yaml.InvalidFile` with every error
     of the file.
     """
     known = stage_names(folder)
@@ -44,22 +44,19 @@ def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
         )
     try:
         stage = checked_yaml.load(_path(name, folder), StageConfig)
-    except OSError as error:  # a folder, or a link to nothing
+    except OSError as error:  # for example a folder or a broken link
         raise UnknownStage(
             f"{folder.name}/{name}.yaml cannot be read: {error.strerror}: write a file there, or "
             "delete it"
         ) from None
     with at_lines_of_stage(name, folder):
-        if result := list(wrong_names(name, stage, folder)):
-            raise checked_yaml.LocatedErrors(result)
+        if problems := list(name_problems(name, stage, folder)):
+            raise checked_yaml.LocatedErrors(problems)
     return stage
 
 
 def at_lines_of_stage(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
-    """Raise errors that only the stacks detect, at the lines of the stage's file.
-
-    They are raised as `checked_yaml.LocatedErrors`; they become `checked_yaml.InvalidFile`.
-    """
+    """Convert `checked_yaml.LocatedErrors` to `InvalidFile`, with lines of the stage's file."""
     return checked_yaml.at_lines_of(_path(name, folder))
 
 

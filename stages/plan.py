@@ -1,6 +1,6 @@
 """The plan of a stage's endpoints and models: variants, archives, catalog entries.
 
-Nothing here is infrastructure: a plan is computed from files alone.
+A plan is computed from files only, without the CDK.
 """
 
 import json
@@ -31,12 +31,12 @@ from stages.time_budget import TimeBudget
 MODELS = Path(__file__).parent.parent / "models"
 
 CLIENT_NAMESPACE = "Triton/Client"
-"""The default namespace of `endpoint_client.metrics`, which is not imported here."""
+"""The default namespace of `endpoint_client.metrics`; copied, to avoid the import."""
 
 
 @cache
 def planned_model(name: str) -> ModelPlan:
-    """Return a model, read and checked once, however many endpoints serve it."""
+    """Return the plan of a model; cached, because several endpoints may serve it."""
     return plan_model(find_model(MODELS, name))
 
 
@@ -51,7 +51,7 @@ class PoolPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class VariantPlan:
-    """A production variant; of several pools, the first is preferred."""
+    """A production variant; the first pool is the preferred one."""
 
     name: str
     weight: float
@@ -68,15 +68,16 @@ class ArchivePlan:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The files that TensorRT compiles for it: none for a CPU."""
+        """The engine files that TensorRT compiles; empty for a CPU target."""
         return self.model.engines if self.target.compute_capability else ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointPlan:
-    """An endpoint: `short_name` is its key in the stage's file, `name` SageMaker's.
+    """An endpoint.
 
-    `full_name` is its stack's.
+    `short_name` is the key in the stage file (`text`), `full_name` the name of the stack
+    (`prod-text`), `name` the SageMaker endpoint name.
     """
 
     short_name: str
@@ -103,8 +104,8 @@ class EndpointPlan:
         release = platform_facts.release(stage.release)
         for name, variant in config.variants.items():
             pools = []
-            for written in config.variant_instance_types(name):
-                instance_type = platform_facts.instance_type(written)
+            for type_name in config.variant_instance_types(name):
+                instance_type = platform_facts.instance_type(type_name)
                 gpu = instance_type.gpu
                 capability = str(gpu.compute_capability) if gpu else None
                 target = BuildTarget(release=release.name, compute_capability=capability)
@@ -136,7 +137,7 @@ class EndpointPlan:
 
     @property
     def archives(self) -> list[ArchivePlan]:
-        """One archive a model and kind of instance, however many variants share it."""
+        """The archives: one for each model and target; variants with one target share them."""
         prefixes = {pool.prefix: pool.target for pool in self.pools}
         return [
             ArchivePlan(model=model, target=target, key=f"{prefix}{model.target_model}")
@@ -161,45 +162,45 @@ class EndpointPlan:
 
     @property
     def metrics_namespace(self) -> str | None:
-        """The namespace of Triton's own metrics, if they are published."""
+        """The CloudWatch namespace of Triton's metrics, None if they are not published."""
         return f"Triton/{self.name}" if self.config.publish_metrics else None
 
     @property
     def client_metrics_namespace(self) -> str | None:
-        """The namespace of `endpoint_client.metrics`, if its metrics are drawn."""
+        """The namespace of client metrics for the dashboard, None if it does not show them."""
         return CLIENT_NAMESPACE if self.config.client_metrics else None
 
     @property
     def has_volumes(self) -> bool:
-        """Whether there are volumes to encrypt: types with NVMe storage have none."""
+        """Whether the instances have EBS volumes to encrypt; types with NVMe storage have none."""
         return not any(pool.instance_type.local_nvme for pool in self.pools)
 
     @property
     def longest_update(self) -> int:
-        """The seconds that an update of as many instances as scaling allows may take."""
+        """The maximum duration of an update in seconds, at the maximum instance count."""
         return self.mode.longest_update(self.config)
 
     def problems(self) -> Iterator[Violation]:
-        """Yield models that the endpoint cannot build, serve, or name in its catalog."""
+        """Yield models that cannot be built, served or stored in the catalog."""
         builder = platform_facts.codebuild_gpu().compute_capability
         for archive in self.archives:
-            place = ("models", self.models.index(archive.model))
+            keys = ("models", self.models.index(archive.model))
             try:
                 archive.model.check_target(
                     archive.target, builder=builder if self.region.codebuild_gpu else None
                 )
             except BuildError as error:
-                yield Violation(place, str(error))
+                yield Violation(keys, str(error))
         inference_type = self.config.server.inference_type
         for number, model in enumerate(self.models):
-            answered = responses_of_a_model.at("models", number)
-            yield from answered(model.name, model.is_decoupled, inference_type)
+            rule = responses_of_a_model.at("models", number)
+            yield from rule(model.name, model.is_decoupled, inference_type)
         for number, entry in enumerate(self.catalog):
             text = json.dumps(entry, separators=(",", ":"))
             yield from catalog_entry.at("models", number)(entry["model"], text)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as those read it who deliver it."""
+        """Return the plan in the format of `plan.json`."""
         return {
             "name": self.name,
             "hosting": self.config.hosting,
@@ -237,9 +238,9 @@ class StagePlan:
     def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:
         """Return the plan of a stage.
 
-        `python` is the version that Python models run in, where it may be another than in the
-        release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
-        cannot be built, by its keys, and `BuildError` for a `python` that is no version.
+        `python` overrides the Python version of the release's image, in which Python models run.
+        Raise `checked_yaml.LocatedErrors` with every model that does not exist or cannot be built,
+        and `BuildError` if `python` is not a version.
         """
         problems: list[Violation] = []
         endpoints = {}
@@ -260,14 +261,14 @@ class StagePlan:
 
     @property
     def time_budget(self) -> TimeBudget:
-        """The longest that a delivery takes. Raises `checked_yaml.LocatedErrors`."""
+        """The time budget of a delivery. Raise `checked_yaml.LocatedErrors` if it is exceeded."""
         updates = {name: plan.longest_update for name, plan in self.endpoints.items()}
         return TimeBudget.of(self.name, updates)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as preflights and deliveries read it in the cloud assembly.
+        """Return the content of `plan.json`, for preflights and deliveries.
 
-        Raises `checked_yaml.LocatedErrors` for an update that a delivery has no time for.
+        Raise `checked_yaml.LocatedErrors` if an update takes too long for a delivery.
         """
         plans = {short_name: plan.as_json() for short_name, plan in self.endpoints.items()}
         return {"stage": self.name, "endpoints": plans, "time_budget": asdict(self.time_budget)}

@@ -1,4 +1,4 @@
-"""Names of a stage's resources that must be unique in an account: `prod-text`."""
+"""Validation of names that must be unique in an account and region, such as `prod-text`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,22 +11,22 @@ from stages.schema.stage import StageConfig
 
 
 def endpoint_names(name: str, stage: StageConfig) -> dict[str, str]:
-    """Return SageMaker's names of a stage's endpoints, by their short names."""
+    """Return short name -> SageMaker endpoint name, for all endpoints of a stage."""
     return {
         endpoint: MODES[config.hosting].endpoint_name(f"{name}-{endpoint}", config)
         for endpoint, config in stage.endpoints.items()
     }
 
 
-def wrong_names(
+def name_problems(
     name: str, stage: StageConfig, folder: Path
 ) -> Iterator[tuple[checked_yaml.Keys, str]]:
-    """Yield endpoints whose full names are too long, or those of other endpoints or stacks.
+    """Yield endpoints whose names are too long or conflict with other endpoints or stacks.
 
-    The name of an endpoint of components has its instance type: `text` may be called as
-    `text-g5-xlarge`. `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would
-    deploy into one stack, and the last would win. Only a file whose name begins alike is read; one
-    that is wrong itself is reported when it is used.
+    Endpoint names of hosting `components` include the instance type, so `text` may conflict with
+    `text-g5-xlarge`. Stages may conflict too: the endpoint `eu-text` of the stage `mine` and the
+    endpoint `text` of the stage `mine-eu` have the same stack. Only files of stages with such a
+    common prefix are read; invalid files are ignored here.
     """
     names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():
@@ -58,12 +58,12 @@ def wrong_names(
 
 
 def _shared(name: str, stage: StageConfig, other: str, path: Path) -> Iterator[str]:
-    """Yield the endpoints of a stage whose stacks another one has, too."""
+    """Yield the endpoints of a stage that have a stack of the same name in another stage."""
     try:
-        beside = checked_yaml.load(path, StageConfig)
+        other_stage = checked_yaml.load(path, StageConfig)
     except (checked_yaml.InvalidFile, OSError):
         return
-    accounts = {stage.account, beside.account} - {None}
-    if stage.region == beside.region and len(accounts) < 2:
-        taken = {f"{other}-{endpoint}" for endpoint in (*STACKS, *beside.endpoints)}
+    accounts = {stage.account, other_stage.account} - {None}
+    if stage.region == other_stage.region and len(accounts) < 2:
+        taken = {f"{other}-{endpoint}" for endpoint in (*STACKS, *other_stage.endpoints)}
         yield from (endpoint for endpoint in stage.endpoints if f"{name}-{endpoint}" in taken)

@@ -42,7 +42,6 @@ class ComponentHosting(HostingMode):
 
     name = "components"
     default_ping_mode = "ready"
-    many_models = False
 
     components: Mapping[str, ModelComponent]
     max_instance_count: int

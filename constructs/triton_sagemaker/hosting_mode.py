@@ -38,8 +38,6 @@ class HostingMode(ABC):
     """The name of the mode in stage files and rules."""
     default_ping_mode: ClassVar[PingMode]
     """The ping mode of containers if `ServerOptions` has none."""
-    many_models: ClassVar[bool]
-    """Whether requests select one of several models by `TargetModel`."""
 
     @property
     @abstractmethod

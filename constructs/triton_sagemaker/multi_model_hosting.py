@@ -27,7 +27,6 @@ class MultiModelHosting(ModelHosting):
 
     name = "multi-model"
     default_ping_mode = "live"  # a model that fails to load does not make the instance unhealthy
-    many_models = True
 
     prefix: str
     cache_models: bool = True

@@ -10,6 +10,7 @@ from constructs import Construct
 from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
@@ -77,7 +78,7 @@ class ScalableInstanceCount(ScalableCount):
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
         if not isinstance(targets, Mapping):
             violations = ranges.CONCURRENCY(targets)
-            if self._variant.hosting.many_models:
+            if isinstance(self._variant.hosting, MultiModelHosting):
                 violations += rules.concurrency_of_one_model(targets)
             self._track(construct_id, where, metric, targets, violations, cooldowns)
             return

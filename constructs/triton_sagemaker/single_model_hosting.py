@@ -22,7 +22,6 @@ class SingleModelHosting(ModelHosting):
 
     name = "single-model"
     default_ping_mode = "ready"
-    many_models = False
 
     key: str
     default_model: str | None = None

@@ -24,6 +24,7 @@ from triton_sagemaker.endpoint_monitoring import (
 from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
 from triton_sagemaker.update_checks import CheckedUpdates
@@ -236,7 +237,7 @@ class TritonEndpoint(EndpointBase):
             invoked = [each for each in self.components if each.model in (models or [each.model])]
             return self._grant_components(grantee, [each.component_name for each in invoked])
         hosting = next(iter(self._variants.values())).hosting  # all variants have the same mode
-        if models and not hosting.many_models:
+        if models and not isinstance(hosting, MultiModelHosting):
             raise ValueError(
                 f"models: {type(hosting).__name__} has no TargetModel: leave models out"
             )

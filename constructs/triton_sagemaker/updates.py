@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
-from platform_facts.rules.updates import KEEP_OLD_SECONDS, LONGEST_SECONDS, UpdateTimes
+from platform_facts.rules.updates import LONGEST_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
 from triton_sagemaker.problems import Problem, as_problems
 
 Cfn = sagemaker.CfnEndpoint
@@ -25,7 +25,7 @@ class UpdatePolicy:
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration."""
-        return UpdateTimes(strategy=self.strategy, keep_old=KEEP_OLD_SECONDS)
+        return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class UpdatePolicy:
         return {
             "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
                 maximum_execution_timeout_in_seconds=self._longest(),
-                termination_wait_in_seconds=KEEP_OLD_SECONDS,
+                termination_wait_in_seconds=TERMINATION_WAIT_SECONDS,
                 traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
                     type=self.strategy.upper().replace("-", "_"),
                     # Optional in CloudFormation, required in the API that it calls.
@@ -75,10 +75,13 @@ class StepwiseUpdate(UpdatePolicy):
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration."""
-        keep_old = 0 if self.strategy == "rolling" else KEEP_OLD_SECONDS
+        termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
         return UpdateTimes(
-            strategy=self.strategy, percent=self.percent, wait=wait, keep_old=keep_old
+            strategy=self.strategy,
+            percent=self.percent,
+            wait=wait,
+            termination_wait=termination_wait,
         )
 
     def _capacity(self) -> Cfn.CapacitySizeProperty:

@@ -1,7 +1,7 @@
-"""The scaling activities that DescribeScalingActivities returns.
+"""Scaling activities, as DescribeScalingActivities returns them.
 
-The texts: the API reference of DescribeScalingActivities, the user guide's "Scaling activities",
-and of SageMaker's variants the developer guide, endpoint-scaling-query-history.
+Source of the messages: the API reference of DescribeScalingActivities, the user guide's "Scaling
+activities", and for variants SageMaker's developer guide, endpoint-scaling-query-history.
 """
 
 import time
@@ -11,31 +11,33 @@ from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 
 _KINDS = {
-    "InProgress": HappeningKind.SCALING,
-    "Successful": HappeningKind.SCALING_ENDED,
-    "Unfulfilled": HappeningKind.SCALING_FAILED,
-    "Failed": HappeningKind.SCALING_FAILED,
+    "InProgress": EventKind.SCALING,
+    "Successful": EventKind.SCALING_ENDED,
+    "Unfulfilled": EventKind.SCALING_FAILED,
+    "Failed": EventKind.SCALING_FAILED,
 }
 
-MOST = 1000
-"""Of activities that are remembered; AWS remembers those of six weeks."""
+MAX_ACTIVITIES = 1000
+"""Number of activities kept; AWS keeps them for six weeks."""
 
 
 class Activities:
-    """Scaling activities, the latest last. `tell` is called with each status of an activity.
+    """Scaling activities, the latest last. `tell` is called at each status change of an activity.
 
-    Only one thread at a time adds and ends activities.
+    Callers must add and end activities under one lock.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.time, tell: OnEvent = ignore_event
+    ) -> None:
         self._clock, self._tell = clock, tell
-        self._known: deque[Record] = deque(maxlen=MOST)
+        self._known: deque[Record] = deque(maxlen=MAX_ACTIVITIES)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
-        """Record that a capacity was set at the target service."""
+        """Add the activity of a capacity change that SageMaker has accepted."""
         return self._add(
             key,
             f"Setting desired {key.unit} count to {capacity}.",
@@ -46,11 +48,11 @@ class Activities:
         )
 
     def end(self, activity: Record, capacity: int, problem: str | None) -> None:
-        """Write down that the target service has reached a capacity, or why it has not.
+        """Complete an activity: the capacity was reached, or it was not because of `problem`.
 
-        The words of a problem are ours.
+        The wording of the second case is not AWS's.
         """
-        unit = TargetKey.of(activity).unit
+        unit = TargetKey.from_request(activity).unit
         message = (
             f"Successfully set desired {unit} count to {capacity}. Change successfully fulfilled "
             "by sagemaker."
@@ -62,10 +64,11 @@ class Activities:
         self._tell(_happening(activity))
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
-        """Write down that the target service refused.
+        """Add the activity of a capacity change that SageMaker has rejected.
 
-        The same refusal again is not repeated: ours, to be readable. AWS was seen to write one down
-        every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py).
+        Consecutive identical failures are added once, to keep the list readable; AWS was observed
+        to add one every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents,
+        tts_bench/ttotal.py).
         """
         message = (
             f"Failed to set desired {key.unit} count to {capacity}. Reason: {error.message} "
@@ -78,7 +81,7 @@ class Activities:
     def limits(
         self, key: TargetKey, name: str, smallest: int, largest: int, refusal: str | None = None
     ) -> None:
-        """Write down that a scheduled action has set the limits, or why it has not."""
+        """Add the activity of a scheduled action, which failed if `refusal` is given."""
         limits = f"min capacity to {smallest} and max capacity to {largest}"
         cause = f"scheduled action name {name} was triggered"
         status = "Failed" if refusal else "Successful"
@@ -99,7 +102,9 @@ class Activities:
             "StatusCode": status,
             "StatusMessage": message,
         }
-        last = next((each for each in reversed(self._known) if TargetKey.of(each) == key), {})
+        last = next(
+            (each for each in reversed(self._known) if TargetKey.from_request(each) == key), {}
+        )
         if status == "Failed" and record.items() <= last.items():
             return last
         started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
@@ -109,11 +114,11 @@ class Activities:
         return record
 
 
-def _happening(activity: Record) -> Happening:
-    """Return the event of an activity: its action, status and cause."""
-    key = TargetKey.of(activity)
+def _happening(activity: Record) -> DashboardEvent:
+    """Return the dashboard event of an activity: description, status and cause."""
+    key = TargetKey.from_request(activity)
     status = activity["StatusCode"]
     message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
     if status in ("Failed", "Unfulfilled"):
         message = f"{message}. {activity['StatusMessage']}"
-    return Happening(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)
+    return DashboardEvent(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)

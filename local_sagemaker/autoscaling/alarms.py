@@ -1,9 +1,9 @@
-"""The alarms that Application Auto Scaling makes for a target tracking policy, and reads.
+"""CloudWatch alarms that Application Auto Scaling creates for a target tracking policy.
 
-Their names and settings: of policies on SageMaker's variants as users have shown them
-(aws/amazon-sagemaker-operator-for-k8s, "TargetTracking-endpoint/NAME/variant/VARIANT-AlarmHigh-"),
-and alarms of a target of 70 as `terraform import` wrote them down: more than 70 in 3 periods of 3,
-less than 63 in 15 of 15, missing data as missing, and a description that says whose they are.
+Source of the names: aws/amazon-sagemaker-operator-for-k8s
+("TargetTracking-endpoint/NAME/variant/VARIANT-AlarmHigh-"). Source of the settings: alarms of a
+target of 70, as `terraform import` printed them: above 70 in 3 of 3 periods, below 63 in 15 of 15,
+missing data as missing, and the policy's ARN in the description.
 """
 
 import json
@@ -20,7 +20,7 @@ HIGH, LOW = "AlarmHigh", "AlarmLow"
 PERIODS = {HIGH: 3, LOW: 15}
 LOW_SECONDS = 900
 SHARE_OF_LOW = 0.9
-"""Of the target, below which it is scaled in: 63 of 70, 72 of 80."""
+"""Threshold of AlarmLow as a share of the target: 63 for 70, 72 for 80."""
 
 PREFIX = "TargetTracking-"
 MINUTE = 60
@@ -35,20 +35,20 @@ PREDEFINED = {
         "ConcurrentRequestsPerCopy", "Maximum", 10
     ),
 }  # fmt: skip
-"""Type -> metric, statistic, and the period in which it is scaled out.
+"""Predefined metric type -> metric name, statistic, and period of AlarmHigh in seconds.
 
 The statistic of concurrent requests: "Valid statistics: Min, Max" (SageMaker's developer guide,
 monitoring-cloudwatch). It "scales in at the same speed as it would for standard metrics"
 (endpoint-auto-scaling-add-code-define)."""
 
 Metric = dict[str, Any]
-"""Members of a PutMetricAlarm request."""
+"""The metric's members of a PutMetricAlarm request."""
 
 
 class AlarmState(NamedTuple):
-    """Whether an alarm is in ALARM, and the data that it evaluated last, the oldest first.
+    """State of an alarm; `points` are the last evaluated data points, the oldest first.
 
-    `actions` are the ARNs of its actions.
+    `actions` are the ARNs of its alarm actions.
     """
 
     in_alarm: bool
@@ -60,8 +60,8 @@ class AlarmState(NamedTuple):
 def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """Return the PutMetricAlarm requests of a policy.
 
-    Their actions end with `:createdBy/UUID` as in dumps of DynamoDB's and ECS's alarms. That known
-    alarms keep their names has no source.
+    Their actions end with `:createdBy/UUID`, as in published alarms of DynamoDB and ECS. Without a
+    source: the alarms of a changed policy keep their names.
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
@@ -87,7 +87,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
 
 
 def alarms_of(policy: Record) -> dict[str, str]:
-    """Return the names of a policy's alarms by their kind; a name ends with kind and UUID."""
+    """Return a policy's alarm names by kind, AlarmHigh or AlarmLow; names end with KIND-UUID."""
     return {alarm["AlarmName"].rsplit("-", 6)[1]: alarm["AlarmName"] for alarm in policy["Alarms"]}
 
 
@@ -122,10 +122,10 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
 
 
 def _periods(key: TargetKey, configuration: Record, kind: str) -> Record:
-    """Return the periods of an alarm for scale-in on a component's metric of high resolution.
+    """Return Period and EvaluationPeriods of AlarmLow on a component's high-resolution metric.
 
-    90 of 10 s were seen (huggingface/skills, hf-cloud-sagemaker-production-defaults; aws-samples/
-    sagemaker-genai-hosting-examples, 03-features/autoscaling).
+    On AWS it has 90 periods of 10 s (huggingface/skills, hf-cloud-sagemaker-production-defaults;
+    aws-samples/sagemaker-genai-hosting-examples, 03-features/autoscaling).
     """
     metric_type = configuration.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
     if kind == HIGH or not key.component or metric_type not in PREDEFINED:
@@ -135,9 +135,9 @@ def _periods(key: TargetKey, configuration: Record, kind: str) -> Record:
 
 
 def _by_minutes(queries: Iterable[Record]) -> list[Record]:
-    """Return the Metrics of an alarm on an expression of a policy. Raise `ApiError`.
+    """Return the metric queries of a policy with the period of its alarm. Raise `ApiError`.
 
-    A policy names no period; that its alarm is of minutes has no source.
+    A policy has no period; one minute has no source.
     """
     metrics = [
         {**query, "MetricStat": {"Period": MINUTE, **query["MetricStat"]}}
@@ -146,21 +146,21 @@ def _by_minutes(queries: Iterable[Record]) -> list[Record]:
         for query in queries
     ]
     try:
-        Expression.of(metrics)
+        Expression.parse(metrics)
     except ValueError as error:
         raise invalid(str(error)) from None
     return metrics
 
 
 def described(requests: Iterable[Record]) -> list[Record]:
-    """Return the Alarms of a policy."""
+    """Return the member Alarms of a policy."""
     arn = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm"
     names = [request["AlarmName"] for request in requests]
     return [{"AlarmName": name, "AlarmARN": f"{arn}:{name}"} for name in names]
 
 
 def alarm_states(cloudwatch: Any) -> Mapping[str, AlarmState]:
-    """Return the alarms with policies as actions, by name. `cloudwatch` is boto3's client."""
+    """Return the alarms whose actions include a scaling policy, by name."""
     pages = cloudwatch.get_paginator("describe_alarms").paginate()
     states = {
         alarm["AlarmName"]: AlarmState(

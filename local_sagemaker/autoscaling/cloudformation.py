@@ -1,4 +1,4 @@
-"""CloudFormation's create, update and delete of scalable targets and their policies."""
+"""CloudFormation resource types of Application Auto Scaling."""
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
 from local_sagemaker.cloudformation import Created, ResourceType, Service
@@ -12,25 +12,25 @@ class ScalableTarget(ResourceType):
     replacing = MEMBERS
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Register the target; the API takes tags of new ones alone, and later ones are lost."""
+        """Register the target with its tags; later changes of tags have no effect."""
         tags = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
         self._register({}, properties, **({"Tags": tags} if tags else {}))
         return "|".join(properties[name] for name in MEMBERS), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Register it again, with its new limits."""
+        """Register the target again, with the new limits."""
         self._register(old, new)
         return physical_id, {}
 
     def delete(self, physical_id: str, properties: Record) -> None:
-        """Deregister it, if it is registered."""
+        """Deregister the target, if it is registered."""
         self.call_if_found("DeregisterScalableTarget", _target_of(physical_id))
 
     def _register(self, old: Record, new: Record, **tags: Record) -> None:
-        """Register the target, and put the scheduled actions that it has, and no others.
+        """Register the target, put its scheduled actions, and delete removed ones.
 
         Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
-        ScheduledAction: members as PutScheduledAction has them.
+        ScheduledAction: the members are those of PutScheduledAction.
         """
         request = {name: value for name, value in new.items() if name not in (SCHEDULED, "Tags")}
         self.call("RegisterScalableTarget", {**request, **tags})
@@ -47,7 +47,7 @@ class ScalableTarget(ResourceType):
 
 
 class ScalingPolicy(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalingPolicy; physical id the policy's ARN."""
+    """AWS::ApplicationAutoScaling::ScalingPolicy; the physical id is the policy's ARN."""
 
     replacing = (
         "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
@@ -59,18 +59,18 @@ class ScalingPolicy(ResourceType):
         return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Put it again."""
+        """Put the policy again."""
         return self.create("", new, stack)
 
     def delete(self, physical_id: str, properties: Record) -> None:
-        """Delete it, if its target was not deregistered before."""
+        """Delete the policy; deregistering its target has deleted it already."""
         request = _policy_request(properties)
         named = {name: request[name] for name in ("PolicyName", *MEMBERS)}
         self.call_if_found("DeleteScalingPolicy", named)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:
-    """Return CloudFormation's type names with what handles them."""
+    """Return the resource types by CloudFormation's type name."""
     return {
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget(service),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy(service),
@@ -78,7 +78,7 @@ def resource_types(service: Service) -> dict[str, ResourceType]:
 
 
 def _policy_request(properties: Record) -> Record:
-    """A template names the target by its physical id, the API by its three parts."""
+    """Return a PutScalingPolicy request; ScalingTargetId is split into the target's members."""
     rest = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
     return {**rest, **_target_of(properties.get("ScalingTargetId", ""))}
 

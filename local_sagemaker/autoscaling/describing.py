@@ -9,11 +9,11 @@ _LISTS = {
     "ResourceIds": "ResourceId",
     "ScheduledActionNames": "ScheduledActionName",
 }
-"""Filters that name several values of one member; they may be left empty."""
+"""Request member that lists allowed values -> the member it filters; an empty list is ignored."""
 
 
 def describe(name: str, records: Iterable[Record], request: Record) -> Record:
-    """Return the records that match a request, in one page."""
+    """Return the response of a Describe operation: all records that match, in one page."""
     allowed = {
         **{name: [request[name]] for name in MEMBERS if name in request},
         **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},

@@ -1,29 +1,32 @@
-"""Requests that Application Auto Scaling refuses. Each raises `ApiError`."""
+"""Validation of Application Auto Scaling requests beyond botocore's model. Raises `ApiError`."""
 
 from typing import Any
 
-from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, refuse_steps
+from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, check_steps
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
 
 
-def refuse_limits(target: Record) -> None:
-    """Both are "required when registering a new scalable target", says the API reference."""
+def check_limits(target: Record) -> None:
+    """Raise unless both limits are given, in order.
+
+    Both are "required when registering a new scalable target" (API reference).
+    """
     for member in ("MinCapacity", "MaxCapacity"):
         if member not in target:
             raise invalid(f"A new scalable target needs {member}.")
     _refuse_order(target)
 
 
-def refuse_policy(target: RegisteredTarget, policy: Record) -> None:
-    """Policies of other types, and a second one that tracks the metric of another.
+def check_policy(target: RegisteredTarget, policy: Record) -> None:
+    """Raise for an unsupported policy type, or a metric that another policy tracks already.
 
-    The words of the latter: gravitational/teleport, lib/backend/dynamo.
+    Source of the second message: gravitational/teleport, lib/backend/dynamo.
     """
     kind = policy.get("PolicyType", "TargetTrackingScaling")
     if kind == STEP_SCALING:
-        refuse_steps(policy)
+        check_steps(policy)
         return
     if kind != "TargetTrackingScaling":
         raise invalid(f"the local SageMaker has no {kind}: not emulated")
@@ -40,8 +43,8 @@ def _metric(policy: Record) -> tuple[Any, ...]:
     return tuple(configuration.get(kind) for kind in kinds)
 
 
-def refuse_action(action: Record) -> None:
-    """Raise for missing members of a new scheduled action; AWS's wording has no source."""
+def check_action(action: Record) -> None:
+    """Raise for missing members of a new scheduled action; the messages have no source."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
             raise invalid(f"A new scheduled action needs {member}.")

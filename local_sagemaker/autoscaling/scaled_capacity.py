@@ -1,4 +1,4 @@
-"""The capacity that is scaled, in SageMaker: a variant's instances or a component's copies."""
+"""Reading and setting a target's capacity: a variant's instances or a component's copies."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ScaledCapacity(NamedTuple):
-    """The desired capacity of a target, the status of its endpoint or component, and failures."""
+    """The desired capacity of a target, and its endpoint's or component's status and failure."""
 
     desired: int
     status: str
@@ -18,7 +18,7 @@ class ScaledCapacity(NamedTuple):
 
 
 def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
-    """Return the capacity of a target. Raise `ApiError` if it is not there."""
+    """Return the capacity of a target. Raise `ApiError` if it does not exist."""
     if key.component:
         described = hosting.describe_inference_component(key.names)
         desired = described["RuntimeConfig"]["DesiredCopyCount"]

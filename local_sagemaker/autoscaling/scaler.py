@@ -1,4 +1,4 @@
-"""Scales: alarms and schedules become a number of instances."""
+"""The scaler: changes capacities according to alarms and schedules."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,22 +21,22 @@ from local_sagemaker.errors import ApiError
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components
 
-EVERY_SECONDS = 10
-"""Between two looks at the alarms, as often as those of high resolution are evaluated. For Auto
+INTERVAL_SECONDS = 10
+"""Interval of polling the alarms: the evaluation interval of high-resolution alarms. For Auto
 Scaling, an alarm "continues to invoke the action once per minute that the alarm remains in the new
-state" (CloudWatch user guide, "Alarm actions"); with a metric of high resolution it was seen to do
-so every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py)."""
+state" (CloudWatch user guide, "Alarm actions"); with a high-resolution metric it was observed every
+ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py)."""
 
 TRACKING = "TargetTrackingScalingPolicyConfiguration"
 COOLDOWN_SECONDS = 300
-"""Where a policy says nothing, of SageMaker's variants; source: the API reference of
+"""Default cooldown for SageMaker's variants; source: the API reference of
 TargetTrackingScalingPolicyConfiguration."""
 
 
 class Scaler:
     """Scales every target of a store. `states` returns the alarms of policies by name.
 
-    At a `speed`, cooldowns pass so much faster. Every method is safe to call from any thread.
+    Cooldowns are divided by `speed`. All methods are thread-safe.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Scaler:
         self._looked = clock()
 
     def tick(self) -> None:
-        """Act on schedules and alarms as they are now."""
+        """Run due scheduled actions, and scale according to the current alarm states."""
         with self._store.lock:
             has_policies = any(target.policies for target in self._store.targets.values())
         states = self._states() if has_policies else {}
@@ -67,11 +67,11 @@ class Scaler:
                 self._follow(target, states)
 
     def into_limits(self, target: RegisteredTarget) -> None:
-        """Scale a target that is outside its limits, at once.
+        """Scale a target into its limits immediately.
 
-        Unless the endpoint is updating: "if the specified resource is not active in the target
-        service, this operation does not change the resource's current capacity" (API reference of
-        RegisterScalableTarget).
+        Does nothing while the endpoint is updating: "if the specified resource is not active in the
+        target service, this operation does not change the resource's current capacity" (API
+        reference of RegisterScalableTarget).
         """
         with self._store.lock:
             self._finish(target)
@@ -86,12 +86,12 @@ class Scaler:
                 self._scale(target, ScalingStep(now.desired, desired), cause)
 
     def _set_limits(self, target: RegisteredTarget, action: Record) -> None:
-        """Act on a scheduled action: "sets the MinCapacity and MaxCapacity" (user guide).
+        """Run a scheduled action, which "sets the MinCapacity and MaxCapacity" (user guide).
 
-        It fails with a minimum above the maximum that is in force, so that "you must include both
-        sizes", and where the resource is not "in a scalable state" (user guide,
-        scheduled-scaling-policy-overview). That the limits stay then, and the activity's words,
-        have no source.
+        It fails if the new minimum is above the current maximum ("you must include both sizes"), or
+        if the resource is not "in a scalable state" (user guide,
+        scheduled-scaling-policy-overview). Without a source: a failed action leaves the limits
+        unchanged, and the messages.
         """
         limits = {
             name: action["ScalableTargetAction"].get(name, target.record[name])
@@ -106,7 +106,7 @@ class Scaler:
             self.into_limits(target)
 
     def _refusal(self, key: TargetKey, smallest: int, largest: int) -> str | None:
-        """Return why limits cannot be set by a schedule now, or None."""
+        """Return the reason why a scheduled action cannot set these limits now, or None."""
         if smallest > largest:
             return "Minimum capacity cannot be greater than maximum capacity"
         now = self._now(key)
@@ -116,7 +116,7 @@ class Scaler:
         return f"Resource Id [{key.resource}] is not scalable. Reason: {_words(key)} is {status}"
 
     def _follow(self, target: RegisteredTarget, states: Mapping[str, AlarmState]) -> None:
-        """Scale a target as its policies need together."""
+        """Scale a target according to all its policies."""
         now = self._now(target.key)
         if now is None or now.status != "InService" or target.step:
             return
@@ -147,10 +147,10 @@ class Scaler:
     def _step(
         self, target: RegisteredTarget, states: Mapping[str, AlarmState]
     ) -> tuple[int, str, str]:
-        """Return the most that a step scaling policy adds, the policy, and its alarm.
+        """Return the largest change of all step scaling policies, the policy, and its alarm.
 
         "Application Auto Scaling scales based on the policy that provides the largest capacity"
-        (user guide). Only what adds capacity is emulated.
+        (user guide). Negative changes are not emulated.
         """
         changes = (
             (change, name, alarm)
@@ -168,11 +168,11 @@ class Scaler:
         target: RegisteredTarget,
         current: int,
     ) -> PolicyState:
-        """Return a policy as it is now.
+        """Return the current state of a target tracking policy.
 
         "While the scale-out cooldown period is in effect, the capacity added by the initiating
         scale-out activity is calculated as part of the desired capacity for the next scale-out
-        activity" (user guide): only a larger step is made.
+        activity" (user guide): during the cooldown, only a larger change has an effect.
         """
         configuration = record[TRACKING]
         alarms = alarms_of(record)
@@ -187,7 +187,7 @@ class Scaler:
         )
 
     def _cools(self, step: ScalingStep | None, policy: Record, member: str) -> bool:
-        """Whether the cooldown of a step runs, "after a scaling activity completes"."""
+        """Return whether the cooldown "after a scaling activity completes" has not passed yet."""
         if step is None:
             return False
         configuration = policy.get(CONFIGURATION) or policy[TRACKING]
@@ -204,7 +204,7 @@ class Scaler:
         target.step = replace(step, activity=self._activities.begin(key, step.capacity, cause))
 
     def _finish(self, target: RegisteredTarget) -> None:
-        """End the step in progress if it has been made; a policy's cooldown begins then."""
+        """Complete the scaling step in progress if SageMaker has; this starts the cooldown."""
         step, now = target.step, self._now(target.key)
         if step is None or (now and now.status in ("Updating", "RollingBack")):
             return

@@ -1,8 +1,8 @@
 """Due times of scheduled actions: `at(...)`, `rate(...)` and `cron(...)`.
 
 Sources: the API reference of PutScheduledAction, and the user guide, "Scheduled scaling" and
-"Schedule recurring scaling actions using cron expressions"; of what a field may have, EventBridge's
-user guide, "Cron expressions", which aws-croniter implements.
+"Schedule recurring scaling actions using cron expressions". The syntax of cron fields is that of
+EventBridge's user guide, "Cron expressions", which aws-croniter implements.
 """
 
 import re
@@ -18,17 +18,17 @@ _RATE = re.compile(r"rate\(([1-9]\d*) (minute|hour|day)s?\)")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 _CRON = re.compile(r"cron\((.*)\)")
 
-MOST_SECONDS = 24 * 3600
-"""That are looked back at: what was due while this machine slept longer is not made up for."""
+MAX_LOOKBACK_SECONDS = 24 * 3600
+"""How far back cron times are due: older ones, missed while the machine slept, are skipped."""
 
 Schedule = Callable[[float, float], bool]
-"""Whether something is due, later than one time and until another, in seconds since 1970."""
+"""Returns whether an action is due after one time and until another, in Unix seconds."""
 
 
 def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> Schedule:
-    """Return when an expression is due; rates count from `since`. Raise `ValueError`.
+    """Return the schedule of an expression; rates count from `since`. Raise `ValueError`.
 
-    At a `speed`, rates pass so much faster, as all of AWS's waits do; calendars have one time.
+    Rates are divided by `speed`; `at` and `cron` are calendar times, which are not accelerated.
     """
     try:
         place = ZoneInfo(zone)
@@ -46,17 +46,17 @@ def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> 
 
 
 def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
-    """Return whether a minute of a calendar begins on the clocks of a zone.
+    """Return the schedule of a cron calendar in the local time of a zone.
 
-    A minute that a change of the clocks leaves out is due when they have changed, one that it
-    repeats is due twice: no source was found.
+    At a daylight saving change, a skipped minute is due after the change, and a repeated minute is
+    due twice; no source was found for AWS's behaviour.
     """
 
     def on_the_clock(seconds: float) -> datetime:
-        return datetime.fromtimestamp(seconds, zone).replace(tzinfo=UTC)  # the calendar's one zone
+        return datetime.fromtimestamp(seconds, zone).replace(tzinfo=UTC)  # aws-croniter needs UTC
 
     def is_due(after: float, until: float) -> bool:
-        since = on_the_clock(max(after, until - MOST_SECONDS))
+        since = on_the_clock(max(after, until - MAX_LOOKBACK_SECONDS))
         moment = calendar.occurrence(since).next()
         return moment is not None and moment <= on_the_clock(until)
 
@@ -64,7 +64,7 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
 
 
 def _calendar(fields: list[str]) -> AwsCroniter:
-    """Return a calendar of six fields. Raise `ValueError`."""
+    """Return the calendar of the six cron fields. Raise `ValueError`."""
     if len(fields) != 6:
         raise ValueError(f"a cron expression has 6 fields, and not {len(fields)}")
     day, weekday = fields[2].upper(), fields[4].upper()

@@ -1,4 +1,4 @@
-"""Application Auto Scaling of variants and components: its API, and the scaler behind it."""
+"""Application Auto Scaling's API for variants and inference components."""
 
 import copy
 import time
@@ -10,9 +10,9 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
 from local_sagemaker.autoscaling.describing import describe
-from local_sagemaker.autoscaling.refusals import refuse_action, refuse_limits, refuse_policy
+from local_sagemaker.autoscaling.refusals import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
-from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler
+from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS, Scaler
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget, Store
@@ -20,7 +20,7 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscal
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
-from local_sagemaker.happenings import Tell, untold
+from local_sagemaker.happenings import OnEvent, ignore_event
 
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components
@@ -33,15 +33,15 @@ ROLE = (
     f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
     "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 )
-"""Of a target that names none: the service-linked role (Application Auto Scaling user guide,
+"""Default role of a target: the service-linked role (Application Auto Scaling user guide,
 application-auto-scaling-service-linked-roles)."""
 
 
 class AutoScaling:
     """Scalable targets, their policies and scheduled actions. `cloudwatch` is boto3's client.
 
-    Nothing is scaled before `start`, but for targets outside their limits. At a `speed`, periods,
-    cooldowns and rates pass so much faster.
+    Before `start`, capacities only change when a target is registered outside its limits. Periods,
+    cooldowns and rates are divided by `speed`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class AutoScaling:
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
-        tell: Tell = untold,
+        tell: OnEvent = ignore_event,
     ) -> None:
         self._hosting, self._cloudwatch = hosting, cloudwatch
         self._speed, self._clock = speed, clock
@@ -64,7 +64,7 @@ class AutoScaling:
             speed=speed,
             clock=clock,
         )
-        self._ticker = Ticker(self.scaler.tick, seconds=EVERY_SECONDS, speed=speed)
+        self._ticker = Ticker(self.scaler.tick, seconds=INTERVAL_SECONDS, speed=speed)
         self.service = JsonService(
             "application-autoscaling",
             {
@@ -82,19 +82,19 @@ class AutoScaling:
         )
 
     def start(self) -> None:
-        """Scale from now on."""
+        """Start polling alarms and schedules."""
         self._ticker.start()
 
     def stop(self) -> None:
-        """Scale no more."""
+        """Stop polling alarms and schedules."""
         self._ticker.stop()
 
     # Targets
 
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
-        key = TargetKey.of(request)
-        scaled_capacity(self._hosting, key)  # raises for one that is not there
+        key = TargetKey.from_request(request)
+        scaled_capacity(self._hosting, key)  # raises if it does not exist
         with self._store.lock:
             known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
@@ -104,7 +104,7 @@ class AutoScaling:
                 **old,
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
-            refuse_limits(record)
+            check_limits(record)
             target = self._store.targets.setdefault(key, RegisteredTarget(key, record))
             target.record = record
             self.scaler.into_limits(target)
@@ -116,7 +116,7 @@ class AutoScaling:
             return copy.deepcopy(list(self._store.targets.values()))
 
     def variants(self, endpoint: str) -> set[str]:
-        """Return the variants of an endpoint that are registered."""
+        """Return the names of an endpoint's variants that are scalable targets."""
         with self._store.lock:
             keys = (key for key in self._store.targets if key.endpoint == endpoint)
             return {key.variant for key in keys if key.variant}
@@ -127,7 +127,7 @@ class AutoScaling:
         return {}
 
     def forget(self, endpoint: str) -> None:
-        """Deregister every variant of an endpoint that is deleted."""
+        """Deregister all variants of a deleted endpoint."""
         for target in self.targets():
             if target.key.endpoint == endpoint:
                 self._remove(target)
@@ -141,16 +141,16 @@ class AutoScaling:
     # Policies
 
     def put_policy(self, request: Record) -> Record:
-        """PutScalingPolicy, which makes the alarms of a policy that tracks a target.
+        """PutScalingPolicy, which creates the alarms of a target tracking policy.
 
-        Of two policies with one metric the second is refused: "provided that each of them uses a
+        A second policy with the same metric is rejected: "provided that each of them uses a
         different metric" (user guide, "Target tracking scaling policies").
         """
         with self._store.lock:
             target, name = self._store.find(request), request["PolicyName"]
             old = target.policies.get(name) or self._new_policy(target.key, name)
             policy = {**old, **request}
-            refuse_policy(target, policy)
+            check_policy(target, policy)
             alarms = [] if CONFIGURATION in policy else alarm_requests(target.key, policy)
             policy["Alarms"] = described(alarms)
             target.policies[name] = policy
@@ -161,7 +161,7 @@ class AutoScaling:
     def delete_policy(self, request: Record) -> Record:
         """DeleteScalingPolicy, which deletes the policy's alarms."""
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.of(request))
+            target = self._store.targets.get(TargetKey.from_request(request))
             policy = target.policies.pop(request["PolicyName"], None) if target else None
         if policy is None:
             raise ApiError("ObjectNotFoundException", "No scaling policy found.")
@@ -179,11 +179,11 @@ class AutoScaling:
     # Scheduled actions
 
     def put_action(self, request: Record) -> Record:
-        """PutScheduledAction; members of a known action that are not given stay."""
+        """PutScheduledAction; an existing action keeps the members that the request omits."""
         with self._store.lock:
             target, name = self._store.find(request), request["ScheduledActionName"]
             action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
-            refuse_action(action)
+            check_action(action)
             try:
                 schedule = parse(
                     action["Schedule"],
@@ -200,7 +200,7 @@ class AutoScaling:
         """DeleteScheduledAction."""
         name = request["ScheduledActionName"]
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.of(request))
+            target = self._store.targets.get(TargetKey.from_request(request))
             if target is None or name not in target.actions:
                 raise ApiError("ObjectNotFoundException", "No scheduled action found.")
             del target.actions[name], target.schedules[name]
@@ -211,7 +211,7 @@ class AutoScaling:
         action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
         return {"CreationTime": self._clock(), "ScheduledActionARN": action}
 
-    # What there is
+    # Describe operations
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""

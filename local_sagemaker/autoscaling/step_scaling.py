@@ -1,4 +1,4 @@
-"""Step scaling: how much capacity a policy adds while an alarm that names it is in ALARM.
+"""Step scaling: the capacity that a policy adds while one of its alarms is in ALARM.
 
 Source: the Application Auto Scaling user guide, "Step scaling policies", and the API reference of
 StepScalingPolicyConfiguration.
@@ -15,8 +15,8 @@ STEP_SCALING = "StepScaling"
 CONFIGURATION = "StepScalingPolicyConfiguration"
 
 
-def refuse_steps(policy: Record) -> None:
-    """Raise `ApiError` for what a step scaling policy lacks, and for what is not emulated."""
+def check_steps(policy: Record) -> None:
+    """Raise `ApiError` if a step scaling policy is incomplete or not emulated."""
     configuration = policy.get(CONFIGURATION)
     if configuration is None:
         raise invalid(f"A policy of type {STEP_SCALING} needs a {CONFIGURATION}.")
@@ -27,9 +27,9 @@ def refuse_steps(policy: Record) -> None:
 
 
 def adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:
-    """Return the change that a policy makes, 0 for none, and its first alarm in ALARM.
+    """Return the capacity change of a policy and the alarm that causes it, or 0 and "".
 
-    The breach decides which step it is: the alarm's latest data point, less its threshold.
+    The step is chosen by the breach: the alarm's latest data point minus its threshold.
     """
     for name, alarm in states.items():
         if alarm.in_alarm and alarm.points and policy["PolicyARN"] in alarm.actions:

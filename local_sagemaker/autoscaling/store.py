@@ -10,10 +10,10 @@ from local_sagemaker.errors import ApiError
 
 @dataclass(frozen=True)
 class ScalingStep:
-    """A change of capacity; `policy` is the policy that caused it, if one did.
+    """A change of capacity; `policy` is the policy that caused it, or None.
 
-    `before` is the capacity that it was computed from: a larger step within a cooldown has that of
-    the first one. `activity` is its scaling activity.
+    `before` is the capacity from which it was calculated; a second step within a cooldown keeps the
+    `before` of the first one. `activity` is its scaling activity.
     """
 
     before: int
@@ -25,9 +25,9 @@ class ScalingStep:
 
 @dataclass
 class RegisteredTarget:
-    """A scalable target; policies and scheduled actions by their names.
+    """A scalable target with its policies and scheduled actions by name.
 
-    `step` is in progress. `out` and `into` are the last scale-out and scale-in of a policy.
+    `step` is the one in progress. `out` and `into` are the last scale-out and scale-in by a policy.
     """
 
     key: TargetKey
@@ -41,12 +41,12 @@ class RegisteredTarget:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the most instances."""
+        """The minimum and the maximum capacity."""
         return self.record["MinCapacity"], self.record["MaxCapacity"]
 
 
 class Store:
-    """The targets by their names; `lock` guards everything in them."""
+    """Scalable targets by key; `lock` guards them and their attributes."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -54,7 +54,7 @@ class Store:
 
     def find(self, request: Record) -> RegisteredTarget:
         """Return the target that a request names. Raise `ApiError`."""
-        key = TargetKey.of(request)
+        key = TargetKey.from_request(request)
         with self.lock:
             if key in self.targets:
                 return self.targets[key]

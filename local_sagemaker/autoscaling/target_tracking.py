@@ -1,6 +1,6 @@
-"""The capacity that target tracking computes: pure arithmetic.
+"""The capacity that target tracking calculates, without any I/O.
 
-Source, unless it says otherwise: the Application Auto Scaling user guide, "Target tracking scaling
+Source, unless stated otherwise: the Application Auto Scaling user guide, "Target tracking scaling
 policies" and "How target tracking scaling works" ("the guide").
 """
 
@@ -12,11 +12,11 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class PolicyState:
-    """One policy at a moment: which of its alarms are in ALARM, and the data that they evaluated.
+    """Current state of a policy.
 
-    `high` and `low` are the metric's data points of AlarmHigh and of AlarmLow, the oldest first, or
-    None where the alarm is not in ALARM. `base` is the capacity that the data is of: while the
-    cooldown of a scale-out runs, what there was before it.
+    `high` and `low` are the evaluated data points of AlarmHigh and AlarmLow, the oldest first, or
+    None if the alarm is not in ALARM. `base` is the capacity to which the data points refer: during
+    the cooldown of a scale-out, the capacity before it.
     """
 
     name: str
@@ -28,7 +28,7 @@ class PolicyState:
 
 @dataclass(frozen=True)
 class Decision:
-    """Another capacity, within the limits, and the policy that needs it."""
+    """A new capacity, within the limits, and the policy that requires it."""
 
     policy: str
     scales_out: bool
@@ -36,11 +36,11 @@ class Decision:
 
 
 def capacity_for(base: int, metric: float, target: float) -> int:
-    """Return how many instances bring a metric, which `base` of them have, to its target.
+    """Return the capacity at which a metric, measured at capacity `base`, reaches its target.
 
     "Proportional to the metric value", and rounded up: "by rounding up or down when it determines
     how much capacity to add or remove", which "prevents it from adding insufficient capacity or
-    removing too much capacity". None without any call: only components may have no copy.
+    removing too much capacity". The result is 0 for a metric of 0: components scale to zero.
     """
     return math.ceil(base * Fraction(metric) / Fraction(target))
 
@@ -48,18 +48,18 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 def decide(
     policies: Sequence[PolicyState], *, current: int, smallest: int, largest: int
 ) -> Decision | None:
-    """Return the change that the policies of one target need together, or None.
+    """Return the capacity change that all policies of one target require, or None.
 
-    It is scaled out "if any of the target tracking policies are ready for scale out", and in "only
-    if all of the target tracking policies (with the scale-in portion enabled) are ready"; by "the
-    policy that provides the largest capacity for both". That an alarm's latest data point decides
-    how far to scale out has no source.
+    A target is scaled out "if any of the target tracking policies are ready for scale out", and in
+    "only if all of the target tracking policies (with the scale-in portion enabled) are ready"; by
+    "the policy that provides the largest capacity for both". Scale-out uses the alarm's latest data
+    point, which has no source.
 
-    It is scaled in to what bears the largest of all evaluated data points: our choice, the careful
-    one. Nothing is removed if "removing a minimum unit of capacity would likely cause the metric to
-    be above the target value". The guide says that it "scales in more gradually" than in
-    proportion; a table of DynamoDB was seen to go from 5 to 1 in one step: the alarm's 15 minutes,
-    the cooldown and the rounding are all that is gradual here.
+    Scale-in uses the largest evaluated data point, which is our choice. Nothing is removed if
+    "removing a minimum unit of capacity would likely cause the metric to be above the target
+    value". The guide says that target tracking "scales in more gradually"; a DynamoDB table was
+    observed to go from 5 to 1 in one step, so that scale-in is only slowed by the alarm's 15
+    minutes, the cooldown and the rounding here.
     """
     scales_out = any(policy.high for policy in policies)
     if scales_out:

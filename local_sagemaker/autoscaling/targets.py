@@ -1,4 +1,4 @@
-"""Scalable targets: a variant's instances or a component's copies, by the API's names."""
+"""Keys and ARNs of scalable targets: a variant's instances or a component's copies."""
 
 import re
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from local_sagemaker.errors import invalid
 Record = dict[str, Any]
 
 MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-"""The members that name a scalable target."""
+"""The request members that identify a scalable target."""
 
 _RESOURCES = {
     "sagemaker:variant:DesiredInstanceCount": re.compile(
@@ -19,19 +19,19 @@ _RESOURCES = {
         r"inference-component/(?P<InferenceComponentName>[^/]+)"
     ),
 }
-"""Scalable dimension -> the resource ids that it has, with the dimensions of their metrics."""
+"""Scalable dimension -> pattern of its resource ids; the groups are CloudWatch dimensions."""
 
 
 class TargetKey(NamedTuple):
-    """The three names of a scalable target."""
+    """The three values that identify a scalable target."""
 
     namespace: str
     resource: str
     dimension: str
 
     @classmethod
-    def of(cls, request: Record) -> "TargetKey":
-        """Return those of a request."""
+    def from_request(cls, request: Record) -> "TargetKey":
+        """Return the key in a request or a record."""
         return cls(request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"])
 
     @property
@@ -51,17 +51,17 @@ class TargetKey(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """What is counted, in the words of activities; those of components have no source."""
+        """The unit of the capacity in activity messages; "copy" has no source."""
         return "copy" if self.component else "instance"
 
     @property
     def members(self) -> Record:
-        """The members of a record that name it."""
+        """The key as members of a record."""
         return dict(zip(MEMBERS, (self.resource, self.dimension, self.namespace), strict=True))
 
     @property
     def names(self) -> dict[str, str]:
-        """The names in the resource id, by the dimensions of its metrics. Raise `ApiError`."""
+        """The names in the resource id, by CloudWatch dimension. Raise `ApiError`."""
         pattern = _RESOURCES.get(self.dimension)
         if pattern is None:
             raise invalid(f"The local SageMaker does not scale {self.dimension}.")
@@ -72,14 +72,14 @@ class TargetKey(NamedTuple):
 
 
 def arn(kind: str, rest: str) -> str:
-    """Return an ARN of Application Auto Scaling's own."""
+    """Return an ARN of the service application-autoscaling."""
     return f"arn:aws:application-autoscaling:{REGION}:{ACCOUNT}:{kind}/{rest}"
 
 
 def autoscaling_arn(kind: str, identifier: str, key: TargetKey, rest: str) -> str:
-    """Return the ARN of a policy or a scheduled action, which begins as Auto Scaling's do.
+    """Return the ARN of a policy or a scheduled action, in the service autoscaling.
 
-    The form: the API references of PutScalingPolicy and DescribeScheduledActions, in the examples.
+    Source: the examples of the API references of PutScalingPolicy and DescribeScheduledActions.
     """
     resource = f"resource/{key.namespace}/{key.resource}"
     return f"arn:aws:autoscaling:{REGION}:{ACCOUNT}:{kind}:{identifier}:{resource}:{rest}"

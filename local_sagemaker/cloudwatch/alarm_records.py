@@ -1,9 +1,9 @@
-"""Fields of DescribeAlarms and DescribeAlarmHistory that ministack does not keep.
+"""Members of DescribeAlarms and DescribeAlarmHistory that differ in ministack.
 
-Recorded by localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json:
-members that were not given are not described, StateTransitionedTimestamp, the old state's reason
-and the new one's data in the history, and no change of state when an alarm is created. These are
-private names of the pinned version.
+AWS omits optional members that were not set, returns StateTransitionedTimestamp, has the old
+state's reason and the new state's data in the history, and no history item for a new alarm. Source:
+localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json. This module
+patches private names of the pinned version.
 """
 
 import json
@@ -15,7 +15,7 @@ OPTIONAL = ("AlarmDescription", "ExtendedStatistic", "Statistic", "TreatMissingD
 
 
 def install(cloudwatch: Any) -> None:
-    """Have ministack's module `cloudwatch` keep them."""
+    """Patch ministack's module `cloudwatch`."""
     put, set_state = cloudwatch._put_metric_alarm, cloudwatch._set_alarm_state
 
     def put_alarm(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
@@ -52,7 +52,7 @@ def install(cloudwatch: Any) -> None:
 
 
 def _complete(history: list[Record], alarm: Record, old: Record) -> None:
-    """Write the old state and the new one's data into the latest change of an alarm's state."""
+    """Add the old state and the new state's data to the latest history item of an alarm."""
     item = next(item for item in reversed(history) if item["AlarmName"] == alarm["AlarmName"])
     data = json.loads(item["HistoryData"])
     data["oldState"] = old

@@ -1,6 +1,6 @@
-"""The state of an alarm, by the data of its last periods.
+"""The state of an alarm for the data points of its last periods.
 
-Source of every rule, unless it says otherwise: the CloudWatch user guide, "Alarm evaluation" and
+Source of every rule, unless stated otherwise: the CloudWatch user guide, "Alarm evaluation" and
 "Configuring how CloudWatch alarms treat missing data" (alarms-and-missing-data), with its tables.
 """
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 EXTRA_PERIODS = 2
 """CloudWatch retrieves more data points than are evaluated: "the 5 most recent" for 3 in the
-guide's examples. How many more for other numbers is not said."""
+guide's examples. The number for other alarms is not documented."""
 
 Points = Sequence[float | None]
-"""Of an alarm's last periods, the oldest first; None where there is no data."""
+"""Data points of an alarm's last periods, the oldest first; None for a period without data."""
 
 ALARM, OK, INSUFFICIENT_DATA = "ALARM", "OK", "INSUFFICIENT_DATA"
 
@@ -40,15 +40,15 @@ class Condition:
 
     @property
     def range(self) -> int:
-        """The number of periods that are evaluated: the evaluation range."""
+        """The evaluation range: the number of retrieved periods."""
         return self.periods + EXTRA_PERIODS
 
     def breached(self, value: float) -> bool:
-        """Whether a data point breaches the threshold."""
+        """Return whether a data point breaches the threshold."""
         return _BREACHES[self.comparison][0](value, self.threshold)
 
     def state(self, points: Points) -> str | None:
-        """Return the state by the data of the evaluation range; None where the old one is kept."""
+        """Return the state for the data of the evaluation range; None keeps the old state."""
         evaluated = self.evaluated(points)
         breaching = sum(map(self.breached, evaluated))
         filled = self.periods - len(evaluated)
@@ -62,20 +62,20 @@ class Condition:
         return ALARM if breaching >= self.datapoints else OK
 
     def evaluated(self, points: Points) -> list[float]:
-        """Return the real data that is evaluated, the oldest first.
+        """Return the evaluated data points, the oldest first.
 
-        That of older periods in the range stands in for what is missing in the last ones.
+        Data points of older periods in the range replace missing ones.
         """
         return [point for point in points if point is not None][-self.periods :]
 
     def _premature(self, points: Points) -> str | None:
-        """Return the state where all the data there is breaches, and some is missing.
+        """Return the state if all existing data points breach, and some are missing.
 
-        ALARM if the oldest of it "is at least as old as the value of Datapoints to Alarm", however
-        little there is. That the current state is retained where missing data is ignored is in the
-        tables. What is younger does "not go immediately into ALARM"; that it is INSUFFICIENT_DATA
-        until then has an earlier edition of the page (awsdocs/amazon-cloudwatch-user-guide, "- - -
-        - X").
+        ALARM if the oldest data point "is at least as old as the value of Datapoints to Alarm",
+        even if there are too few. If missing data is ignored, the current state is kept (tables).
+        With younger data the alarm does "not go immediately into ALARM"; INSUFFICIENT_DATA until
+        then is from an earlier edition of the page (awsdocs/amazon-cloudwatch-user-guide, "- - - -
+        X").
         """
         oldest = next(
             age for age, point in zip(_ages(points), points, strict=True) if point is not None
@@ -88,10 +88,11 @@ class Condition:
         return None if self.missing == "ignore" else INSUFFICIENT_DATA
 
     def reason(self, state: str, points: Sequence[tuple[str, float]]) -> str:
-        """Return why an alarm is in a state, by the evaluated data, the newest first.
+        """Return the StateReason for the evaluated data points, the newest first.
 
-        Each is a time, as "08/11/22 11:25:00", and a value. The words: the guide's example of an
-        event, and notifications that users have shown; the numbers of missing data are ours.
+        A point is a time such as "08/11/22 11:25:00" and a value. Source of the messages: the
+        guide's example of an event, and notifications published by users; the numbers of missing
+        data points have no source.
         """
         if state == INSUFFICIENT_DATA:
             return f"Insufficient Data: {_many(self.periods - len(points), 'datapoint')} unknown."
@@ -118,7 +119,7 @@ class Condition:
 
 
 def _ages(points: Points) -> range:
-    """Return how many periods old each is: the last one is one period old."""
+    """Return the ages of the points in periods: the last one is one period old."""
     return range(len(points), 0, -1)
 
 

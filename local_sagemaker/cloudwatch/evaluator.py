@@ -1,8 +1,8 @@
-"""Evaluates the alarms that ministack keeps, on the metrics that it keeps.
+"""Evaluation of ministack's alarms on ministack's metrics.
 
-ministack evaluates an alarm when data comes, on all data of a name whatever its dimensions, without
-periods, and never where none comes. These are private names of the pinned version: its stores of
-alarms and metrics, its statistics, and what it does when an alarm's state is set.
+ministack itself evaluates an alarm only when data arrives, without periods, and on all data of the
+metric's name, with any dimensions. This module uses private names of the pinned version: the stores
+of alarms and metrics, the statistics, and the setter of an alarm's state.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from local_sagemaker.cloudwatch.data import statistic_by_period, statistic_of
 from local_sagemaker.cloudwatch.evaluation import Condition
 from local_sagemaker.cloudwatch.expressions import Expression
 
-EVERY_SECONDS = 10
-"""Alarms of 10, 20 and 30 seconds are "evaluated every 10 seconds", others "every minute" (user
-guide, "Alarm evaluation"); to look at those too more often changes nothing, unless they have been
-changed."""
+INTERVAL_SECONDS = 10
+"""Evaluation interval. Alarms with periods of 10, 20 and 30 seconds are "evaluated every 10
+seconds", others "every minute" (user guide, "Alarm evaluation"), for which a shorter interval makes
+no difference."""
 MINUTE = 60
 SHORTEST_PAUSE = 0.05
-"""Seconds between two evaluations at any speed."""
+"""Minimum of real seconds between two evaluations."""
 
 Record = dict[str, Any]
 
@@ -32,10 +32,9 @@ _log = logging.getLogger(__name__)
 
 
 class Evaluator:
-    """The alarms of ministack's module `cloudwatch`, whose own evaluator is switched off.
+    """Evaluates the alarms of ministack's module `cloudwatch` and disables its own evaluator.
 
-    At a `speed` other than 1 a period of 60 seconds lasts 60 / speed of them. Data has the time at
-    which it was published, so that whoever asks for it by time gets what was then.
+    A period of 60 seconds lasts 60 / `speed` real seconds. Data points have real timestamps.
     """
 
     def __init__(self, cloudwatch: Any, *, speed: float) -> None:
@@ -44,16 +43,16 @@ class Evaluator:
         cloudwatch._evaluate_alarm = lambda _: None
 
     async def run(self) -> None:
-        """Evaluate for ever."""
+        """Evaluate the alarms until the task is cancelled."""
         while True:
-            await asyncio.sleep(max(EVERY_SECONDS / self._speed, SHORTEST_PAUSE))
+            await asyncio.sleep(max(INTERVAL_SECONDS / self._speed, SHORTEST_PAUSE))
             self.evaluate(time.time())
 
     def evaluate(self, now: float) -> None:
-        """Give every alarm the state that its data has at a time.
+        """Set the state of every alarm for the data at the time `now`.
 
-        One that was changed keeps its state for a minute: "When you update an existing alarm, its
-        state is left unchanged" (API reference, PutMetricAlarm) until it is evaluated.
+        A changed alarm keeps its state for a minute: "When you update an existing alarm, its state
+        is left unchanged" (API reference, PutMetricAlarm) until it is evaluated.
         """
         known = {}
         for alarm in list(self._cloudwatch._alarms.values()):
@@ -65,16 +64,16 @@ class Evaluator:
             if now >= kept_until and (alarm.get("MetricName") or alarm.get("Metrics")):
                 try:
                     self._evaluate(alarm, now)
-                except Exception:  # one that cannot be evaluated is none of the others' business
+                except Exception:  # one invalid alarm must not prevent the evaluation of the others
                     _log.exception("alarm %s", name)
         self._known = known
 
     def _evaluate(self, alarm: Record, now: float) -> None:
         condition = condition_of(alarm)
-        expression = Expression.of(alarm["Metrics"]) if "Metrics" in alarm else None
+        expression = Expression.parse(alarm["Metrics"]) if "Metrics" in alarm else None
         period_seconds = expression.period if expression else alarm["Period"]
         width = period_seconds / self._speed
-        last = math.floor(now / width) - 1  # the current one is not complete
+        last = math.floor(now / width) - 1  # the last complete period
         first = last - condition.range + 1
         data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
         counts: dict[int, float] = {}
@@ -125,7 +124,7 @@ def _without_none(**members: Any) -> Record:
 
 
 def condition_of(alarm: Record) -> Condition:
-    """Return an alarm's condition; all data points, unless it has a number of them."""
+    """Return an alarm's condition; DatapointsToAlarm defaults to EvaluationPeriods."""
     periods = alarm["EvaluationPeriods"]
     return Condition(
         comparison=alarm["ComparisonOperator"],

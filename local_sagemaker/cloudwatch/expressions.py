@@ -1,7 +1,7 @@
-"""Alarms on an expression over several metrics, of which ministack has none.
+"""Alarms on metric math expressions, which ministack lacks.
 
-Source: CloudWatch user guide, using-metric-math: arithmetic and comparisons of metrics and numbers,
-"Using IF expressions", and FILL with a number. No other function is emulated.
+Supported are arithmetic and comparisons of metrics and numbers, IF, and FILL with a number. Source:
+CloudWatch user guide, using-metric-math, "Using IF expressions".
 """
 
 import ast
@@ -14,28 +14,28 @@ Record = dict[str, Any]
 Data = Mapping[int, float]
 """The values of a metric by period."""
 
-OF_ONE_METRIC = (
+SINGLE_METRIC_MEMBERS = (
     "Dimensions", "ExtendedStatistic", "MetricName", "Namespace", "Period", "Statistic", "Unit",
 )  # fmt: skip
-"""What an alarm on an expression lacks (API reference, PutMetricAlarm, Metrics)."""
+"""Members that an alarm on an expression does not have (API reference, PutMetricAlarm)."""
 
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-"""Those that the syntax of metric math has in common with Python's."""
+"""Operators of metric math; their syntax is the same in Python."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, `root`, over `metrics` by their ids, each as an alarm on one metric has it."""
+    """A parsed expression `root` over `metrics` by id, which have the members of an alarm."""
 
     metrics: Mapping[str, Record]
     root: ast.expr
 
     @classmethod
-    def of(cls, queries: Sequence[Record]) -> "Expression":
-        """Return the expression of an alarm's Metrics. Raise `ValueError` for others."""
+    def parse(cls, queries: Sequence[Record]) -> "Expression":
+        """Parse the Metrics of an alarm. Raise `ValueError` if they are not supported."""
         metrics = {
             query["Id"]: {
                 **query["MetricStat"]["Metric"],
@@ -69,7 +69,7 @@ class Expression:
         return int(next(iter(self.metrics.values()))["Period"])
 
     def values(self, data: Mapping[str, Data], periods: Iterable[int]) -> dict[int, float]:
-        """Return its values by period, of the data of each metric; periods without are left out."""
+        """Return the values by period for the data of each metric; periods without are omitted."""
         values = {
             period: _value(self.root, {name: each.get(period) for name, each in data.items()})
             for period in periods
@@ -78,7 +78,7 @@ class Expression:
 
 
 def _is_computed(node: ast.expr, metrics: Mapping[str, Record]) -> bool:
-    """Whether an expression has nothing else in it than `_value` knows."""
+    """Return whether `_value` supports an expression."""
     match node:
         case ast.Constant(value=int() | float()):
             return True
@@ -104,11 +104,10 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
-    """Return the value of an expression in one period, None without one.
+    """Return the value of an expression in one period, or None.
 
-    Of IF, a condition without data drops the period, and a metric that is chosen and has none
-    counts as 0. That a division by zero drops it, and that FILL fills metrics which never had any
-    data, has no source.
+    In IF, a condition without data gives None, and a chosen metric without data counts as 0.
+    Without a source: a division by zero gives None, and FILL fills metrics that never had data.
     """
     match node:
         case ast.Constant(value=int() | float() as number):
@@ -137,9 +136,9 @@ def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
 
 
 def install(cloudwatch: Any, provisioners: Any) -> None:
-    """Teach ministack's PutMetricAlarm and AWS::CloudWatch::Alarm to keep Metrics.
+    """Add Metrics to ministack's PutMetricAlarm and AWS::CloudWatch::Alarm.
 
-    These are private names of the pinned version.
+    This patches private names of the pinned version.
     """
     put, record = cloudwatch._put_metric_alarm, provisioners._cw_metric_alarm_record
 
@@ -155,7 +154,7 @@ def install(cloudwatch: Any, provisioners: Any) -> None:
         queries = properties.get("Metrics")
         if not queries:
             return dict(record(name, properties))
-        Expression.of(queries)
+        Expression.parse(queries)
         plain = {key: value for key, value in properties.items() if key != "Metrics"}
         alarm = record(name, {**plain, "MetricName": "none", "Namespace": "none"})
         return _on_expression(alarm, queries)
@@ -165,19 +164,19 @@ def install(cloudwatch: Any, provisioners: Any) -> None:
 
 
 def _problem(params: Record, body: Record) -> str | None:
-    """Return why a PutMetricAlarm is rejected; `params` are those of clients that send forms."""
+    """Return why a PutMetricAlarm is rejected, or None; `params` are form fields."""
     if "Metrics.member.1.Id" in params:
         return "The local SageMaker takes Metrics as JSON or CBOR, not as a form."
     try:
         if queries := body.get("Metrics"):
-            Expression.of(queries)
+            Expression.parse(queries)
     except ValueError as error:
         return str(error)
     return None
 
 
 def _on_expression(alarm: Record, queries: Sequence[Record]) -> Record:
-    for name in OF_ONE_METRIC:
+    for name in SINGLE_METRIC_MEMBERS:
         alarm.pop(name, None)
     alarm["Metrics"] = list(queries)
     return alarm

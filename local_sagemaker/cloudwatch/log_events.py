@@ -1,24 +1,25 @@
-"""FilterLogEvents of ministack: regular expressions, and requests that it would misunderstand.
+"""FilterLogEvents with regular expressions, and errors for requests unsupported by ministack.
 
-ministack answers with at most 10,000 of the oldest events and no token, its patterns ignore case,
-and it knows no regular expressions. Source of the words: localstack/localstack,
+ministack returns at most the 10,000 oldest events, without a token; its patterns ignore case and
+cannot be regular expressions. Source of the messages: localstack/localstack,
 tests/aws/services/logs (test_logs_filter_events.snapshot.json, test_logs_events.snapshot.json).
-These are private names of the pinned version.
+This module patches private names of the pinned version.
 """
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 UNSUPPORTED = ("logStreamNamePrefix", "startFromHead")
 _REGULAR_EXPRESSION = re.compile(r"%([\w:#=@/;,^$?\[\]{}|\\*+.-]+)%", re.ASCII)
-"""What a pattern of a regular expression may have: no parentheses, no spaces. Source: CloudWatch
-Logs' user guide, FilterAndPatternSyntax, "Supported regular expressions (regex) syntax"."""
+"""Filter pattern with a regular expression, which cannot contain parentheses or spaces. Source:
+CloudWatch Logs user guide, FilterAndPatternSyntax, "Supported regular expressions (regex)
+syntax"."""
 
 
 def install(logs: Any) -> None:
-    """Have ministack's module `cloudwatch_logs` match regular expressions, and reject the rest."""
+    """Patch ministack's module `cloudwatch_logs`."""
     filter_log_events, compile_pattern = logs._filter_log_events, logs._compile_filter_pattern
 
     def compiled(pattern: str) -> Callable[[str], bool]:
@@ -40,7 +41,7 @@ def install(logs: Any) -> None:
 
 
 def _expression(pattern: str) -> re.Pattern[str] | None:
-    """Return a pattern's regular expression, None for other patterns. Raise `ValueError`."""
+    """Return the regular expression in a pattern, None for other patterns. Raise `ValueError`."""
     if not pattern.strip().startswith("%"):
         return None
     written = _REGULAR_EXPRESSION.fullmatch(pattern.strip())
@@ -53,11 +54,11 @@ def _expression(pattern: str) -> re.Pattern[str] | None:
 
 
 def _problem(request: dict[str, Any]) -> str | None:
-    """Return why a request is rejected. No page has a token, so that every token is another's."""
-    if (limit := request.get("limit", MOST_EVENTS)) > MOST_EVENTS:
+    """Return why a request is rejected, or None. There is one page: any token is invalid."""
+    if (limit := request.get("limit", MAX_EVENTS)) > MAX_EVENTS:
         return (
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
-            f"constraint: Member must have value less than or equal to {MOST_EVENTS}"
+            f"constraint: Member must have value less than or equal to {MAX_EVENTS}"
         )
     if "nextToken" in request:
         return "The specified nextToken is invalid."

@@ -1,8 +1,8 @@
-"""Retention of CloudWatch's data, shorter than AWS's because it is in memory.
+"""Deletion of old CloudWatch data, which is in memory.
 
-AWS keeps the metrics of minutes for 15 days (API reference of GetMetricData), and logs for as long
-as their group's retention says, for ever where it says nothing. These are private names of the
-pinned ministack, which forgets nothing that is younger than two weeks.
+AWS keeps one-minute metrics for 15 days (API reference of GetMetricData), and logs for the
+retention of their group, by default forever. ministack deletes nothing younger than two weeks. This
+module uses private names of the pinned version.
 """
 
 import asyncio
@@ -12,70 +12,71 @@ from typing import Any
 
 from local_sagemaker.cloudwatch.evaluator import condition_of
 
-EVERY_SECONDS = 60
-"""Of AWS's, between two looks at what is old."""
+INTERVAL_SECONDS = 60
+"""Interval between two deletions, in AWS's seconds."""
 
 DAY_SECONDS = 86_400
-"""Of AWS's, for which metrics are kept, or longer where an alarm looks farther back: that is a day
-at most for alarms of less than an hour, seven days for others (API reference of PutMetricAlarm)."""
+"""Retention of metrics in AWS's seconds, unless an alarm has a longer range: at most a day for
+alarms with periods below an hour, seven days for others (API reference of PutMetricAlarm)."""
 
-LEAST_SECONDS = 360
-"""Of this machine, for which metrics are kept however fast its time is: who asks for the last five
-minutes, as `tritonsm status` does, gets them."""
+MIN_RETENTION_SECONDS = 360
+"""Minimum retention of metrics in real seconds: `tritonsm status` reads the last five minutes."""
 
-MOST_POINTS = 10_000
-"""Of one metric, the latest, where a day has more."""
+MAX_POINTS = 10_000
+"""Maximum number of data points of a metric."""
 
-MOST_CHANGES = 1_000
-"""Of alarms' states, the latest."""
+MAX_CHANGES = 1_000
+"""Maximum number of items in the alarm history."""
 
-MOST_EVENTS = 10_000
-"""Of a log stream, the latest."""
+MAX_EVENTS = 10_000
+"""Maximum number of events in a log stream."""
 
 
 class Retention:
     """Deletes old data of ministack's modules `cloudwatch` and `cloudwatch_logs`.
 
-    At a `speed` other than 1, a day lasts so much less.
+    Retention periods are divided by `speed`.
     """
 
     def __init__(self, cloudwatch: Any, logs: Any, *, speed: float) -> None:
         self._cloudwatch, self._logs, self._speed = cloudwatch, logs, speed
-        cloudwatch._evict_old_metrics = lambda: None  # at every request, it copied all data
+        cloudwatch._evict_old_metrics = lambda: None  # it copied all data at every request
 
     async def run(self) -> None:
-        """Forget for ever."""
+        """Delete old data until the task is cancelled."""
         while True:
-            await asyncio.sleep(EVERY_SECONDS / self._speed)
+            await asyncio.sleep(INTERVAL_SECONDS / self._speed)
             self.forget(time.time())
 
     def forget(self, now: float) -> None:
-        """Forget what is too old or too much at a time."""
+        """Delete data that is too old or exceeds a maximum at the time `now`."""
         self._forget_points(now)
-        del self._cloudwatch._history_entries()[:-MOST_CHANGES]
+        del self._cloudwatch._history_entries()[:-MAX_CHANGES]
         for group in list(self._logs._log_groups.values()):
             for stream in list(group["streams"].values()):
                 self._forget_events(stream)
 
     def _forget_points(self, now: float) -> None:
-        """Forget old data; a metric that has none any more is not listed either."""
-        oldest = now - max(self._seconds() / self._speed, LEAST_SECONDS)
+        """Delete old data points, and metrics without data points."""
+        oldest = now - max(self._seconds() / self._speed, MIN_RETENTION_SECONDS)
         for key, points in list(self._cloudwatch._metrics.items()):
             old = sum(1 for _ in takewhile(lambda point: point["Timestamp"] < oldest, points))
-            del points[: max(old, len(points) - MOST_POINTS)]
+            del points[: max(old, len(points) - MAX_POINTS)]
             if not points:
                 del self._cloudwatch._metrics[key]
 
     def _seconds(self) -> float:
-        """Return AWS's seconds for which metrics are kept."""
+        """Return the retention of metrics in AWS's seconds."""
         alarms = [alarm for alarm in self._cloudwatch._alarms.values() if alarm.get("MetricName")]
         looked_at = [float(alarm["Period"] * condition_of(alarm).range) for alarm in alarms]
         return max([DAY_SECONDS, *looked_at])
 
     def _forget_events(self, stream: dict[str, Any]) -> None:
-        """Forget the oldest events of a stream, and the records by which they are found."""
+        """Delete the oldest events of a stream, also from the index by event id."""
         with self._logs._log_events_lock:
-            for event in stream["events"][:-MOST_EVENTS]:
+            for event in stream["events"][:-MAX_EVENTS]:
                 self._logs._log_records.pop(event.get("eventId"), None)
-            if len(stream["events"]) > MOST_EVENTS:
-                stream["events"] = stream["events"][-MOST_EVENTS:]  # others may read the old list
+            if len(stream["events"]) > MAX_EVENTS:
+                stream["events"] = stream["events"][
+                    -MAX_EVENTS:
+                ]  # replaced, because other threads may iterate over the old list

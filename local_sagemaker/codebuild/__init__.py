@@ -1,6 +1,6 @@
-"""CodeBuild: its projects, and builds that really run as processes of this machine.
+"""CodeBuild: projects, and builds that run as processes on this machine.
 
-What AWS refuses is refused here, and what AWS does and this does not is refused too. Rules cite
-the CodeBuild User Guide by its page ("guide, builds-working") and the API Reference by the member
-that says so ("API, ProjectArtifacts"); what is in neither names who saw it.
+Requests that AWS rejects, and settings that are not emulated, are rejected. Sources are cited as
+"guide, PAGE" (CodeBuild User Guide), "API, TYPE" (API Reference), or a GitHub repository in which
+AWS's behaviour was reported.
 """

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 S3_KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/s3"
-"""The encryption key of a project that names none; S3 takes it without its name."""
+"""The default encryption key of a project; uploads with it need no SSEKMSKeyId."""
 
 
 def check(described: Record) -> None:
-    """Raise `ApiError` for what CodeBuild, or this one, rejects (API, ProjectArtifacts)."""
+    """Raise `ApiError` for artifacts settings that are invalid or not emulated."""
     if described["type"] == "NO_ARTIFACTS":
         if "name" in described:  # cloudposse/terraform-aws-codebuild#63
             raise _invalid("artifact type NO_ARTIFACTS should have null output name")
@@ -53,14 +53,14 @@ class Output:
 
     @property
     def record(self) -> Record:
-        """The member of the build's record (the AWS CLI's example of stop-build)."""
+        """The member `artifacts` of a build (the AWS CLI's example of stop-build)."""
         if self.described["type"] == "NO_ARTIFACTS":
             return {"location": ""}
         location = f"arn:aws:s3:::{self.described['location']}/{self._key()}"
         return {"location": location, "encryptionDisabled": False, "overrideArtifactName": False}
 
     def upload(self, spec: buildspec.Artifacts | None, sources: Path) -> None:
-        """Upload the files that match; their metadata has the build. Raise `Failed`."""
+        """Upload the matching files with the build's ARN in their metadata. Raise `Failed`."""
         if self.described["type"] == "NO_ARTIFACTS":
             return
         if spec is None:  # aws/aws-codebuild-docker-images#128
@@ -79,7 +79,7 @@ class Output:
             raise Failed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
 
     def _key(self, file: str = "") -> str:
-        """Return <path>/<build's UUID>/<name>/<file>, or what of it there is."""
+        """Return the key <path>/<build's UUID>/<name>/<file>, without empty parts."""
         by_build = self.described["namespaceType"] == "BUILD_ID"
         build = self.build_arn.rpartition(":")[2] if by_build else ""
         parts = [self.described.get("path", ""), build, self.described["name"], file]
@@ -87,10 +87,10 @@ class Output:
 
 
 def _matching(spec: buildspec.Artifacts, sources: Path) -> dict[str, Path]:
-    """Return files by their paths below the base directory (guide, build-spec-ref, artifacts).
+    """Return files by path relative to the base directory (guide, build-spec-ref, artifacts).
 
-    The base directory is one of the primary source, wherever commands went. Both messages are seen
-    in many logs: aws/aws-cdk's README of pipelines has the first, aws/copilot-cli#2780 the second.
+    The base directory is relative to the primary source. Source of the messages: aws/aws-cdk's
+    README of pipelines, and aws/copilot-cli#2780.
     """
     base = sources / spec.base_directory
     if not base.is_dir():

@@ -1,4 +1,4 @@
-"""A buildspec, as far as builds here run it: one command a phase, and artifacts."""
+"""The supported subset of a buildspec: one command per phase, and artifacts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _SHAPES: dict[str, Any] = {
     "Text": {"type": "string"},
 }
 _BUILDSPEC: Any = ShapeResolver(_SHAPES).get_shape_by_name("Buildspec")
-"""What is emulated of guide, build-spec-ref; everything else is rejected by name."""
+"""The supported keys (guide, build-spec-ref); every other key is rejected by name."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Buildspec:
 
     @classmethod
     def parse(cls, text: str) -> "Buildspec":
-        """Read YAML, or JSON, which is YAML. Raise `ValueError` for what is not emulated."""
+        """Parse YAML or JSON. Raise `ValueError` if it is invalid or not emulated."""
         try:
             content = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from None
         version = content.get("version") if isinstance(content, dict) else None
-        if str(version) != "0.2":  # 0.1 runs each command in a shell of its own
+        if str(version) != "0.2":  # version 0.1 runs each command in a separate shell
             raise ValueError("write version: 0.2")
         report = ParamValidator().validate({**content, "version": "0.2"}, _BUILDSPEC)
         if report.has_errors():
@@ -64,10 +64,10 @@ class Buildspec:
             )
         commands = {name: phase["commands"] for name, phase in content["phases"].items()}
         if not commands:
-            raise ValueError("there are no phases")  # guide, build-spec-ref: a required sequence
+            raise ValueError("there are no phases")  # required: guide, build-spec-ref
         for name, several in commands.items():
             if len(several) != 1:
-                # Commands of a build share a shell's folder and variables: guide, build-spec-ref.
+                # Several commands would have to share folder and variables: guide, build-spec-ref.
                 raise ValueError(f"phase {name} has {len(several)} commands: join them to one")
         return cls(
             commands={name: command for name, (command,) in commands.items()},

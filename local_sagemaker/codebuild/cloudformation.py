@@ -1,4 +1,4 @@
-"""CloudFormation's create, update and delete of CodeBuild projects."""
+"""The CloudFormation resource type of CodeBuild projects."""
 
 import uuid
 from typing import Any
@@ -10,34 +10,34 @@ Properties = dict[str, Any]
 
 
 class Project(ResourceType):
-    """AWS::CodeBuild::Project: changed in place, unless it gets another name."""
+    """AWS::CodeBuild::Project: updated in place, unless Name changes."""
 
     replacing = ("Name",)
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
-        """Create it, under a name of CloudFormation's making where the template has none."""
+        """Create the project; without a Name, one is generated."""
         name = properties.get("Name") or f"{logical_id}-{uuid.uuid4().hex[:12]}"
         self.call("CreateProject", {**_request(properties), "name": name})
         return name, {"Arn": projects.arn(name)}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
-        """Change it; what the template no longer says is as by default again."""
+        """Update the project; removed properties return to their defaults."""
         request = {**settings.DEFAULTS, **_request(new), "name": physical_id}
         self.call("UpdateProject", request)
         return physical_id, {"Arn": projects.arn(physical_id)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete it, if it is still there."""
+        """Delete the project, if it exists."""
         self.call("DeleteProject", {"name": physical_id})
 
 
 def resource_types(codebuild: Service) -> dict[str, ResourceType]:
-    """Return CloudFormation's type name with what handles it."""
+    """Return the resource type by CloudFormation's type name."""
     return {"AWS::CodeBuild::Project": Project(codebuild)}
 
 
 def _request(properties: Properties) -> Properties:
-    """Return properties with the names that the service's API gives them."""
+    """Return properties with the member names of the API, which begin in lower case."""
     request: Properties = _renamed(properties)
     return request
 

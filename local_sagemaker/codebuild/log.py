@@ -1,4 +1,4 @@
-"""A build's log: a file, whose new lines are sent to CloudWatch Logs periodically."""
+"""The log of a build: a file whose lines are sent to CloudWatch Logs, and its `logs` member."""
 
 import time
 from collections.abc import Callable
@@ -13,9 +13,9 @@ CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
 
 
 def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
-    """Return group and stream of a build with this UUID, None where a project wants no log.
+    """Return log group and stream of the build with this UUID, None if logs are disabled.
 
-    `config` is API, LogsConfig; its stream name is a prefix.
+    `config` is a LogsConfig (API); its stream name is a prefix.
     """
     logs = config["cloudWatchLogs"]
     if logs["status"] == "DISABLED":
@@ -25,10 +25,10 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
 
 
 def location(config: Record, stream: tuple[str, str] | None) -> Record:
-    """Return the `logs` member of a build's record.
+    """Return the `logs` member of a build.
 
-    Before the stream is made it says null, without members of their own (the AWS CLI's example of
-    retry-build has the one, that of stop-build the other).
+    Before the stream exists, its names in links are "null" (the AWS CLI's examples of retry-build
+    and stop-build).
     """
     group, name = stream or ("null", "null")
     log = {
@@ -40,9 +40,9 @@ def location(config: Record, stream: tuple[str, str] | None) -> Record:
 
 
 class Log(LogStream):
-    """Everything that a build prints, with what CodeBuild's own agent says in between.
+    """The output of a build's commands, and lines of CodeBuild's agent.
 
-    Its lines are as users have shown them in many issues (aws/copilot-cli#2780, say).
+    Source of the agent's lines: logs published by users, such as aws/copilot-cli#2780.
     """
 
     def __init__(self, file: Path, client: Any, clock: Callable[[], float] = time.time) -> None:
@@ -50,7 +50,7 @@ class Log(LogStream):
         file.touch()
 
     def say(self, text: str) -> None:
-        """Write a line of CodeBuild's own."""
+        """Write a line of CodeBuild's agent."""
         now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(self._clock()))
         with self.file.open("ab+") as log:
             if log.tell():
@@ -59,7 +59,7 @@ class Log(LogStream):
             log.write(f"[Container] {now} {text}\n".encode())
 
     def send(self) -> Exception | None:
-        """Send what is new; what CloudWatch does not take stays in the file."""
+        """Send new lines; write an error of CloudWatch Logs into the file."""
         refused = super().send()
         if refused:
             self.say(f"Cannot write to CloudWatch Logs: {refused}")

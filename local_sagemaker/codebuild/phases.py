@@ -1,4 +1,4 @@
-"""A build's phases: how its record says that they begin and end."""
+"""The phases of a build: records, log lines, and the errors that end them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ Record = dict[str, Any]
 
 
 class Ended(Exception):
-    """A phase did not succeed: the status of the phase and of the build, and the phase's context.
+    """A phase did not succeed; has the status of the phase and of the build, and its context.
 
-    The statuses are those of API, BuildPhase and Build. A phase without a `code` gets no context.
+    The statuses are those of API, BuildPhase and Build. Without a `code` the phase has no context.
     """
 
     def __init__(self, phase: str, build: str, code: str = "", message: str = "") -> None:
@@ -21,28 +21,31 @@ class Ended(Exception):
 
 
 class Failed(Ended):
-    """The commands or the project are at fault. Some phases run all the same."""
+    """A phase failed because of the commands or the project; some later phases still run."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__("FAILED", "FAILED", code, message)
 
 
 def stopped() -> Ended:
-    """Return the end that StopBuild makes (as in the AWS CLI's example of stop-build)."""
+    """Return the exception for StopBuild (the AWS CLI's example of stop-build)."""
     return Ended("STOPPED", "STOPPED")
 
 
 def timed_out() -> Ended:
-    """Return the end of a build that ran too long.
+    """Return the exception for a build that exceeded its timeout.
 
-    The phase is TIMED_OUT, the build FAILED: so did AWS answer on 2026-08-31, as the repository
-    junioryono/billet notes in its acceptance record; the API Reference leaves it open.
+    The phase is TIMED_OUT, the build FAILED: observed on AWS on 2026-08-31 by junioryono/billet
+    (acceptance record); the API Reference does not specify it.
     """
     return Ended("TIMED_OUT", "FAILED", "BUILD_TIMED_OUT", "Build has timed out.")
 
 
 class Phases:
-    """Writes a build's phases into its record and its log. It begins in the queue."""
+    """Records the phases of a build in its record and log, beginning with QUEUED.
+
+    `check` raises `Ended` if the build must not continue.
+    """
 
     def __init__(
         self, record: Record, log: Log, *, clock: Callable[[], float], check: Callable[[], None]
@@ -53,7 +56,7 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Run one phase; `check` says by an `Ended` that the build must not go on."""
+        """Record the `with` block as a phase."""
         phase = self._record["phases"][-1] if name == "QUEUED" else self._begin(name)
         try:
             self._check()
@@ -61,7 +64,7 @@ class Phases:
         except Ended as end:
             self._end(phase, end.phase, end)
             raise
-        except Exception as error:  # AWS then says that it is at fault, and no more
+        except Exception as error:  # an error of the local SageMaker
             message = f"Internal Service Error: {type(error).__name__}: {error}"
             fault = Ended("FAULT", "FAULT", "INTERNAL_SERVICE_ERROR", message)
             self._end(phase, fault.phase, fault)
@@ -70,7 +73,7 @@ class Phases:
             self._end(phase, "SUCCEEDED")
 
     def complete(self) -> None:
-        """Begin the last phase, which has no end."""
+        """Begin the last phase, COMPLETED, which has no end time."""
         self._begin("COMPLETED")
 
     def _begin(self, name: str) -> Record:
@@ -86,7 +89,7 @@ class Phases:
         if end is not None:
             code, message = end.code, end.message
         if name not in ("SUBMITTED", "QUEUED") and (end is None or code):
-            # An empty one where all went well: the AWS CLI's example of batch-get-builds.
+            # Empty strings if the phase succeeded: the AWS CLI's example of batch-get-builds.
             phase["contexts"] = [{"statusCode": code, "message": message}]
         phase["phaseStatus"] = status
         if name not in ("SUBMITTED", "QUEUED", "PROVISIONING", "FINALIZING"):

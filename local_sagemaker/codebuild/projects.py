@@ -1,4 +1,4 @@
-"""CodeBuild's projects."""
+"""CodeBuild's project operations."""
 
 import copy
 import threading
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Projects:
-    """Projects by name, each with all its settings."""
+    """Projects by name, with all settings including defaults."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -55,13 +55,13 @@ class Projects:
         return {"project": copy.deepcopy(project)}
 
     def _delete(self, request: Record) -> Record:
-        """Builds of the project stay (API, DeleteProject)."""
+        """Delete a project; its builds remain (API, DeleteProject)."""
         with self._lock:
             self._projects.pop(request["name"], None)
         return {}
 
     def _batch_get(self, request: Record) -> Record:
-        names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are names too
+        names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are accepted too
         with self._lock:
             known = [self._projects[name] for name in names if name in self._projects]
             missing = [name for name in names if name not in self._projects]

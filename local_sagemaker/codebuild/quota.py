@@ -1,4 +1,4 @@
-"""Quotas on running and queued builds, by the kind of environment."""
+"""Quotas on running and queued builds."""
 
 import threading
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ WAITING_FOR_EACH_RUNNING = 5
 
 @dataclass
 class BuildQuota:
-    """One of the account's quotas on "concurrently running builds" (guide, limits).
+    """A quota on "concurrently running builds" (guide, limits), and the queue behind it.
 
-    Builds over the limit wait in a queue of five times the limit (guide, builds-working), or of
-    `places`: new accounts have fewer (awslabs/landing-zone-accelerator-on-aws#249). AWS does not
-    say in which order they start, here the first comes first.
+    The queue has five times the limit (guide, builds-working), or `places`: new accounts have fewer
+    (awslabs/landing-zone-accelerator-on-aws#249). Queued builds start in the order of their
+    requests; the order on AWS is not documented.
     """
 
     limit: int
@@ -23,22 +23,22 @@ class BuildQuota:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, build: str) -> None:
-        """Let a build run or wait. Raise `ApiError` where the queue is full."""
+        """Add a build to the running or queued ones. Raise `ApiError` if the queue is full."""
         places = WAITING_FOR_EACH_RUNNING * self.limit if self.places is None else self.places
         with self._lock:
             if len(self._builds) >= self.limit + places:
-                raise ApiError(  # the message as in rebuy-de/aws-nuke#1209, where it says 0
+                raise ApiError(  # source of the message: rebuy-de/aws-nuke#1209
                     "AccountLimitExceededException",
                     f"Cannot have more than {places} builds in queue for the account",
                 )
             self._builds.append(build)
 
     def may_run(self, build: str) -> bool:
-        """Whether the build's turn has come."""
+        """Return whether a queued build may start."""
         return build in self._builds[: self.limit]
 
     def leave(self, build: str) -> None:
-        """Take out a build that has ended, running or waiting; the next one may run."""
+        """Remove an ended build, so that the next one may start."""
         with self._lock:
             if build in self._builds:
                 self._builds.remove(build)

@@ -1,4 +1,4 @@
-"""A build: wait in the queue, fetch the sources, run the phases, upload the artifacts."""
+"""The run of a build: queue, sources, phases, artifacts."""
 
 import threading
 import time
@@ -31,9 +31,9 @@ POLL_SECONDS = 0.01
 
 @dataclass
 class RunningBuild:
-    """A build in progress. `record` is what BatchGetBuilds answers, and changes as it goes on.
+    """A build in progress. `record` is its member of BatchGetBuilds, which is updated.
 
-    `logs` is what the record says of its log from PROVISIONING on.
+    `logs` is the member `logs` of the record from PROVISIONING on.
     """
 
     record: Record
@@ -60,7 +60,7 @@ class RunningBuild:
             status = "SUCCEEDED"
         except Ended as end:
             status = end.build
-        finally:  # it has ended once its log can be read and its place is free
+        finally:  # buildComplete is set after the log was sent and the quota is free
             self._phases.complete()
             self.log.send()
             self.quota.leave(self.record["id"])
@@ -68,7 +68,7 @@ class RunningBuild:
             self._finished.set()
 
     def stop(self) -> None:
-        """Request the end of the build, as StopBuild does: no further command runs."""
+        """Request the end of the build, as StopBuild does."""
         self._stopped.set()
 
     def wait(self, timeout: float) -> None:
@@ -78,11 +78,10 @@ class RunningBuild:
     def _work(self) -> None:
         """Run the phases.
 
-        After a failed BUILD or POST_BUILD the rest is attempted all the same: guide,
-        view-build-details-phases, says so of UPLOAD_ARTIFACTS after BUILD, and logs show it after
-        POST_BUILD (aws/copilot-cli#2780). After an earlier failure only FINALIZING follows, as in
-        many logs, which end with that of INSTALL or PRE_BUILD. Stopping or the build's time end
-        it at once.
+        After a failed BUILD or POST_BUILD the later phases still run (guide,
+        view-build-details-phases, for UPLOAD_ARTIFACTS after BUILD; aws/copilot-cli#2780 after
+        POST_BUILD). After a failure in an earlier phase only FINALIZING follows, as in published
+        logs. StopBuild and the timeout end the build immediately.
         """
         self._wait_for_a_place()
         self._provision()
@@ -112,7 +111,7 @@ class RunningBuild:
                 self._check()
 
     def _provision(self) -> None:
-        """The time runs from here, and here the log's stream is made (API, LogsLocation)."""
+        """Start the timeout, and create the log stream (API, LogsLocation)."""
         with self._phases.phase("PROVISIONING"):
             self._deadline = self.clock() + 60 * self.record["timeoutInMinutes"]
             if "groupName" in self.logs:
@@ -120,7 +119,10 @@ class RunningBuild:
                 self.record["logs"] = self.logs
 
     def _download(self) -> Buildspec:
-        """Fetch the sources into folders that variables name (guide, build-env-ref-env-vars)."""
+        """Download the sources, set their variables, and return the buildspec.
+
+        Source of the variables: guide, build-env-ref-env-vars.
+        """
         folders = {"CODEBUILD_SRC_DIR": self.folder / "src"}
         sources.download(self.record["source"], self.folder / "src", self.s3)
         for source in self.record["secondarySources"]:
@@ -129,7 +131,7 @@ class RunningBuild:
             sources.download(source, self.folder / f"src_{name}", self.s3)
         self.environment = {
             **host_environment(),
-            # Packages come from where this machine gets them.
+            # The package index settings are those of this machine.
             **{k: value for k, value in self.environment.items() if not k.startswith("PIP_")},
             **{name: str(folder) for name, folder in folders.items()},
         }
@@ -161,7 +163,7 @@ class RunningBuild:
                     )
 
     def _must_end(self) -> bool:
-        """Wait a little, and return whether the build must end."""
+        """Wait for one poll interval, and return whether the build must end."""
         return self._stopped.wait(POLL_SECONDS) or self.clock() >= self._deadline
 
     def _check(self) -> None:

@@ -28,21 +28,22 @@ Record = dict[str, Any]
 STOP_SECONDS = 10
 TOKEN_SECONDS = 300
 TOKEN_LENGTH = 64
-"""How long a token holds, and may be (guide, run-build-cli)."""
+"""Validity in seconds and maximum length of an idempotencyToken (guide, run-build-cli)."""
 
 
-OF_THE_PROJECT = (
+PROJECT_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
     "serviceRole", "source", "timeoutInMinutes",
 )  # fmt: skip
-"""Members of a build's record that are the project's, with what StartBuild overrides."""
+"""Members of a build that are copied from the project, with the overrides of StartBuild."""
 
 
 class CodeBuild:
-    """Projects, and builds that run.
+    """Projects and builds.
 
-    `clients` gives those of S3 and CloudWatch Logs that act as the role of an ARN. `quotas` says of
-    environment type and compute type how many builds run at once; `queued` is how many wait.
+    `clients` returns clients of S3 and CloudWatch Logs that act as a role. `quotas` maps
+    environment and compute type to the number of concurrent builds; `queued` is the number of
+    queued builds.
     """
 
     def __init__(
@@ -55,14 +56,13 @@ class CodeBuild:
         queued: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._clients = cache(clients)  # builds are remembered, and a client takes 0.3 MB
+        self._clients = cache(clients)  # a client takes 0.3 MB, and builds are kept
         self._folder, self._environment, self._clock = folder, environment, clock
         self._quotas = {kind: BuildQuota(limit, queued) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
         self._builds: dict[str, RunningBuild] = {}
-        self._tokens: dict[
-            str, tuple[RunningBuild, Record, float]
-        ] = {}  # with the request, and when
+        # Token -> build, request, and time of the request.
+        self._tokens: dict[str, tuple[RunningBuild, Record, float]] = {}
         self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService(
@@ -78,13 +78,13 @@ class CodeBuild:
         )
 
     def start(self, request: Record) -> Record:
-        """StartBuild. A repeated idempotencyToken answers with the build that it started."""
+        """StartBuild. A repeated idempotencyToken returns the build that it started."""
         project = self._projects.get(request["projectName"])
         with self._lock:
             token = request.get("idempotencyToken", "")
             if build := self._started_with(token, request):
                 return {"build": build.record}
-            build = self._new(settings.overridden(project, request))
+            build = self._new(settings.with_overrides(project, request))
             self._builds[build.record["id"]] = build
             if token:
                 self._tokens[token] = build, request, self._clock()
@@ -121,7 +121,7 @@ class CodeBuild:
         return {"ids": [build for build in ids if build.partition(":")[0] == name]}
 
     def stop(self) -> None:
-        """End every build; return when none of their processes is left."""
+        """End all builds; return when their processes have ended."""
         with self._lock:
             builds = list(self._builds.values())
         for build in builds:
@@ -130,7 +130,7 @@ class CodeBuild:
             build.wait(STOP_SECONDS)
 
     def _started_with(self, token: str, request: Record) -> RunningBuild | None:
-        """Return the build that this very request has started, if the token still holds."""
+        """Return the build that was started with this token, if the token is still valid."""
         if len(token) > TOKEN_LENGTH:
             raise invalid_input(
                 f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed"
@@ -138,12 +138,12 @@ class CodeBuild:
         build, started, when = self._tokens.get(token, (None, request, 0.0))
         if self._clock() - when >= TOKEN_SECONDS:
             return None
-        if started != request:  # junioryono/billet saw these words on 2026-08-31
+        if started != request:  # message observed on AWS by junioryono/billet, 2026-08-31
             raise invalid_input(f"Request parameter mismatch for idempotency token {token}")
         return build
 
     def _new(self, settings: Record) -> RunningBuild:
-        """Return a build with a place in the queue. Raise `ApiError` if the queue is full."""
+        """Return a new build that has entered the queue. Raise `ApiError` if the queue is full."""
         project, environment = settings["name"], settings["environment"]
         uuid = str(uuid4())
         name = f"{project}:{uuid}"
@@ -157,7 +157,7 @@ class CodeBuild:
         s3, logs = self._clients(settings["serviceRole"])
         output = Output(settings["artifacts"], arn, settings["encryptionKey"], s3)
         record = {
-            **{member: settings[member] for member in OF_THE_PROJECT},
+            **{member: settings[member] for member in PROJECT_MEMBERS},
             "id": name,
             "arn": arn,
             "artifacts": output.record,
@@ -171,7 +171,7 @@ class CodeBuild:
         }
         variables = {
             **self._environment,
-            "AWS_SESSION_TOKEN": settings["serviceRole"],  # by which its calls are recorded
+            "AWS_SESSION_TOKEN": settings["serviceRole"],  # identifies the caller of recorded calls
             "CI": "true",
             "CODEBUILD_BUILD_ARN": arn,
             "CODEBUILD_BUILD_ID": name,

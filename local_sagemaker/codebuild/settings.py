@@ -33,14 +33,14 @@ _NESTED: dict[str, Record] = {
     "source": {"insecureSsl": False},
 }
 _S3_ARTIFACTS = {"encryptionDisabled": False, "namespaceType": "NONE", "packaging": "NONE"}
-"""Defaults within members, as cloud-custodian/cloud-custodian recorded them:
-tests/data/placebo/test_codebuild_config and test_codebuild."""
+"""Defaults of nested members. Source: cloud-custodian/cloud-custodian, tests/data/placebo,
+test_codebuild_config and test_codebuild."""
 
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
 def complete(project: Record) -> Record:
-    """Return settings with their defaults. Raise `ApiError` for what CodeBuild rejects."""
+    """Return settings with defaults. Raise `ApiError` if they are invalid or not emulated."""
     settings = copy.deepcopy({**DEFAULTS, **project})
     for name, defaults in _NESTED.items():
         settings[name] = {**copy.deepcopy(defaults), **settings[name]}
@@ -53,9 +53,8 @@ def complete(project: Record) -> Record:
     return settings
 
 
-def overridden(project: Record, request: Record) -> Record:
-    """Return the project's settings with the overrides of StartBuild. Raise `ApiError` for what
-    CodeBuild rejects."""
+def with_overrides(project: Record, request: Record) -> Record:
+    """Return the project's settings with the overrides of StartBuild. Raise as `complete` does."""
     settings = copy.deepcopy(project)
     settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
     secondary = request.get("secondarySourcesOverride", settings["secondarySources"])
@@ -83,7 +82,7 @@ def _check(settings: Record) -> None:
     artifacts.check(settings["artifacts"])
     kind, size = environment["type"], environment["computeType"]
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
-        # guide, build-env-ref-compute-types: the rows of this type
+        # Source: guide, build-env-ref-compute-types.
         raise sources.invalid_input(
             f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
         )

@@ -1,4 +1,4 @@
-"""The command of a phase."""
+"""Execution of a phase's command."""
 
 import os
 import signal
@@ -17,9 +17,10 @@ def run(
     log: Path,
     must_end: Callable[[], bool],
 ) -> int:
-    """Return the exit status of a command, which is killed as soon as it must end.
+    """Run a command with its output in the log; return the exit status.
 
-    What it prints goes to the log. What it leaves in the background ends with it.
+    `must_end` is polled; when it returns True, the command is killed. Background processes of the
+    command are killed when it ends.
     """
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -34,14 +35,14 @@ def run(
     try:
         while not _has_ended(process) and not must_end():
             pass
-    finally:  # before it is reaped: until then, the number of its group is not another's
+    finally:  # kill before reaping: until then the process group id cannot be reused
         os.killpg(process.pid, signal.SIGKILL)
         status = process.wait()
     return status
 
 
 def host_environment() -> dict[str, str]:
-    """Variables of this machine that a command gets: pip's and the locale's, and this Python."""
+    """Return the variables that a command inherits: pip, locale, and a PATH with this Python."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -50,11 +51,11 @@ def host_environment() -> dict[str, str]:
     return {
         **kept,
         "PATH": search_path(),
-        "PIP_NO_DEPS": "1",  # a lock names every package: to resolve them anew takes pip seconds
+        "PIP_NO_DEPS": "1",  # requirements are complete lock files; resolving them takes seconds
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether a process has ended, which is not reaped."""
+    """Return whether a process has ended, without reaping it."""
     return bool(os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))

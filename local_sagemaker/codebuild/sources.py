@@ -1,4 +1,4 @@
-"""The sources of a build: a ZIP file or a folder of a bucket."""
+"""The sources of a build: ZIP files or folders in buckets."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ IDENTIFIER = re.compile(r"[A-Za-z0-9_]{1,127}")
 
 
 def check(primary: Record, secondary: list[Record]) -> None:
-    """Raise `ApiError` for what CodeBuild, or this one, refuses (API, ProjectSource)."""
+    """Raise `ApiError` if sources are invalid or not emulated (API, ProjectSource)."""
     for source in (primary, *secondary):
         if source["type"] not in ("NO_SOURCE", "S3"):
             raise invalid_input(
@@ -36,7 +36,7 @@ def check(primary: Record, secondary: list[Record]) -> None:
 
 
 def download(source: Record, to: Path, s3: "S3Client") -> None:
-    """Fill a new folder with a source. Raises `Failed`.
+    """Download a source into the new folder `to`. Raise `Failed`.
 
     A location that ends with a slash is a folder (API, ProjectSource, location).
     """
@@ -58,7 +58,7 @@ def download(source: Record, to: Path, s3: "S3Client") -> None:
 
 
 def _download_folder(s3: "S3Client", bucket: str, prefix: str, to: Path) -> None:
-    """Download every object below a prefix. That none is an error is our reading: no source."""
+    """Download all objects below a prefix. Raise `ValueError` if there is none (no source)."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     keys = [content["Key"] for page in pages for content in page.get("Contents", [])]
     files = [key.removeprefix(prefix) for key in keys if not key.endswith("/")]
@@ -85,5 +85,5 @@ def _fetch(s3: "S3Client", bucket: str, key: str, to: Path) -> None:
 
 
 def invalid_input(message: str) -> ApiError:
-    """Return the error of CodeBuild for settings that cannot be."""
+    """Return an InvalidInputException."""
     return ApiError("InvalidInputException", message)

@@ -1,1 +1,1 @@
-"""The part of ECR that ministack lacks: registries of other accounts."""
+"""ECR registries of other accounts, which ministack lacks."""

@@ -1,4 +1,4 @@
-"""The registries of AWS, with the Triton images that this region has."""
+"""AWS's registries with the Triton images in this region."""
 
 import hashlib
 import json
@@ -20,18 +20,18 @@ IMAGES = {
         *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
     ),
 }
-"""Account -> the releases that it has here: those of aws/sagemaker-python-sdk,
-image_uri_config/sagemaker-tritonserver.json, and 24.09, which the local stages serve. Of the others
-that exist, no source says that this region has them: a stage with one is refused here."""
+"""Registry account -> releases in this region. Source: aws/sagemaker-python-sdk,
+image_uri_config/sagemaker-tritonserver.json; 24.09 is added for the local stages. Other releases
+exist, but without a source for this region."""
 
 MEDIA_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 def registries(ministack: Any) -> JsonService:
-    """Return the service; `ministack` is the client of ECR that has the account's own registry."""
+    """Return the service; `ministack` is an ECR client for the account's own registry."""
 
     def batch_get_image(request: Record) -> Record:
-        """BatchGetImage, of what AWS lets every account have; or of the account's own."""
+        """BatchGetImage for AWS's public Triton images, or for the account's own registry."""
         registry = request.get("registryId", ACCOUNT)
         if registry == ACCOUNT:
             return _own(ministack, request)
@@ -51,7 +51,7 @@ def registries(ministack: Any) -> JsonService:
                 "acceptedMediaTypes.",
             )
         tags = {f"{release}-py3{cpu}" for release in IMAGES[registry] for cpu in ("", "-cpu")}
-        known = [{"imageTag": tag} for tag in tags]  # by a digest, which nobody knows here, none
+        known = [{"imageTag": tag} for tag in tags]  # images cannot be requested by digest
         unknown = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
         ids = request["imageIds"]
         return {
@@ -59,7 +59,7 @@ def registries(ministack: Any) -> JsonService:
             "failures": [{"imageId": image, **unknown} for image in ids if image not in known],
         }
 
-    return JsonService("ecr", {"BatchGetImage": batch_get_image}, rest_elsewhere=True)
+    return JsonService("ecr", {"BatchGetImage": batch_get_image}, is_partial=True)
 
 
 def _own(ministack: Any, request: Record) -> Record:

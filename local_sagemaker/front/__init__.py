@@ -1,1 +1,1 @@
-"""The local SageMaker's one URL: our own services answer, and ministack does the rest."""
+"""The HTTP front of the local SageMaker: own services, and a proxy to ministack."""

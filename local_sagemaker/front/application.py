@@ -1,20 +1,20 @@
-"""Routing of requests: to a service of our own by `X-Amz-Target` or path, else to ministack."""
+"""Routing of requests to own services, by `X-Amz-Target` or path, or to ministack."""
 
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from local_sagemaker.api import JsonService, send_answer
+from local_sagemaker.api import JsonService, send_response
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.front.ministack import Ministack, request_body
-from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 from local_sagemaker.sagemaker import invocations
 from local_sagemaker.sagemaker.invocations import Invocations
 
 
 class Application:
-    """The ASGI application behind the local SageMaker's one URL."""
+    """The ASGI application of the local SageMaker's URL."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Application:
                 return await self._runtime(scope, receive, send)
             prefix, _, operation = _target(scope).rpartition(".")
             service = self._services.get(prefix)
-            if service and service.is_for(operation):
+            if service and service.handles(operation):
                 return await _operate(service, operation, receive, send)
         return await self._ministack(scope, receive, send)
 
@@ -47,7 +47,7 @@ def _target(scope: Any) -> str:
 
 async def _operate(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
     body = bytearray()
-    with suppress(ClientGoneError):
+    with suppress(ClientDisconnectedError):
         async for part in request_body(receive):
             body += part
-        await send_answer(send, await asyncio.to_thread(service.answer, operation, bytes(body)))
+        await send_response(send, await asyncio.to_thread(service.answer, operation, bytes(body)))

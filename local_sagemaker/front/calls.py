@@ -1,4 +1,4 @@
-"""A record of callers and the permissions that they use."""
+"""Recording of callers and the IAM permissions that they use."""
 
 import json
 import re
@@ -12,10 +12,10 @@ from ministack.core import iam_actions
 
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.ministack import request_body
-from local_sagemaker.hosting.invocation import ClientGoneError, Receive
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive
 
 CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
-"""A role, or a name that somebody gave; sessions of ministack's own are called otherwise."""
+"""A role's ARN, or a name set by a test. Session tokens of ministack's STS do not match."""
 SIGNED_FOR = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
 INVOKED = re.compile(r"/endpoints/([^/]+)/")
 SAGEMAKER = {
@@ -24,14 +24,14 @@ SAGEMAKER = {
     "EndpointConfigName": "endpoint-config",
     "ModelName": "model",
 }
-"""Field of a request -> the type of resource that it names."""
+"""Request member -> resource type in the ARN."""
 
 PREFIXES = {"monitoring": "cloudwatch"}
-"""What a request is signed for -> how its actions begin: the authorization reference."""
+"""Signing name -> prefix of IAM actions (service authorization reference)."""
 
 
 class RecordedCall(NamedTuple):
-    """An IAM action on the ARN of a resource, or on `*`, and its caller."""
+    """A caller with an IAM action and a resource ARN or `*`."""
 
     caller: str
     action: str
@@ -39,11 +39,11 @@ class RecordedCall(NamedTuple):
 
 
 class Calls:
-    """The calls of callers that identify themselves, each kind once, as JSON lines in `file`.
+    """Writes each distinct call of an identified caller as a JSON line into `file`.
 
-    Who calls is the session token, which this AWS does not verify: functions and builds run with
-    the ARN of their role, and whoever sets `AWS_SESSION_TOKEN` to a name has what is called by that
-    name recorded. What is called without one costs a look at its headers.
+    The caller is the session token, which is not verified: Lambda functions and builds use their
+    role's ARN as the token, and a client can set `AWS_SESSION_TOKEN` to a name. Requests without a
+    token are not recorded.
     """
 
     def __init__(self, file: Path) -> None:
@@ -52,7 +52,7 @@ class Calls:
         self._lock = threading.Lock()
 
     async def note(self, scope: Any, receive: Receive) -> Receive:
-        """Record a request with a session token; return what gives its body."""
+        """Record a request with a session token; return a `receive` that still has its body."""
         by_name = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         caller = by_name.get("x-amz-security-token", "")
         if not CALLER.fullmatch(caller):
@@ -61,7 +61,7 @@ class Calls:
         if scope["path"] == "/" and scope["method"] == "POST":
             try:
                 body = b"".join([part async for part in request_body(receive)])
-            except ClientGoneError:
+            except ClientDisconnectedError:
                 return receive
             receive = _giving(body, receive)
         self._write(
@@ -77,7 +77,7 @@ class Calls:
         return receive
 
     def watch(self, client: Any, caller: str) -> None:
-        """Record the calls of boto3's `client` to another server than this one."""
+        """Record the calls of a boto3 client, which bypass this server."""
 
         def sent(request: Any, **_: Any) -> None:
             url = urlsplit(request.url)
@@ -99,7 +99,7 @@ class Calls:
 def _permissions(
     method: str, path: str, query: str, headers: dict[str, str], body: bytes
 ) -> list[tuple[str, str]]:
-    """Return the actions that a request needs, each with its resource."""
+    """Return the IAM actions that a request needs, with their resources."""
     signed = SIGNED_FOR.search(headers.get("authorization", ""))
     service = signed[1] if signed else ""
     if service == "sagemaker" and (invoked := INVOKED.match(path)):
@@ -133,7 +133,7 @@ def _text(value: str | bytes) -> str:
 
 
 def _named(service: str, request: dict[str, Any]) -> str:
-    """Return the ARN of what a request in JSON names: the types of the authorization reference."""
+    """Return the ARN of the resource in a JSON request (service authorization reference)."""
     match service, request:
         case "sagemaker", _:
             for field, kind in SAGEMAKER.items():
@@ -166,7 +166,7 @@ def _arn(service: str, resource: str) -> str:
 
 
 def _giving(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that returns a body read before, and then the original's messages."""
+    """Return a `receive` that replays a body, then continues with the original messages."""
     left = [{"type": "http.request", "body": body}]
 
     async def give() -> Any:

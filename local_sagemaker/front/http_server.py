@@ -1,16 +1,15 @@
-"""The HTTP server for programs on this machine: uvicorn, behind a guard.
+"""The HTTP server for programs on this machine: uvicorn with a guard against web pages.
 
-Whoever reaches the local SageMaker can run commands as its user (CodeBuild, Lambda), and nothing
-checks a signature. A web page in the user's browser could reach it, because browsers send requests
-to any address. So a browser gets the page below `PREFIX` and nothing else, and that only when no
-other site has caused the request.
+A client of the local SageMaker can run commands as its user (CodeBuild, Lambda), and signatures are
+not verified. A web page in the user's browser could send requests too, because browsers connect to
+any address. Therefore browsers only get the dashboard below `PREFIX`, and only if no other site
+caused the request.
 
-Sources: browsers name the page that causes a request in `Origin` (Fetch standard, "Origin header")
-and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot set or remove either.
-Names below `localhost` are this machine's (RFC 6761, 6.3), so that any other `Host` means a name
-that was made to lead here (DNS rebinding). A page can also cause a `GET` that has neither header,
-or `Sec-Fetch-Site: none`: for the issuer of a certificate (RFC 5280, 4.2.2.1), or by speculation
-rules. So a `GET` acts on nothing.
+Sources: browsers send the origin of the requesting page in `Origin` (Fetch standard, "Origin
+header") and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot change either.
+Names below `localhost` are loopback (RFC 6761, 6.3); any other `Host` indicates DNS rebinding. A
+page can also cause a `GET` with neither header, or with `Sec-Fetch-Site: none`: for the issuer of a
+certificate (RFC 5280, 4.2.2.1), or by speculation rules. Therefore a `GET` has no side effects.
 """
 
 import re
@@ -19,33 +18,33 @@ from urllib.parse import parse_qs
 
 import uvicorn
 
-from local_sagemaker.api import send_answer
+from local_sagemaker.api import send_response
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.watch.site import PREFIX
 
 _LOOPBACK = re.compile(
     rb"(([a-z0-9_-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE
 )
-"""A `Host`: also a bucket's, which may have dots (`models.eu.s3.localhost:4566`)."""
+"""Allowed `Host` headers, including buckets with dots (`models.eu.s3.localhost:4566`)."""
 
 _MINISTACK = re.compile(r"/_(ministack|localstack|aws|alb)(/|$)")
-"""Paths that ministack keeps for itself. No bucket is hidden by them: its name "must begin and end
+"""Paths of ministack's own routes. They conflict with no bucket: a bucket name "must begin and end
 with a letter or number" (S3 user guide, general purpose bucket naming rules)."""
 
 _MINISTACK_ANSWERS = re.compile(
     r"GET /_ministack/(health|lambda-(code|layers)/.+)|PUT /_ministack/cfn-(response|signal)/.+"
 )
-"""The health check of a start, where GetFunction and GetLayerVersion have the code downloaded, and
-where custom resources and wait conditions report to CloudFormation."""
+"""Allowed routes of ministack: the health check, downloads of Lambda code and layers, and responses
+of custom resources and wait conditions to CloudFormation."""
 
 _TEXT = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "AccessDenied"}
-"""Of a rejection: a browser shows it, and an SDK reads the type as the error's code."""
+"""Headers of a rejection; SDKs take the error code from x-amzn-ErrorType."""
 
 
 class RequestGuard:
-    """An ASGI application that answers 403 where `rejection` has a reason, else `application`.
+    """An ASGI application that answers 403 to rejected requests, and forwards others.
 
-    `page` is the one that answers below `PREFIX`, if there is any.
+    `page` answers paths below `PREFIX`, `application` the others.
     """
 
     def __init__(self, application: Any, page: Any = None) -> None:
@@ -58,7 +57,7 @@ class RequestGuard:
             return
         is_page = self._page is not None and f"{scope['path']}/".startswith(PREFIX)
         if reason := rejection(scope, is_page=is_page):
-            await send_answer(send, (403, _TEXT, f"{reason}\n".encode()))
+            await send_response(send, (403, _TEXT, f"{reason}\n".encode()))
         elif is_page:
             await self._page(scope, receive, send)
         else:
@@ -66,7 +65,7 @@ class RequestGuard:
 
 
 def rejection(scope: Any, *, is_page: bool) -> str | None:
-    """Return why a request, as an ASGI scope, is rejected; None if it is answered."""
+    """Return why a request (an ASGI scope) is rejected, or None."""
     hosts, origins, sites = [], [], []
     for name, value in scope["headers"]:
         if name == b"host":
@@ -107,10 +106,7 @@ def _acts(query: bytes) -> bool:
 def http_server(
     application: Any, *, port: int = 0, keep_alive: int = 75, lifespan: Literal["on", "off"] = "off"
 ) -> uvicorn.Server:
-    """Return the HTTP server of an ASGI application, on loopback.
-
-    It closes a connection that is idle for `keep_alive` seconds.
-    """
+    """Return an HTTP server on loopback; it closes connections idle for `keep_alive` seconds."""
     return uvicorn.Server(
         uvicorn.Config(
             application,

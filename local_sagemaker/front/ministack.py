@@ -1,4 +1,4 @@
-"""Everything that ministack answers: requests are handed to it, and its answers back, streamed."""
+"""A streaming reverse proxy to ministack."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,45 +6,45 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from local_sagemaker.api import error_answer, send_answer
+from local_sagemaker.api import error_response, send_response
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 
-# Of one connection, not of the request: RFC 9110, 7.6.1. "expect" was answered by our own server.
+# Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn has answered.
 _HOP_BY_HOP = frozenset(
     (b"connection", b"expect", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
-_NOT_RETURNED = _HOP_BY_HOP | {b"date"}  # our own server adds one, and SDKs refuse two
+_NOT_RETURNED = _HOP_BY_HOP | {b"date"}  # uvicorn adds its own, and SDKs reject two
 _ADDED_BY_AIOHTTP = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class Ministack:
-    """An ASGI application that asks the ministack at `url`; used by one event loop."""
+    """An ASGI application that forwards requests to `url`; used by one event loop."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._session: aiohttp.ClientSession | None = None
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Hand one request over; both bodies flow as fast as the slower side takes them."""
-        answering = False
+        """Forward one request; both bodies are streamed with backpressure."""
+        response_started = False
         try:
             async with self._request(scope, receive) as answer:
                 kept = [header for header in answer.raw_headers if _is_returned(header[0].lower())]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
-                answering = True
+                response_started = True
                 await send(start)
                 async for part in answer.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
-        except aiohttp.ClientError:  # also where the client has gone, which hears of nothing
-            if not answering:  # else the answer would be truncated
+        except aiohttp.ClientError:  # ministack, or the client, has disconnected
+            if not response_started:  # a started response is truncated instead
                 gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
-                await send_answer(send, error_answer(gone))
+                await send_response(send, error_response(gone))
         else:
             await send({"type": "http.response.body"})
 
     async def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close the idle connections."""
         if self._session:
             await self._session.close()
 
@@ -67,14 +67,14 @@ class Ministack:
             self._session = aiohttp.ClientSession(
                 auto_decompress=False,
                 connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(),  # of the client alone
+                timeout=aiohttp.ClientTimeout(),  # no timeout: the client has its own
                 trust_env=False,
             )
         return self._session
 
 
 def _is_returned(header: bytes) -> bool:
-    """Return whether an answer keeps a header; `Access-Control-Allow-Origin: *` is for nobody."""
+    """Return whether a response header is forwarded; CORS headers are not."""
     return header not in _NOT_RETURNED and not header.startswith(b"access-control-")
 
 
@@ -83,11 +83,11 @@ def _query(scope: Any) -> str:
 
 
 async def request_body(receive: Receive) -> AsyncIterator[bytes]:
-    """Yield a request's body in parts. Raises `ClientGoneError`."""
+    """Yield a request's body in parts. Raise `ClientDisconnectedError`."""
     more = True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         yield message.get("body", b"")
         more = message.get("more_body", False)

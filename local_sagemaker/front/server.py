@@ -1,4 +1,4 @@
-"""The process behind the local SageMaker's URL: our own services, and ministack as its child."""
+"""The main process of the local SageMaker, with ministack as a child process."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ STOP_SECONDS = 10
 
 
 def run(folder: Folder, port: int) -> None:
-    """Serve on loopback until SIGTERM, then end everything that was started."""
+    """Serve on loopback until SIGTERM, then end all child processes."""
     triton = find_triton()
     running = RunningSageMaker(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
@@ -38,7 +38,7 @@ def run(folder: Folder, port: int) -> None:
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        # From now on, and not only while uvicorn serves, which raises again what it has handled.
+        # Also before and after uvicorn serves: uvicorn re-raises the signals that it has handled.
         signal.signal(number, end)
     emulator, url = _start_emulator(folder, port)
     try:
@@ -56,14 +56,14 @@ def run(folder: Folder, port: int) -> None:
 
 
 async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
-    # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
+    # Operations block; asyncio's default executor has only 6 threads on 2 cores.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
     await server.serve()
     await ministack.close()
 
 
 def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:
-    """Start ministack on a port that is bound; it ends when its standard input is closed."""
+    """Start ministack on a free port; it ends when its standard input is closed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(
             [

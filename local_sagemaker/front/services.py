@@ -1,4 +1,4 @@
-"""The services that ministack lacks, put together."""
+"""Construction of the services that ministack lacks."""
 
 import json
 import os
@@ -21,12 +21,12 @@ from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities
-from local_sagemaker.metrics.collected import Collected
-from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.collected import MetricBuffer
+from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.models import model_report
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
-from local_sagemaker.quotas.account import AccountQuotas, quotas_here
+from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
@@ -41,16 +41,14 @@ from local_sagemaker.watch.site import Site
 from local_sagemaker.watch.state import Watch
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
-"""For what is asked of ministack, which does not serve any more when all stops."""
+"""Client config without retries: during shutdown ministack does not answer any more."""
 
 
 class Services:
-    """SageMaker, Application Auto Scaling, CodeBuild, quotas, and AWS's own images.
+    """SageMaker, Application Auto Scaling, CodeBuild, Service Quotas, and AWS's ECR registries.
 
-    `ministack` is the URL of the others.
-
-    What they do as a role is recorded in `calls`: CodeBuild as a project's, SageMaker as that of
-    some `endpoint`.
+    `ministack` is the URL of the other services. `calls` records requests that are made as a role:
+    CodeBuild's as the project's role, SageMaker's as the caller `endpoint`.
     """
 
     def __init__(
@@ -67,8 +65,8 @@ class Services:
             return made
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed, quotas = settings.speed(), AccountQuotas(quotas_here())
-        collected, events, traffic = Collected(speed), Events(), Traffic()
+        speed, quotas = settings.speed(), AccountQuotas(configured_quotas())
+        collected, events, traffic = MetricBuffer(speed), Events(), Traffic()
         count, show = model_report(collected), model_events(events.tell)
 
         def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
@@ -83,7 +81,7 @@ class Services:
                 folder.backends,
                 folder.instances,
                 s3,
-                instances=settings.instances_at_most(),
+                instances=settings.max_processes(),
                 report=report,
                 follow=self._logs.follow,
                 tell=events.tell,
@@ -112,8 +110,8 @@ class Services:
         )
         instances = InstanceMetrics(self._hosting.fleets, collected, speed=speed)
         publisher = Publisher(collected, cloudwatch)
-        self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
-        self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
+        self._measuring = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
+        self._publishing = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
         self._recorder = CaptureWriter(client("s3"))
         self.runtime = Invocations(
             self._hosting.by_name,
@@ -132,7 +130,7 @@ class Services:
             events=events,
             traffic=traffic,
             speed=speed,
-            most=settings.instances_at_most(),
+            most=settings.max_processes(),
         )
         self.site = Site(watch.state)
         self.control_planes = (
@@ -147,7 +145,7 @@ class Services:
             ticker.start()
 
     def stop(self) -> None:
-        """End builds and instances."""
+        """End all builds and instances."""
         for ticker in (self._instances, self._scaling, self._measuring, self._publishing):
             ticker.stop()
         self._codebuild.stop()

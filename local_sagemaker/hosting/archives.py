@@ -1,4 +1,4 @@
-"""Archives: from the bucket to a folder that Triton can load."""
+"""Download and safe unpacking of model archives."""
 
 import errno
 import io
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES = 1 << 20
 
-# Ours: no repository has as many files, and a volume has a few inodes for each of them.
+# Our limit: far above any real model repository.
 MEMBERS = 100_000
-LINKS = 40  # as Linux follows in a path (path_resolution(7))
+LINKS = 40  # Linux's limit for a path (path_resolution(7))
 
-# Ours: Linux has 4096 for a whole path, and the folder of an instance comes before a member's.
+# Our limit: Linux allows 4096 bytes for a path, including the instance's folder.
 PATH_BYTES = 1024
 
-# Ours: a path and what else stands in a member's extended headers, which tarfile holds in memory.
+# Our limit for the extended headers of a member, which tarfile keeps in memory.
 HEADER_BYTES = 1 << 20
 
 
-# Ours: what unpacks to more than the first, and to more than so many times its size, is refused
-# before it fills this machine's disk. Zeros unpack to 1032 times theirs (zlib.net/zlib_tech.html).
+# Our limits against decompression bombs: an archive is rejected if it unpacks to more than both
+# numbers allow. Zeros unpack to 1032 times their size (zlib.net/zlib_tech.html).
 LEAST_BOMB_BYTES = 1 << 30
 BOMB_RATIO = 100
 
 
 @dataclass(frozen=True)
 class S3Prefix:
-    """A place in S3; where a multi-model container finds its archives, `key` ends in a slash."""
+    """A bucket and a key; the prefix of a multi-model container ends with a slash."""
 
     bucket: str
     key: str
 
     @classmethod
     def parse(cls, url: str) -> "S3Prefix":
-        """Read a URL such as `s3://bucket/prefix/`."""
+        """Parse a URL such as `s3://bucket/prefix/`."""
         bucket, _, key = url.removeprefix("s3://").partition("/")
         return cls(bucket, key)
 
 
 class TooLargeError(Exception):
-    """An archive does not fit the volume: it unpacks to `size` bytes at least."""
+    """An archive does not fit the volume: it unpacks to at least `size` bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"No space left on device: more than {limit} bytes, unpacked")
@@ -63,7 +63,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class UnpackedArchive:
-    """An archive that was unpacked: which one of those that stood under its key, and its size."""
+    """ETag and unpacked size of an archive that has been unpacked."""
 
     etag: str
     size: int
@@ -78,18 +78,18 @@ def fetch(
     limit: int,
     known: UnpackedArchive | None = None,
 ) -> UnpackedArchive:
-    """Download `s3://bucket/key` and unpack it into the folder `to`, while it arrives.
+    """Download `s3://bucket/key` and unpack it into the folder `to` as a stream.
 
-    It is unpacked beside `to` and then renamed, so that a folder of that name is a whole model.
-    `known` is the archive that was unpacked there before: it stays unless the bucket has another
-    one. Raises `ApiError` as InvokeEndpoint does when there is no such object, or no archive in
-    it, or one of more than `limit` bytes: its `__cause__` is a `TooLargeError` then.
+    The archive is unpacked beside `to` and then renamed, so that `to` is always complete. `known`
+    is the archive in `to` from before; it is kept if the object has the same ETag or cannot be
+    read. Raise InvokeEndpoint's `ApiError` if the object is missing or not an archive, or if it
+    unpacks to more than `limit` bytes (then `__cause__` is a `TooLargeError`).
     """
     try:
         changed = {"IfNoneMatch": known.etag} if known else {}
         answer = s3.get_object(Bucket=bucket, Key=key, **changed)  # type: ignore[arg-type]
     except (ClientError, BotoCoreError) as error:
-        if known:  # it is the same still, or the bucket is away: what was unpacked can be loaded
+        if known:  # not modified, or S3 failed: load the unpacked one
             return known
         reason = error.response["Error"]["Message"] if isinstance(error, ClientError) else error
         raise ApiError(
@@ -110,7 +110,7 @@ def fetch(
             ):
                 most = max(LEAST_BOMB_BYTES, BOMB_RATIO * answer["ContentLength"])
                 size = _unpack(tar, rationed, unpacked, limit, most)
-        except Exception as error:  # tarfile's, isal's, and those of a lost connection
+        except Exception as error:  # of tarfile, isal, or the connection
             raise ApiError(
                 "ValidationError",
                 f"Failed to extract model data s3://{bucket}/{key}: {_reason(error)}",
@@ -121,18 +121,18 @@ def fetch(
 
 
 class _Rationed(io.BufferedIOBase):
-    """A stream of which no more can be read than was allowed: at first, what a header may have."""
+    """A stream that limits the number of bytes read between two calls of `allow`."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self._stream = stream
         self.allow(0)
 
     def allow(self, size: int) -> None:
-        """Let a file of this size be read, and what tarfile reads beyond it for the next header."""
+        """Allow reading a file of this size and the next header, including tarfile's read-ahead."""
         self._left = size + HEADER_BYTES + BUFFER_BYTES
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read a part. Raises `ValueError` where a header is too long."""
+        """Read a part. Raise `ValueError` if the limit is exceeded: a header is too long."""
         part = self._stream.read(size)
         self._left -= len(part)
         if self._left < 0:
@@ -141,12 +141,13 @@ class _Rationed(io.BufferedIOBase):
 
 
 def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, most: int) -> int:
-    """Unpack what stays inside the folder `to`; return how many bytes the files have.
+    """Unpack an archive into the folder `to`; return the size of its files in bytes.
 
-    There is room for `limit` bytes; an archive with more than `most` is a bomb.
+    Raise `TooLargeError` above `limit` bytes, and `ValueError` for a member outside `to`, or above
+    `most` bytes (a decompression bomb).
     """
     size = 0
-    # Pythons before 3.11.4, such as Debian's, have no filters: `_check_member` is for them, too.
+    # Python before 3.11.4, such as Debian's, has no filters; `_check_member` works everywhere.
     tar.extraction_filter = getattr(tarfile, "data_filter", None)
     for count, member in enumerate(tar, 1):
         size += member.size
@@ -165,14 +166,14 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error, without the local folder that tarfile may name."""
-    if member := getattr(error, "tarinfo", None):  # of tarfile's own filter
+    """Return the message of an error, without the local path in tarfile's messages."""
+    if member := getattr(error, "tarinfo", None):  # an error of tarfile's filter
         return f"{member.name!r} leads out, or has no place in an archive"
     return plain_message(error)
 
 
 def _check_member(member: tarfile.TarInfo, to: Path) -> None:
-    """Raise `ValueError` unless a member stays in the folder `to`, by the links in it so far."""
+    """Raise `ValueError` unless a member stays in the folder `to`, considering unpacked links."""
     _check_path(member.name)
     folder = posixpath.dirname(member.name)
     if not _is_inside(folder, to):
@@ -188,10 +189,10 @@ def _check_member(member: tarfile.TarInfo, to: Path) -> None:
 
 
 def _is_inside(path: str, folder: Path) -> bool:
-    """Return whether a path stays in `folder` at each of its steps, through the links so far.
+    """Return whether every component of a path stays in `folder`, following unpacked links.
 
-    `os.path.realpath` stops to follow links beyond the system's longest path, so that an archive
-    can lead it and tarfile's own filter out of the folder (CVE-2025-4517).
+    `os.path.realpath` stops following links beyond the maximum path length, so that an archive can
+    escape it and tarfile's filter (CVE-2025-4517).
     """
     root = current = Path(os.path.realpath(folder))
     steps, followed = path.split("/")[::-1], 0
@@ -205,9 +206,9 @@ def _is_inside(path: str, folder: Path) -> bool:
         try:
             target = str(current.readlink())
         except OSError as error:
-            if error.errno in {errno.EINVAL, errno.ENOENT, errno.ENOTDIR}:  # no link
+            if error.errno in {errno.EINVAL, errno.ENOENT, errno.ENOTDIR}:  # not a link
                 continue
-            return False  # a path that is too long
+            return False  # the path is too long
         followed += 1
         if followed > LINKS or target.startswith("/"):
             return False
@@ -217,7 +218,7 @@ def _is_inside(path: str, folder: Path) -> bool:
 
 
 def _check_path(name: str) -> None:
-    if name.startswith("/"):  # tarfile would unpack it below the folder
+    if name.startswith("/"):  # tarfile would make it relative
         raise ValueError(f"{name!r} has an absolute path")
     if ".." in name.split("/"):
         raise ValueError(f"{name!r} has a path with .. in it")
@@ -226,9 +227,9 @@ def _check_path(name: str) -> None:
 
 
 def _check_end(tar: tarfile.TarFile) -> None:
-    """Raise `ValueError` unless nothing but padding is left.
+    """Raise `ValueError` unless only padding follows.
 
-    tarfile takes a header that it cannot read for the end, unless it is the first.
+    tarfile treats an unreadable header as the end of the archive, except for the first header.
     """
     while tar.fileobj and (rest := tar.fileobj.read(BUFFER_BYTES)):
         if rest.strip(b"\0"):

@@ -1,11 +1,10 @@
-"""Runs a server in this process's namespaces and hands out sockets that reach it from outside.
+"""A program that runs a server in its own namespaces and gives the parent sockets to reach it.
 
-Started as a program: `broker.py DESCRIPTOR COMMAND...`, of a Unix socket that is connected to the
-parent. A TCP socket belongs for good to the network namespace in which it was made
-(network_namespaces(7)): for each byte from the parent, the broker sends it one over SCM_RIGHTS,
-which the parent connects to the server's port with nothing in between. The server writes to this
-process's standard output and error. The broker ends the server, and itself, when the parent closes
-its end; so nothing is left when the parent dies, however it dies.
+Usage: `broker.py DESCRIPTOR COMMAND...`. DESCRIPTOR is a Unix socket connected to the parent. A TCP
+socket always belongs to the network namespace in which it was created (network_namespaces(7)): for
+each byte from the parent, the broker creates a socket and sends it over SCM_RIGHTS, and the parent
+connects it to the server's port. The server inherits standard output and error. When the parent
+closes its end, also by dying, the broker ends the server and itself.
 """
 
 import asyncio
@@ -25,32 +24,34 @@ EXIT_SECONDS = 10
 
 
 def bring_loopback_up() -> None:
-    """A new network namespace has a loopback device that is down."""
+    """Enable the loopback device, which is down in a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14s", b"lo", IFF_UP_RUNNING, b"")
         fcntl.ioctl(handle, SIOCSIFFLAGS, request)
 
 
 def mount_private_shared_memory() -> None:
-    """Give the server a /dev/shm of its own: what it leaves there vanishes with it."""
+    """Mount a private /dev/shm, which disappears with the server."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, None) != 0:
         raise OSError(ctypes.get_errno(), "cannot mount a private /dev/shm")
 
 
 def give_up_capabilities() -> None:
-    """Keep the server from undoing how its files are mounted: it is root of this namespace.
+    """Drop all capabilities, so that the server cannot change its mounts as root of the namespace.
 
-    What a program has that is executed is limited by the bounding set (capabilities(7)). In a user
-    namespace below this one, all mounts are locked (mount_namespaces(7)).
+    The bounding set limits the capabilities of executed programs (capabilities(7)). In a nested
+    user namespace all mounts are locked (mount_namespaces(7)).
     """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(LAST_CAPABILITY + 1):
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # this kernel may not have the last ones
+        libc.prctl(
+            PR_CAPBSET_DROP, capability, 0, 0, 0
+        )  # fails for numbers that this kernel does not know
 
 
 def hand_out(parent: socket.socket, closed: asyncio.Event) -> None:
-    """Give the parent a socket of this namespace for a byte; note when it has closed its end."""
+    """Send the parent a new socket for one byte from it; set `closed` if it closed its end."""
     request = b""
     with suppress(ConnectionError):
         request = parent.recv(1)
@@ -58,7 +59,7 @@ def hand_out(parent: socket.socket, closed: asyncio.Event) -> None:
         asyncio.get_running_loop().remove_reader(parent)
         closed.set()
         return
-    with suppress(OSError), socket.socket(socket.AF_INET) as made:  # it may have gone meanwhile
+    with suppress(OSError), socket.socket(socket.AF_INET) as made:  # the parent may have ended
         socket.send_fds(parent, [b"s"], [made.fileno()])
 
 
@@ -83,8 +84,8 @@ async def run(descriptor: int, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    if os.getpid() == 1:  # in namespaces of our own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    if os.getpid() == 1:  # in new namespaces
         bring_loopback_up()
         mount_private_shared_memory()
         give_up_capabilities()

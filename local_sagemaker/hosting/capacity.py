@@ -1,4 +1,4 @@
-"""Memory and volume of an instance, and its memory in use."""
+"""Memory, volume and processors of instances, and the usage of processes."""
 
 import operator
 import os
@@ -13,39 +13,36 @@ from local_sagemaker.settings import DISK, MEMORY, whole_number
 
 MIB, GIB = 1 << 20, 1 << 30
 
-# GiB of an .xlarge; the other sizes of a family are multiples of it. General knowledge of EC2's
-# instance types, not read in a source.
+# GiB of an .xlarge; other sizes of a family are multiples of it. EC2 instance types, without a
+# cited source.
 _XLARGE_GIB = {"c": 8, "m": 16, "r": 32, "g4dn": 16, "g5": 16, "g6": 16, "g6e": 32}
 _TYPE = re.compile(r"ml\.(?:([cmr])[5-9]\w*|(g4dn|g5|g6|g6e))\.(\d*)xlarge")
 _XLARGE_CPUS = 4
 
-# GPUs of the sizes of a family with GPUs; the others have one. The same kind of knowledge.
+# Number of GPUs by size; other sizes of GPU families have one. Without a cited source.
 _GPUS = {"12": 4, "24": 4, "48": 8}
 
-# A variant may leave VolumeSizeInGB out; which size it gets then was not read in a source.
+# Default of VolumeSizeInGB; no source.
 _VOLUME_GIB = 30
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """Bytes that an instance has for its processes and for its models' files.
-
-    `cpus` are the processors of which its use is a share.
-    """
+    """Memory and volume of an instance in bytes, and its number of processors."""
 
     memory: int
     disk: int
     cpus: float = 1.0
 
     @classmethod
-    def of(cls, variant: dict[str, Any]) -> "Capacity":
-        """Return what an instance of a production variant has, and this machine can give it.
+    def for_variant(cls, variant: dict[str, Any]) -> "Capacity":
+        """Return the capacity of a variant's instance, limited by this machine's memory.
 
-        The variables of `settings` are in MiB, of every instance. Raise `LocalSageMakerError` where
-        one is no number.
+        The variables in `settings`, in MiB, override it. Raise `LocalSageMakerError` if one is
+        invalid.
         """
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        resources = Resources.of(variant.get("InstanceType", ""))
+        resources = Resources.for_type(variant.get("InstanceType", ""))
         memory = min(int(resources.memory * MIB) if resources else machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
         sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
@@ -53,30 +50,30 @@ class Capacity:
 
 
 def resident_bytes(session: int) -> int:
-    """Return the memory of a session's processes; what several of them share counts once."""
+    """Return the memory of a session's processes in bytes; shared memory counts once."""
     return int(_sum(session, proportional_bytes))
 
 
 def cpu_seconds(session: int) -> float:
-    """Return the processors' seconds of a session's processes, and of those that they reaped."""
+    """Return the processor time of a session's processes and of their reaped children."""
     return _sum(session, processor_seconds)
 
 
 def _sum(session: int, number: Callable[[Path], float]) -> float:
-    """Add up a number of each process of a session, by its folder of /proc."""
+    """Return the sum of `number` over the /proc folders of a session's processes."""
     total = 0.0
     for process in Path("/proc").iterdir():
-        with suppress(ValueError, OSError):  # no process, or one that has just ended
+        with suppress(ValueError, OSError):  # not a process, or it has just ended
             if os.getsid(int(process.name)) == session:
                 total += number(process)
     return total
 
 
 def processor_seconds(process: Path) -> float:
-    """Return the processor time of a process and its reaped children, by its folder of /proc.
+    """Return the processor time of a process and its reaped children from its /proc folder.
 
     Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17. The
-    second one, a name in brackets, may have spaces.
+    second field, a name in parentheses, may contain spaces.
     """
     stat = (process / "stat").read_text()
     ticks = sum(map(int, stat.rpartition(")")[2].split()[11:15]))
@@ -84,7 +81,7 @@ def processor_seconds(process: Path) -> float:
 
 
 def proportional_bytes(process: Path) -> int:
-    """Return the memory of a process, by its folder of /proc; its share of what it shares."""
+    """Return the proportional set size of a process in bytes, from its /proc folder."""
     rollup = (process / "smaps_rollup").read_text()
     (kib,) = (line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
     return int(kib) * 1024
@@ -92,15 +89,15 @@ def proportional_bytes(process: Path) -> int:
 
 @dataclass(frozen=True)
 class Resources:
-    """MiB of memory, vCPUs and accelerators: of an instance, or that a copy of a model reserves."""
+    """MiB of memory, vCPUs and accelerators of an instance, or reserved by a component's copy."""
 
     memory: float
     cpus: float
     accelerators: float
 
     @classmethod
-    def of(cls, instance_type: str) -> "Resources | None":
-        """Return the resources of an instance type, None for one that is not known here."""
+    def for_type(cls, instance_type: str) -> "Resources | None":
+        """Return the resources of an instance type, None if it is unknown."""
         match = _TYPE.fullmatch(instance_type)
         if match is None:
             return None
@@ -111,7 +108,7 @@ class Resources:
 
     @classmethod
     def total(cls, reserved: "Iterable[Resources]") -> "Resources":
-        """Return the sum of several reservations."""
+        """Return the sum of reservations."""
         return cls(
             *(sum(values) for values in zip((0, 0, 0), *map(astuple, reserved), strict=True))
         )

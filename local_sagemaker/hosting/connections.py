@@ -1,10 +1,10 @@
-"""Connections to one Triton: kept ones for invocations, and lanes for loads.
+"""Connections to one Triton: a pool for invocations, and separate connections (lanes) for loads.
 
-A connection stays with one of the threads of Triton's HTTP server. A load holds its thread until it
-ends, and all connections of that thread with it: with one load of 6 s under way, 14 of 15 idle
-connections got no answer to /ping (measured on 2.51). So loads go over lanes, connections of their
-own that are kept; and while lanes are busy, an invocation takes a connection that has answered a
-ping which was sent after their requests: a thread does one after the other, so it is not theirs.
+Triton's HTTP server assigns each connection to one of its threads. A load blocks its thread, and
+all connections of that thread: during a load of 6 s, 14 of 15 idle connections got no response to
+/ping (measured on 2.51). Therefore loads have their own connections, the lanes. While lanes are
+busy, an invocation uses a connection that answered a ping sent after the load requests: such a
+connection does not share a thread with a load.
 """
 
 import asyncio
@@ -19,22 +19,21 @@ from typing import TypeVar
 from httptools import HttpParserError, HttpResponseParser
 
 PART = 256 * 1024
-"""Bytes of an answer that are read at once, and may wait for a slow client."""
+"""Maximum number of bytes of a response that are read at once and buffered for a slow client."""
 
 MANAGED_BYTES = 16 << 20
-"""Of an answer to a load or an unload, at most: a model may answer in Triton's place."""
+"""Maximum size of the response to a load or an unload, which a model could produce."""
 
 PING = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FIRST_TRY_SECONDS = 0.05
-"""After how long without an answer to its ping another connection is tried, which has more time: a
-machine may be busy."""
+"""Timeout of the first ping; each retry, on another connection, has a longer timeout."""
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Connection:
-    """A connection for one request at a time; no lane in `avoids` shares its thread."""
+    """A connection for one request at a time, on another thread than the lanes in `avoids`."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -42,12 +41,12 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the server has not closed it."""
+        """Whether the connection is still open."""
         return not self.reader.at_eof() and not self.writer.is_closing()
 
 
 class Connections:
-    """Belongs to one event loop; only `close` may be called by any thread.
+    """The connections of one event loop; only `close` is thread-safe.
 
     `connect` returns a new socket that is connected to the server, or raises `OSError`.
     """
@@ -69,7 +68,7 @@ class Connections:
         body: bytes = b"",
         timeout: float,
     ) -> tuple[int, bytes]:
-        """Load or unload a model; return status and body. Raise `OSError` without an answer."""
+        """Send a load or unload request; return status and body. Raise `OSError`."""
         lane = self._lanes.pop() if self._lanes else await self._open()
         named = {"Host": "localhost", **headers, "Content-Length": len(body)}
         lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
@@ -91,7 +90,7 @@ class Connections:
                 lane.writer.close()
 
     async def take(self) -> Connection:
-        """Return a connection for one invocation. Raise `OSError` without a server."""
+        """Return a connection for one invocation. Raise `OSError` if the server has ended."""
         for position in range(len(self._idle) - 1, -1, -1):
             if self._busy <= self._idle[position].avoids:
                 connection = self._idle.pop(position)
@@ -101,14 +100,14 @@ class Connections:
         return await (self._proven() if self._busy else self._open())
 
     def give_back(self, connection: Connection) -> None:
-        """Keep a connection whose answer was read whole; those that avoid lanes are taken first."""
+        """Return a connection to the pool; connections that avoid lanes are reused first."""
         if self._closed:
             connection.writer.close()
         else:
             self._idle.insert(len(self._idle) if connection.avoids else 0, connection)
 
     def close(self) -> None:
-        """Close what is kept, and keep no more."""
+        """Close the idle connections, and keep no others from now on."""
         self._closed = True
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._close_idle)
@@ -123,7 +122,7 @@ class Connections:
         connecting = asyncio.ensure_future(in_thread(self._connect))
         try:
             opened = await asyncio.shield(connecting)
-        except asyncio.CancelledError:  # the thread goes on, and nobody waits for its socket
+        except asyncio.CancelledError:  # the thread continues: close its socket later
             connecting.add_done_callback(_close_opened)
             raise
         opened.setblocking(False)
@@ -134,7 +133,7 @@ class Connections:
             raise
 
     async def _proven(self) -> Connection:
-        """Return a connection that has answered a ping while lanes were busy."""
+        """Return a new connection that answered a ping while lanes were busy."""
         patience = FIRST_TRY_SECONDS
         while self._busy:
             connection = await self._open()
@@ -157,9 +156,9 @@ class Connections:
 
 
 class ContainerResponse:
-    """The next response on a connection, parsed as it arrives; `headers` have lower-case names.
+    """The next response on a connection, parsed as a stream; names of `headers` are lower-case.
 
-    Methods raise `ConnectionError` where the container disconnects.
+    Methods raise `ConnectionError` if the container disconnects.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -179,7 +178,7 @@ class ContainerResponse:
         raise ConnectionError("invalid answer of the container: its header has no end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """Yield the parts, each with whether more follow."""
+        """Yield the parts of the body, each with whether more follow."""
         more = True
         while more:
             while not self._parts and not self._complete:
@@ -189,7 +188,7 @@ class ContainerResponse:
             yield part, more
 
     async def rest(self, most: int) -> bytes:
-        """Return the whole body, of at most so many bytes."""
+        """Return the complete body. Raise `ConnectionError` above `most` bytes."""
         body = b""
         async for part, _ in self.body():
             body += part
@@ -198,7 +197,7 @@ class ContainerResponse:
         return body
 
     async def _read(self) -> int:
-        """Read once; return how many bytes have arrived."""
+        """Read once; return the number of bytes."""
         data = await self._reader.read(PART)
         if not data:
             raise ConnectionError("the container disconnected")
@@ -212,28 +211,28 @@ class ContainerResponse:
     # Called by the parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header."""
+        """Store a header."""
         self.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Note that the body begins."""
+        """Store the status; the body begins."""
         self.status = self._parser.get_status_code()
         self.keeps_connection = self._parser.should_keep_alive()
         self._in_body = True
 
     def on_body(self, part: bytes) -> None:
-        """Keep a part."""
+        """Store a part of the body."""
         self._parts.append(part)
 
     def on_message_complete(self) -> None:
-        """Note that nothing follows."""
+        """Note the end of the response."""
         self._complete = True
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return the result of `work`, run on a thread that does not keep the process alive."""
+    """Return the result of `work`, run on a daemon thread."""
     result = Future[T]()
-    result.set_running_or_notify_cancel()  # nobody can cancel it any more
+    result.set_running_or_notify_cancel()  # prevents cancellation
 
     def run() -> None:
         try:

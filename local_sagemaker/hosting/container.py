@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 
 class ModelStepKind(Enum):
-    """What happens to a model of a multi-model container: it begins, it has succeeded, or failed.
+    """Steps of a model: -ING is a start, FAIL a failure, the others are completed steps.
 
-    A model that is deleted had been unloaded, and its files leave the volume.
+    DELETE is the deletion of an unloaded model's files from the volume.
     """
 
     DOWNLOADING = auto()
@@ -25,10 +25,10 @@ class ModelStepKind(Enum):
 
 @dataclass(frozen=True)
 class ModelStep:
-    """A step of a target model, and the seconds that one took that has succeeded.
+    """A step of a target model, and the duration of a completed step.
 
-    `bytes` are those of its files, unpacked. `room_for` is the target model for which it had to go.
-    `why` says what failed.
+    `bytes` is the unpacked size of its files. `room_for` is the target model for which it was
+    evicted. `why` is the reason of a failure.
     """
 
     step: ModelStepKind
@@ -43,7 +43,7 @@ Report = Callable[[ModelStep], None]
 
 
 class Phase(StrEnum):
-    """The phase of a model's life in a container."""
+    """The state of a model in a container."""
 
     DOWNLOADING = "downloading"
     LOADING = "loading"
@@ -53,10 +53,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model of a container: its phase, since when in Unix seconds, and its calls.
+    """A model of a container: its phase since a time in Unix seconds, and its calls.
 
-    `calls` are under way, `answered` have been since it was loaded. `bytes` are those of its files;
-    `folder` is in the path of the processes that serve it.
+    `calls` is the number in progress, `answered` the number completed since it was loaded. `bytes`
+    is the size of its files; `folder` is part of the path of its processes.
     """
 
     target_model: str
@@ -70,9 +70,9 @@ class ModelStatus:
 
 @dataclass(frozen=True)
 class Call:
-    """An invocation in progress: where the container answers it, after `load` if there is one.
+    """An invocation in progress: the container's path for it, and a `load` to await before.
 
-    A load fails with `ApiError` or `OSError`. `model` is the container's own record.
+    A load raises `ApiError` or `OSError`. `model` is private to the container.
     """
 
     path: str
@@ -85,13 +85,13 @@ class Container(Protocol):
     """The Triton of an instance, in one of SageMaker's modes."""
 
     def acquire(self, target_model: str | None) -> Call:
-        """Count an invocation as in progress, until `release`. Raise `ApiError`."""
+        """Count an invocation as in progress until `release`. Raise `ApiError`."""
 
     def release(self, call: Call) -> None:
-        """Count an invocation as answered."""
+        """Count an invocation as completed."""
 
     def has(self, target_model: str | None) -> bool:
-        """Whether an invocation can be answered without loading anything."""
+        """Return whether an invocation needs no new load."""
 
     @property
     def loaded_models(self) -> int | None:
@@ -99,7 +99,7 @@ class Container(Protocol):
 
     @property
     def disk_bytes(self) -> int:
-        """The bytes of its models on the volume."""
+        """The size of its models on the volume."""
 
     def statuses(self) -> list[ModelStatus]:
-        """Return the models that were called and have not been unloaded."""
+        """Return the models that were invoked and are not unloaded yet."""

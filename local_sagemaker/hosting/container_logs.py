@@ -1,4 +1,4 @@
-"""The containers' output, in CloudWatch Logs."""
+"""Sending of the containers' logs to CloudWatch Logs."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.log_stream import LogStream
 
 SECONDS = 1.0
-"""Between two looks at what is new; of this machine, which nothing shortens."""
+"""Interval of sending new lines, in real seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,39 +25,39 @@ class _Followed:
 
 
 class ContainerLogs:
-    """Sends them on one thread. `client` is CloudWatch Logs', acting as the endpoints' role.
+    """A thread that sends the logs of all containers. `client` is the CloudWatch Logs client.
 
-    A group is made only when an instance begins, if there is none: one that was deleted is not
-    brought back by late lines.
+    Log groups are only created when an instance starts, so that late lines do not recreate a
+    deleted group.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._begun: list[_Followed] = []
+        self._new: list[_Followed] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def follow(self, group: str, name: str, triton: Triton) -> None:
-        """Send what a server writes, from its first line until it has ended."""
+        """Send a server's log from now on until the server has ended."""
         stream = LogStream(triton.log, self._client)
         with self._lock:
-            self._begun.append(_Followed(triton, stream, group, name))
+            self._new.append(_Followed(triton, stream, group, name))
 
     def stop(self) -> None:
-        """Send what is there, and end."""
+        """Send the remaining lines, and end the thread."""
         self._stopping.set()
         self._thread.join()
 
     def _run(self) -> None:
         followed: list[_Followed] = []
-        going_on = True
-        while going_on:
-            going_on = not self._stopping.wait(SECONDS)
+        running = True
+        while running:
+            running = not self._stopping.wait(SECONDS)
             with self._lock:
-                begun, self._begun = self._begun, []
-            followed = [server for server in followed + list(filter(_open, begun)) if _send(server)]
+                new, self._new = self._new, []
+            followed = [server for server in followed + list(filter(_open, new)) if _send(server)]
 
 
 def _open(followed: _Followed) -> bool:
@@ -70,8 +70,8 @@ def _open(followed: _Followed) -> bool:
 
 
 def _send(followed: _Followed) -> bool:
-    """Send what is new; return whether more may come."""
-    ended = followed.triton.wait(0)  # asked first, so that its last lines are sent too
+    """Send new lines; return whether more may follow."""
+    ended = followed.triton.wait(0)  # checked before sending, so that the last lines are sent
     refused = followed.stream.send()
     if refused:
         _log.warning("%s does not take the log of %s: %s", followed.group, followed.name, refused)

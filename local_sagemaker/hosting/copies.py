@@ -1,9 +1,9 @@
-"""Placement of inference component copies, on instances with room for their reservations.
+"""Placement of inference component copies on instances, according to their reservations.
 
 Only reservations count: "a scheduling reservation, not a cap" (huggingface/skills,
-hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, of 16 GiB, 1024 MB were
-accepted there and 4096 MB rejected: less than an instance's memory can be reserved, how much is
-documented nowhere. Here it is all of it, but for what is known to be rejected.
+hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, which has 16 GiB, AWS
+accepted 1024 MB and rejected 4096 MB; the reservable share of the memory is not documented. Here
+all memory can be reserved, except in the known rejected case.
 """
 
 import threading
@@ -25,13 +25,13 @@ NO_ROOM = (
     "There is not enough hardware resources on the instances for this endpoint to create a copy of "
     "the inference component."
 )
-"""FailureReason; source as above."""
+"""FailureReason. Source: see the module's docstring."""
 
 REJECTED_MIB = {"ml.g5.xlarge": 4096}
 
 
 class NoRoomError(LocalSageMakerError):
-    """No instance has room for a copy, and none may be added."""
+    """No instance has enough free resources for a copy, and no instance may be added."""
 
     def __init__(self) -> None:
         super().__init__(NO_ROOM)
@@ -39,7 +39,7 @@ class NoRoomError(LocalSageMakerError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Slot(Pool):
-    """Resources of an instance that a copy has reserved, the `number`th of its component there."""
+    """A copy's reservation on an instance; `number` counts its component's copies there."""
 
     host: "CopyHost"
     component: str
@@ -53,14 +53,14 @@ class Slot(Pool):
         return f"{self.component}/{self.number}"
 
     def hold(self, instance: "Instance") -> None:
-        """Note the copy's processes."""
+        """Remember the instance that runs the copy."""
         self.held_by.append(instance)
 
 
 class CopyHost:
-    """An instance without a model, as the server and the container of its `Instance`.
+    """An instance that hosts copies; acts as both server and container of its `Instance`.
 
-    What it uses is what its copies use; calls go to them.
+    Its resource usage is the sum of its copies'.
     """
 
     loaded_models = None
@@ -73,42 +73,42 @@ class CopyHost:
         self._ended = threading.Event()
 
     @staticmethod
-    def of(instance: "Instance") -> "CopyHost | None":
-        """Return what an instance is, if it hosts copies and has started."""
+    def find(instance: "Instance") -> "CopyHost | None":
+        """Return the copy host of an instance; None if it has a model or has not started."""
         container: Any = instance.running and instance.running.container
         return container if isinstance(container, CopyHost) else None
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Return at once: no container runs on it yet."""
+        """Return immediately: it has no container."""
 
     def failed_ping(self, timeout: float) -> None:
-        """Return None: nothing is pinged."""
+        """Return None: it has no container to ping."""
 
     def wait(self, timeout: float) -> bool:
-        """Return whether it has ended, after `timeout` seconds at most."""
+        """Wait up to `timeout` seconds; return whether it has ended."""
         return self._ended.wait(timeout)
 
     def stop(self) -> None:
-        """End it and its copies."""
+        """End the instance and its copies."""
         self._ended.set()
         for copy in list(self._copies()):
             copy.stop()
 
     def resident_bytes(self) -> int:
-        """Return the memory of its copies."""
+        """Return the memory of its copies in bytes."""
         return sum(server.triton.resident_bytes() for server in self._servers())
 
     def cpu_seconds(self) -> float:
-        """Return the processors' seconds of its copies."""
+        """Return the processor time of its copies in seconds."""
         return sum(server.triton.cpu_seconds() for server in self._servers())
 
     @property
     def disk_bytes(self) -> int:
-        """Return the bytes of its copies' models on the volume."""
+        """The size of its copies' models on the volume."""
         return sum(server.container.disk_bytes for server in self._servers())
 
     def statuses(self) -> "list[ModelStatus]":
-        """Return its copies, each as a model by the copy's name."""
+        """Return its copies as models named after the copies."""
         return [
             replace(status, target_model=slot.name)
             for slot in list(self.slots)
@@ -118,11 +118,11 @@ class CopyHost:
         ]
 
     def reserved(self) -> list[Resources]:
-        """Return the resources that its copies reserved."""
+        """Return the reservations of its copies."""
         return [slot.needs for slot in list(self.slots)]
 
     def reservations(self) -> Resources:
-        """Return percent of its resources that its copies have reserved."""
+        """Return the reserved percentages of its resources."""
         shares = zip(
             astuple(Resources.total(self.reserved())), astuple(self.resources), strict=True
         )
@@ -136,17 +136,18 @@ class CopyHost:
 
 
 def resources_of(instance_type: str) -> Resources:
-    """Return the resources of a type, which was checked when the configuration was created."""
-    resources = Resources.of(instance_type)
+    """Return the resources of an instance type that CreateEndpointConfig has validated."""
+    resources = Resources.for_type(instance_type)
     assert resources is not None
     return resources
 
 
 class Placement:
-    """Room for copies on the instances of an endpoint, which are `fleet`.
+    """Placement of copies on the instances of an endpoint's `fleet`.
 
-    `add` adds an instance, and returns False where there may not be more. A copy is placed on the
-    first instance with room; how SageMaker chooses without a SchedulingConfig has no source.
+    `add` adds an instance, or returns False if the maximum is reached. A copy is placed on the
+    first instance with enough resources; SageMaker's choice without a SchedulingConfig has no
+    source.
     """
 
     def __init__(self, fleet: "Fleet", instance_type: str, add: Callable[[], bool]) -> None:
@@ -155,7 +156,7 @@ class Placement:
         self._lock = threading.RLock()
 
     def take(self, variant: Mapping[str, Any]) -> Slot:
-        """Reserve room for a copy, on a new instance if necessary. Raise `NoRoomError`."""
+        """Reserve resources for a copy, on a new instance if necessary. Raise `NoRoomError`."""
         declared = variant["ComputeResourceRequirements"]
         needs = Resources(
             declared["MinMemoryRequiredInMb"],
@@ -173,19 +174,19 @@ class Placement:
                     raise NoRoomError
 
     def give_back(self, pool: Pool) -> None:
-        """Free what a copy that has ended had reserved."""
+        """Free the reservation of an ended copy."""
         assert isinstance(pool, Slot)
         with self._lock:
             pool.host.slots.remove(pool)
             pool.host.idle_since = time.monotonic()
 
     def grow(self) -> bool:
-        """Add an instance; return whether there may be one more."""
+        """Add an instance; return False if the maximum is reached."""
         with self._lock:
             return self._add()
 
     def release_idle(self, seconds: float, most: int) -> int:
-        """End instances that have had no copy for some time, `most` of them; return how many."""
+        """End up to `most` instances without a copy for `seconds`; return their number."""
         with self._lock:
             latest = time.monotonic() - seconds
             idle = [
@@ -198,7 +199,7 @@ class Placement:
 
     def _hosts(self) -> "dict[Instance, CopyHost]":
         serving = (each for instances in self._fleet.serving().values() for each in instances)
-        return {instance: host for instance in serving if (host := CopyHost.of(instance))}
+        return {instance: host for instance in serving if (host := CopyHost.find(instance))}
 
     def _fits(self, needs: list[Resources]) -> bool:
         rejected = REJECTED_MIB.get(self._type)

@@ -1,4 +1,4 @@
-"""The instances behind an endpoint: what DescribeEndpoint -> EndpointConfig -> Model say."""
+"""The running instances of an endpoint configuration."""
 
 import logging
 import random
@@ -15,11 +15,11 @@ from local_sagemaker.hosting.launch import Host, begin
 from local_sagemaker.hosting.pools import Capacities, pools
 
 DRAIN_SECONDS = 30
-"""What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
+"""Time in which an ending instance can finish its calls. Source: developer guide, "Use Your Own
 Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
 
-LOOK_SECONDS = 0.05
-"""Between two looks whether the calls of instances that end are answered."""
+POLL_SECONDS = 0.05
+"""Poll interval while waiting for the calls of ending instances."""
 
 STARTUP_TIMEOUT, STARTUP_SECONDS = "ContainerStartupHealthCheckTimeoutInSeconds", 600
 
@@ -31,11 +31,11 @@ _log = logging.getLogger(__name__)
 class Fleet:
     """The running instances of one endpoint configuration, by variant.
 
-    `config` is its name. `counts` are the instances as SageMaker counts them: where they are more
-    than this machine starts, several have one process.
+    `config` is its name. `counts` are SageMaker's instance counts, which may be larger than the
+    number of local processes.
 
-    With `copies`, they are the copies of an inference component, which stands as the only variant:
-    each has a process and a place on an endpoint's instances.
+    With `copies`, the instances are the copies of an inference component, which is represented as
+    the only variant; each copy has a process and a slot on one of the endpoint's instances.
     """
 
     def __init__(self, copies: Placement | None = None) -> None:
@@ -56,11 +56,11 @@ class Fleet:
         models: dict[str, dict[str, Any]],
         counts: Mapping[str, int],
     ) -> None:
-        """Start every variant and wait until its instances are healthy.
+        """Start the instances of every variant and wait until they are healthy.
 
-        `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them; `counts` are instances by variant. Raise `LocalSageMakerError` with the reason, also
-        when another thread calls `stop` before this returns; what was started waits for `stop`.
+        `config` is the response of DescribeEndpointConfig, `models` are those of DescribeModel by
+        name, and `counts` are instances by variant. Raise `LocalSageMakerError` on failure, also if
+        another thread calls `stop` meanwhile; the caller must call `stop` then.
         """
         self._host, self._endpoint, self._models = host, endpoint, models
         self.reconfigure(config)
@@ -68,10 +68,10 @@ class Fleet:
         self.scale(counts)
 
     def scale(self, counts: Mapping[str, int]) -> None:
-        """Start instances until every variant has its count, and end those beyond it.
+        """Start or end instances until every variant has its count.
 
-        Those that end finish their calls first. Raise as `start` does; the instances that served
-        before go on.
+        Ending instances finish their calls first. Raise as `start` does; then the previous
+        instances keep serving.
         """
         processes = {name: self._processes(name, count) for name, count in counts.items()}
         self._grow(processes)
@@ -79,17 +79,17 @@ class Fleet:
         self._shrink(processes)
 
     @property
-    def of_copies(self) -> bool:
-        """Whether its instances are the copies of an inference component."""
+    def serves_component(self) -> bool:
+        """Whether the instances are the copies of an inference component."""
         return self._copies is not None
 
     def serving(self) -> dict[str, list[Instance]]:
-        """Return the instances that answer, by variant."""
+        """Return the serving instances by variant."""
         with self._lock:
             return {name: list(instances) for name, instances in self._serving.items()}
 
     def instances(self) -> list[Instance]:
-        """Return all of them, also those that start or leave."""
+        """Return all instances, including starting and leaving ones."""
         with self._lock:
             return list(self._all)
 
@@ -100,7 +100,7 @@ class Fleet:
         target_model: str | None = None,
         target_variant: str | None = None,
     ) -> Instance | None:
-        """Choose the instance that shall answer an invocation, and count it until `release`.
+        """Return the instance for an invocation, which counts as in progress until `release`.
 
         `weights` are by variant. Return None if the variant has no instance. Raise `ApiError`.
         """
@@ -110,23 +110,23 @@ class Fleet:
                 return None
             instance = _least_busy(self._serving[variant], target_model)
             instance.calls += 1
-            instance.most_calls = max(instance.most_calls, instance.calls)
+            instance.max_calls = max(instance.max_calls, instance.calls)
         return instance
 
     def release(self, instance: Instance) -> None:
-        """Count an invocation as answered."""
+        """Count an invocation as completed."""
         with self._lock:
             instance.calls -= 1
 
     def reconfigure(self, config: dict[str, Any]) -> None:
-        """Have another configuration, with variants of the same names and instance types."""
+        """Replace the configuration by one with the same variant names and instance types."""
         self._variants = {
             variant["VariantName"]: variant for variant in config["ProductionVariants"]
         }
         self.config = config["EndpointConfigName"]
 
     def end(self, leaving: list[Instance]) -> None:
-        """End instances, which finish their calls first."""
+        """End instances after they have finished their calls."""
         with self._lock:
             for instance in leaving:
                 self._serving[instance.variant].remove(instance)
@@ -134,14 +134,14 @@ class Fleet:
         self._leave(leaving)
 
     def drain(self, timeout: float) -> None:
-        """Return when no invocation is in progress, or after `timeout` seconds."""
+        """Wait until no invocation is in progress, or for `timeout` seconds."""
         instances = self.instances()
         for instance in instances:
             instance.leave()
         _wait_for_calls(instances, timeout)
 
     def stop(self) -> None:
-        """End every instance, also of a fleet that is starting, and delete what it downloaded."""
+        """End all instances, also starting ones, and delete their downloads."""
         with self._lock:
             self._stopped = True
             instances = list(self._all)
@@ -149,9 +149,10 @@ class Fleet:
             instance.stop()
 
     def _processes(self, name: str, count: int) -> int:
-        """Return how many instances are started for so many of a variant.
+        """Return the number of local instances for a variant's instance count.
 
-        Each copy of an inference component is, and each instance for copies, which has no process.
+        It is not limited for copies of inference components, nor for instances that host copies,
+        which have no process.
         """
         most = self._host.instances
         if count <= most or self._copies or "ModelName" not in self._variants[name]:
@@ -169,7 +170,7 @@ class Fleet:
             for instance in new:
                 with self._lock:
                     self._refuse_stopped()
-                    self._all.append(instance)  # before it starts: `stop` ends it from now on
+                    self._all.append(instance)  # before it starts, so that `stop` ends it
                 instance.start()
             for instance in new:
                 variant = self._variants[instance.variant]
@@ -179,14 +180,14 @@ class Fleet:
                 for instance in new:
                     serving = self._serving[instance.variant]
                     serving.append(instance)
-                    # Those of the least preferred type end first.
+                    # Instances of the least preferred type end first.
                     serving.sort(key=partial(_preference, self._variants[instance.variant]))
         except BaseException:
             self._end(new)
             raise
 
     def _instance(self, variant: dict[str, Any]) -> Instance:
-        """Return an instance of the first type with capacity. Raise `LocalSageMakerError`."""
+        """Create an instance of the first type with capacity. Raise `LocalSageMakerError`."""
         room: Placement | Capacities = self._copies or self._host.capacities
         pool = room.take(variant)
         of_type = {**variant, "InstanceType": pool.instance_type}
@@ -232,7 +233,7 @@ class Fleet:
 def _wait_for_calls(instances: list[Instance], timeout: float) -> None:
     deadline = time.monotonic() + timeout
     while any(instance.calls for instance in instances) and time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _variant(weights: Mapping[str, float], target: str | None) -> str:
@@ -254,11 +255,11 @@ def _variant(weights: Mapping[str, float], target: str | None) -> str:
 
 
 def _least_busy(instances: list[Instance], target_model: str | None) -> Instance:
-    """Return the healthy instance with the fewest calls under way, of those that have the model.
+    """Return the least busy healthy instance, preferably one that has loaded the model.
 
     Source: developer guide, "How multi-model endpoints work": requests for a model go to the
-    instance that has it, and some to another one if there are many. How many is not said: as many
-    as Triton has threads is our choice.
+    instance that has it, and to others if there are many requests. The number is not documented;
+    ours is the number of Triton's HTTP threads.
     """
     if len(instances) == 1:
         return instances[0]
@@ -274,6 +275,6 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
 
 
 def _preference(variant: Mapping[str, Any], instance: Instance) -> int:
-    """Return the place of an instance's type among the variant's."""
+    """Return the index of an instance's type among the variant's pools."""
     types = [pool.instance_type for pool in pools(variant)]
     return types.index(instance.pool.instance_type) if instance.pool else 0

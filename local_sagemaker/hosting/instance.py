@@ -1,4 +1,4 @@
-"""An instance: a server with a container's contract around it, replaced when the server dies."""
+"""An instance of a variant, whose server is replaced if it ends."""
 
 import logging
 import shutil
@@ -11,22 +11,22 @@ from functools import partial
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_end
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
-# How long a container that ends again and again is left alone: 100 ms and then twice as long each
-# time, as Docker does it (Engine API, RestartPolicy); up to a minute, and from the start again once
-# it has run for 10 s, is our choice. What SageMaker does is documented nowhere.
+# Exponential backoff of restarts: 100 ms, doubled each time, as in Docker (Engine API,
+# RestartPolicy). The maximum, and the reset after a steady run, are our choice; SageMaker's
+# behaviour is not documented.
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 60.0
 STEADY_SECONDS = 10.0
 
 DOWNLOADED = "models", "model", "tmp"
-"""Folders of a server's models and temporary files, which are deleted when it is ended."""
+"""Folders with a server's models and temporary files, which are deleted when it ends."""
 
 STOPPED = "the instances were stopped while they started"
 
@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A server, what speaks to it, the folder that holds its log and its models, and its size.
+    """A server process with its container interface, folder and capacity.
 
-    `id` is that of an instance of EC2, as in the name of its log stream. `tell` is told what
-    happens to it.
+    `folder` contains its log and models. `id` has the form of an EC2 instance id, and is part of
+    the log stream's name. `tell` reports events.
     """
 
     triton: Triton
@@ -46,18 +46,18 @@ class RunningServer:
     folder: Path
     capacity: Capacity
     id: str = ""
-    tell: Callable[[HappeningKind, str], None] = lambda *_: None
+    tell: Callable[[EventKind, str], None] = lambda *_: None
 
     def end(self) -> None:
-        """End the server and delete what it downloaded; its log stays."""
+        """End the server and delete its downloads; the log remains."""
         self.triton.stop()
         for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.tell(HappeningKind.INSTANCE_ENDED, "It has ended.")
+        self.tell(EventKind.INSTANCE_ENDED, "It has ended.")
 
 
 class InstanceState(StrEnum):
-    """The state of an instance that has a server."""
+    """The state of an instance with a server."""
 
     STARTING = "starting"
     SERVING = "serving"
@@ -65,13 +65,13 @@ class InstanceState(StrEnum):
 
 
 class Instance:
-    """An instance of a variant. `begin` starts a server, the first and any other.
+    """An instance of a variant. `begin` starts a server.
 
-    `pool` is the one of the variant's that it belongs to; `ended` is called once, after `stop`.
+    `pool` is its instance pool; `ended` is called once, after `stop`.
 
-    Once it was healthy, a server that ends is replaced by a new one in a folder of its own, which
-    knows no model yet; the endpoint stays InService. `server` may still start; `running` is the
-    same one while it is healthy.
+    After the first server was healthy, a server that ends is replaced by a new one with an empty
+    folder and no loaded models; the endpoint stays InService. `server` is the current server, and
+    `running` is the same server once it is healthy, else None.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Instance:
     ) -> None:
         self.variant, self.pool = variant, pool
         self._ended = ended
-        self.calls = 0  # in progress, or chosen for; its fleet counts them
-        self.most_calls = 0  # at once, since they were measured last
+        self.calls = 0  # in progress; counted by the fleet
+        self.max_calls = 0  # maximum of `calls` since the last measurement
         self.server: RunningServer | None = None
         self.running: RunningServer | None = None
         self._begin = begin
@@ -94,7 +94,7 @@ class Instance:
 
     @property
     def stopped(self) -> bool:
-        """Whether it gets no server any more."""
+        """Whether `stop` has been called."""
         return self._stopping.is_set()
 
     @property
@@ -105,7 +105,7 @@ class Instance:
         return InstanceState.SERVING if self.running else InstanceState.STARTING
 
     def start(self) -> None:
-        """Start a server. Raise `LocalSageMakerError` when `stop` was called before."""
+        """Start a server. Raise `LocalSageMakerError` if `stop` was called before."""
         server = self._begin()
         with self._lock:
             if not self.stopped:
@@ -115,12 +115,12 @@ class Instance:
         raise LocalSageMakerError(STOPPED)
 
     def wait_until_healthy(self, seconds: float) -> None:
-        """Wait for the server that was started, and replace it from then on.
+        """Wait until the started server is healthy, and replace it from then on if it ends.
 
-        `seconds` are those that each server has to become healthy. Raise `LocalSageMakerError`
-        when the first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence
-        is recorded in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
-        test_sagemaker_endpoint_tag). What it wrote is in CloudWatch Logs.
+        `seconds` is the startup timeout of each server. Raise `LocalSageMakerError` with AWS's
+        message if the first one is not healthy in time (aws/sagemaker-python-sdk#787; the first
+        sentence is recorded in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
+        test_sagemaker_endpoint_tag).
         """
         try:
             self._become_healthy(seconds)
@@ -133,14 +133,14 @@ class Instance:
         threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
     def leave(self) -> None:
-        """Note that it gets no more calls, before it is stopped."""
+        """Change the state to leaving: it gets no more calls."""
         self._leaving = True
         if server := self.server:
             message = f"It is drained: {self.calls} calls are under way."
-            server.tell(HappeningKind.INSTANCE_LEAVING, message)
+            server.tell(EventKind.INSTANCE_LEAVING, message)
 
     def stop(self) -> None:
-        """End the server, also one that is starting, and start no more."""
+        """End the server, also a starting one, and start no other."""
         with self._lock:
             was_stopped = self.stopped
             self._stopping.set()
@@ -159,7 +159,7 @@ class Instance:
             self.running = server
         took = time.monotonic() - started
         message = f"It is healthy after {took:.1f} s."
-        server.tell(HappeningKind.INSTANCE_HEALTHY, message)
+        server.tell(EventKind.INSTANCE_HEALTHY, message)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -173,20 +173,20 @@ class Instance:
             try:
                 self.start()
                 self._become_healthy(seconds)
-            except Exception as error:  # whatever it is, the next attempt may do better
+            except Exception as error:  # any error: try again
                 _log.warning("variant %s: %s", self.variant, error)
 
     def _time_to_failure(self) -> float:
-        """Return when there is no healthy server, and for how many seconds there was one."""
+        """Wait until the healthy server ends; return its running time in seconds."""
         server, started = self.running, time.monotonic()
         if server:
             report = partial(self._report, server)
             wait_for_end(server.triton, report)
-            report(HappeningKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
+            report(EventKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
-    def _report(self, server: RunningServer, kind: HappeningKind, message: str) -> None:
-        """Log and tell what happens to a server, unless it was stopped."""
+    def _report(self, server: RunningServer, kind: EventKind, message: str) -> None:
+        """Log and report an event of a server, unless the instance is stopped."""
         if not self.stopped:
             _log.warning("variant %s, instance %s: %s", self.variant, server.id, message)
             server.tell(kind, message)

@@ -1,4 +1,4 @@
-"""An invocation: the request is streamed to a container, the answer streamed back."""
+"""An invocation: request and response are streamed between a client and a container."""
 
 import asyncio
 import re
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from local_sagemaker.hosting.instance import Instance, RunningServer
 
 INVOKE_SECONDS = 60
-"""How long a container may take to answer; source: InvokeEndpoint's API reference."""
+"""Timeout of a container's response; source: InvokeEndpoint's API reference."""
 
 MAX_BODY_BYTES = 6_291_456
-"""Of a request and of a response; source: InvokeEndpoint's API reference."""
+"""Maximum size of a request and of a response; source: InvokeEndpoint's API reference."""
 
 TIMED_OUT = (
     b"Your invocation timed out while waiting for a response from container primary. Review the "
@@ -28,18 +28,18 @@ TIMED_OUT = (
 _OF_THIS_MACHINE = re.compile(
     r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
 )
-"""Where this machine keeps what a container has elsewhere: backends and Python's packages."""
+"""Local path prefixes of backends and Python packages, which are elsewhere in a container."""
 
-LOOK_SECONDS = 0.05
-"""Between two looks whether an instance has a healthy server again."""
+POLL_SECONDS = 0.05
+"""Poll interval while waiting for a healthy server."""
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 DISCARD_SECONDS = 30
-"""For which a body is read on that nobody needs any more. A connection that is closed with bytes
-unread is reset, and the client, which sends before it reads, never sees the answer (RFC 9112, 9.6,
-"the TCP reset problem"); the number is ours."""
+"""Maximum time of draining a request body after an error. Closing a connection with unread bytes
+resets it, and a client that sends everything before it reads never sees the response (RFC 9112,
+9.6, "the TCP reset problem"). The number is our choice."""
 
 _PASSED_ON = frozenset(
     (
@@ -50,67 +50,68 @@ _PASSED_ON = frozenset(
         b"x-amzn-sagemaker-target-model",
     )
 )
-"""Headers that reach the container. Source: InvokeEndpoint's API reference, "strips all POST
-headers except those supported by the API"; that the inference id is among them has no source."""
+"""Headers that are forwarded to the container. Source: InvokeEndpoint's API reference, "strips all
+POST headers except those supported by the API"; the inference id has no source."""
 
 _RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
 
-class ClientGoneError(Exception):
-    """The client has left before all of its request was there."""
+class ClientDisconnectedError(Exception):
+    """The client disconnected before its request was complete."""
 
 
 class Invocation:
-    """A request as ASGI gives it: `headers` by their names in lower case.
+    """One invocation over ASGI; names of `headers` are lower-case.
 
-    `answer_headers` are sent with an answer of the container, and with no error.
-
-    `model_seconds` are those that the container took, `loading_seconds` those that the call waited
-    for its model; `model_was_loaded` says of a multi-model container whether it had to wait.
+    `response_headers` are added to a successful response. `model_seconds` is the time in the
+    container, `loading_seconds` the time of waiting for the model's load; `model_was_loaded` is
+    whether the model was in memory (None for single-model containers).
     """
 
-    most_seconds: float | None = None
-    """How long the container may take, where it is not the time of InvokeEndpoint."""
+    timeout_seconds: float | None = None
+    """Timeout of the container's response; None for InvokeEndpoint's."""
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
         self.unread = True  # whether more of the body may come
         self._first, self._size = b"", 0
-        self.answer_headers: list[tuple[bytes, bytes]] = []
-        self.answering = False  # from when on it is too late for an error
+        self.response_headers: list[tuple[bytes, bytes]] = []
+        self.response_started = (
+            False  # whether the response has started: an error cannot be sent any more
+        )
         self.model_seconds: float | None = None
         self.loading_seconds: float | None = None
         self.model_was_loaded: bool | None = None
 
     @property
     def target_model(self) -> str | None:
-        """The header TargetModel."""
+        """The request's TargetModel."""
         return self._text(b"x-amzn-sagemaker-target-model")
 
     @property
     def target_variant(self) -> str | None:
-        """The header TargetVariant."""
+        """The request's TargetVariant."""
         return self._text(b"x-amzn-sagemaker-target-variant")
 
     @property
     def inference_component(self) -> str | None:
-        """The header InferenceComponentName."""
+        """The request's InferenceComponentName."""
         return self._text(b"x-amzn-sagemaker-inference-component")
 
     @property
     def inference_id(self) -> str | None:
-        """The header InferenceId."""
+        """The request's InferenceId."""
         return self._text(b"x-amzn-sagemaker-inference-id")
 
     @property
     def content_type(self) -> str:
-        """The request's ContentType, or nothing."""
+        """The request's ContentType, or ""."""
         return self._text(b"content-type") or ""
 
     async def receive(self) -> None:
-        """Receive the body's first part, and learn its size; one without a size is read whole.
+        """Receive the first part of the body, or the complete body if it has no Content-Length.
 
-        Raises `ApiError` for a body that is too large, and `ClientGoneError`.
+        Raise `ApiError` for a body that is too large, and `ClientDisconnectedError`.
         """
         declared = self._headers.get(b"content-length")
         if declared is not None:
@@ -124,11 +125,11 @@ class Invocation:
             _refuse_too_large(len(body))
         self._first, self._size = bytes(body), len(body)
 
-    async def answer_by(self, instance: "Instance") -> None:
-        """Have an instance answer, as soon as it has a healthy server.
+    async def invoke_instance(self, instance: "Instance") -> None:
+        """Invoke an instance, as soon as it has a healthy server.
 
-        Raise what `forward` and the container do, and `ApiError` when no server becomes healthy, no
-        model ready or nothing answered in time.
+        Raise the errors of `forward` and of the container, and `ApiError` if the server is not
+        healthy, the model not loaded, or the response not there in time.
         """
         running = instance.running or await _in_service(instance)
         call = running.container.acquire(self.target_model)
@@ -154,7 +155,7 @@ class Invocation:
     async def _exchange(self, connections: Connections, path: str) -> None:
         connection, kept = None, False
         try:
-            async with asyncio.timeout(self.most_seconds or INVOKE_SECONDS):
+            async with asyncio.timeout(self.timeout_seconds or INVOKE_SECONDS):
                 connection = await connections.take()
                 kept = await self.forward(connection, path)
         finally:
@@ -164,11 +165,10 @@ class Invocation:
                 connection.writer.close()
 
     async def forward(self, connection: Connection, path: str) -> bool:
-        """Send the request to the container, and its answer to the client.
+        """Send the request to the container, and its response to the client.
 
-        Returns whether all that was sent and answered has gone through the connection, which then
-        serves the next request. Raises `ApiError` for an answer that is no success,
-        `ClientGoneError`, and `OSError` when the container disconnects.
+        Return whether the connection can be reused. Raise `ApiError` for an error response,
+        `ClientDisconnectedError`, and `OSError` if the container disconnects.
         """
         passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
         headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)
@@ -182,7 +182,7 @@ class Invocation:
         if response.status != 200:
             raise model_error(response.status, await response.rest(MAX_BODY_BYTES))
         kept = [(name, response.headers[name]) for name in _RETURNED if name in response.headers]
-        await self.begin_answer(kept + self.answer_headers)
+        await self.start_response(kept + self.response_headers)
         size = 0
         async for part, more in response.body():
             size += len(part)
@@ -191,39 +191,39 @@ class Invocation:
         return not self.unread and response.keeps_connection
 
     async def receive_part(self) -> bytes:
-        """Return the next part of the body. Raises `ClientGoneError`."""
+        """Return the next part of the body. Raise `ClientDisconnectedError`."""
         message = await self._receive()
         if message["type"] != "http.request":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         self.unread = message.get("more_body", False)
         return bytes(message.get("body", b""))
 
     async def discard_rest(self) -> None:
-        """Receive what is left of the body, for `DISCARD_SECONDS` at most."""
-        with suppress(ClientGoneError, TimeoutError):
+        """Drain the request body, for `DISCARD_SECONDS` at most."""
+        with suppress(ClientDisconnectedError, TimeoutError):
             async with asyncio.timeout(DISCARD_SECONDS):
                 while self.unread:
                     await self.receive_part()
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
-        """Begin the answer of a success."""
-        self.answering = True
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Start a successful response."""
+        self.response_started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
-        """Send a part of the answer, as fast as the client takes it."""
+        """Send a part of the response; blocks while the client does not read."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
 
-    async def break_off(self, error: ApiError) -> None:
-        """Leave an answer that has begun without its end, as the container did."""
+    async def abort_response(self, error: ApiError) -> None:
+        """Do nothing: a response that has started is truncated, as the container's was."""
 
     async def _upload_rest(self, connection: Connection, response: ContainerResponse) -> None:
-        """Send the body no faster than the container takes it, and until it answers at most."""
+        """Send the rest of the body with backpressure, at most until the container responds."""
         if not self.unread:
             return await response.read_head()
 
         async def upload() -> None:
-            with suppress(OSError):  # a container that does not read on may have answered
+            with suppress(OSError):  # the container may have responded without reading the body
                 while self.unread:
                     await connection.writer.drain()
                     connection.writer.write(await self.receive_part())
@@ -233,7 +233,7 @@ class Invocation:
         try:
             await asyncio.wait({answered, uploading}, return_when=asyncio.FIRST_COMPLETED)
             if not answered.done():
-                uploading.result()  # raises what it failed with
+                uploading.result()  # raises its exception
             await answered
         finally:
             answered.cancel()
@@ -261,10 +261,10 @@ def _refuse_large_response(size: int) -> None:
 
 
 async def _in_service(instance: "Instance") -> "RunningServer":
-    """Return an instance's server once it is healthy.
+    """Wait for an instance's healthy server, for `INVOKE_SECONDS` at most, and return it.
 
-    While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
-    reference); that a call waits first, as long as one may take, is our choice.
+    Without one, SageMaker answers 503 (InvokeEndpoint's API reference, ServiceUnavailable); waiting
+    first is our choice.
     """
     deadline = time.monotonic() + INVOKE_SECONDS
     while not instance.running:
@@ -275,7 +275,7 @@ async def _in_service(instance: "Instance") -> "RunningServer":
                 "no new one has passed the ping health check. Read its log.",
                 status=503,
             )
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     return instance.running
 
 
@@ -301,12 +301,12 @@ def _no_answer(error: OSError) -> ApiError:
 
 
 def model_error(status: int, body: bytes) -> ApiError:
-    """Return the error with which InvokeEndpoint passes on a container's refusal.
+    """Return InvokeEndpoint's error for an error response of the container.
 
-    Without the folders of this machine, which a Python model's traceback names.
+    `status` is 0 if there was no response. Local folders are removed from tracebacks.
     """
     message = _OF_THIS_MACHINE.sub("", body.decode(errors="replace"))
-    kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
+    kind = "client" if 400 <= status < 500 else "server"
     return ApiError(
         "ModelError",
         f'Received {kind} error ({status}) from primary with message "{message}"',

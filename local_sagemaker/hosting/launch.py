@@ -1,4 +1,4 @@
-"""Start of an instance: a server from a variant and its Model, as the API describes them."""
+"""Start of an instance: creates a server from a variant and its Model."""
 
 import itertools
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 KEPT_LOGS = 50
-"""Of servers that have ended, the latest; what they wrote is in CloudWatch Logs, too."""
+"""Number of ended servers whose log files are kept; CloudWatch Logs has their lines too."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """Parts of instances that all endpoints share; `instances` is a variant's most.
+    """Settings and services that all endpoints share.
 
-    A model may load for `load_seconds`. `capacities` says how many instances AWS has.
-    `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
-    group and the stream of a server, and `tell` is told what happens to instances and endpoints.
+    `instances` is the maximum number of processes of a variant, `load_seconds` the timeout of a
+    load, `capacities` the available instances per type. `report` gets model steps by endpoint,
+    variant and instance, `follow` gets log group and log stream of each new server, and `tell`
+    reports events of instances and endpoints.
     """
 
     triton: TritonInstallation
@@ -47,7 +48,7 @@ class Host:
     instances: int
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
-    tell: Tell = untold
+    tell: OnEvent = ignore_event
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)
 
@@ -55,14 +56,14 @@ class Host:
 _numbers = itertools.count(1)
 
 _OF_COPIES = {
-    HappeningKind.INSTANCE_STARTED: HappeningKind.MODEL_LOADING,
-    HappeningKind.INSTANCE_HEALTHY: HappeningKind.MODEL_LOADED,
-    HappeningKind.INSTANCE_UNHEALTHY: HappeningKind.MODEL_UNHEALTHY,
-    HappeningKind.INSTANCE_REPLACED: HappeningKind.MODEL_FAILED,
-    HappeningKind.INSTANCE_LEAVING: HappeningKind.MODEL_UNLOADING,
-    HappeningKind.INSTANCE_ENDED: HappeningKind.MODEL_UNLOADED,
+    EventKind.INSTANCE_STARTED: EventKind.MODEL_LOADING,
+    EventKind.INSTANCE_HEALTHY: EventKind.MODEL_LOADED,
+    EventKind.INSTANCE_UNHEALTHY: EventKind.MODEL_UNHEALTHY,
+    EventKind.INSTANCE_REPLACED: EventKind.MODEL_FAILED,
+    EventKind.INSTANCE_LEAVING: EventKind.MODEL_UNLOADING,
+    EventKind.INSTANCE_ENDED: EventKind.MODEL_UNLOADED,
 }
-"""A copy of an inference component comes and goes on its instance as a model does."""
+"""Event kind of an instance -> event kind of a copy, which is shown as a model of its instance."""
 
 
 def begin(
@@ -72,14 +73,14 @@ def begin(
     model: dict[str, Any] | None,
     slot: Slot | None = None,
 ) -> RunningServer:
-    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot.
+    """Start a server for an instance of a variant. Raise `LocalSageMakerError` on failure.
 
-    One without a model has room for copies. With a slot, the instance is a copy, and the variant
-    its inference component.
+    Without `model`, the instance hosts copies of inference components. With `slot`, the instance is
+    such a copy, and `variant` represents its component.
 
-    Source of the logs' names: SageMaker's developer guide, logging-cloudwatch: the group
-    /aws/sagemaker/Endpoints/[EndpointName], a stream [production-variant-name]/[instance-id]; that
-    a copy's stream begins so has no source.
+    Source of the log group /aws/sagemaker/Endpoints/[EndpointName] and the stream
+    [production-variant-name]/[instance-id]: SageMaker's developer guide, logging-cloudwatch. The
+    stream name of a copy has no source.
     """
     name = variant["VariantName"]
     place = endpoint, name, f"i-{uuid.uuid4().hex[:17]}"
@@ -89,10 +90,10 @@ def begin(
         group = f"/aws/sagemaker/InferenceComponents/{name}"
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
 
-    def tell(kind: HappeningKind, message: str) -> None:
+    def tell(kind: EventKind, message: str) -> None:
         if slot:
             kind, message = _OF_COPIES[kind], f"{slot.name}: {message}"
-        host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
+        host.tell(DashboardEvent(kind, message, *place, model=slot.name if slot else None))
 
     running = _begin(host, place, variant, model)
     if slot:
@@ -102,7 +103,7 @@ def begin(
         host.follow(group, stream, running.triton)
     started = variant.get("InstanceType", "an instance")
     what = "The container of " if model else ""
-    tell(HappeningKind.INSTANCE_STARTED, f"{what}{started} was started.")
+    tell(EventKind.INSTANCE_STARTED, f"{what}{started} was started.")
     server_id = f"{place[2]}/{slot.name}" if slot else place[2]
     return replace(running, id=server_id, tell=tell)
 
@@ -110,14 +111,14 @@ def begin(
 def _begin(
     host: Host, place: tuple[str, str, str], variant: dict[str, Any], model: dict[str, Any] | None
 ) -> RunningServer:
-    capacity = Capacity.of(variant)
+    capacity = Capacity.for_variant(variant)
     folder = host.folder / f"{place[0]}-{variant['VariantName']}-{next(_numbers)}"
     if model is None:
-        copies: Any = CopyHost(place[2], variant)  # calls go to its copies, and never to it
+        copies: Any = CopyHost(place[2], variant)  # it gets no calls
         return RunningServer(copies, copies, folder, capacity)
     shutil.rmtree(folder, ignore_errors=True)
     _forget_old_logs(host.folder)
-    folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
+    folder.mkdir(parents=True, exist_ok=True)  # rmtree fails for some files of models
     described = model.get("PrimaryContainer") or model["Containers"][0]
     if described.get("Mode", "SingleModel") == "MultiModel":
         report = partial(host.report, *place)
@@ -126,7 +127,7 @@ def _begin(
 
 
 def _forget_old_logs(instances: Path) -> None:
-    """Delete the folders of servers that ended long ago: they have no models any more."""
+    """Delete the oldest folders of ended servers, which contain only logs."""
     by_age = sorted(instances.glob("*"), key=lambda folder: int(folder.name.rpartition("-")[2]))
     ended = [
         folder for folder in by_age if not any((folder / name).exists() for name in DOWNLOADED)

@@ -1,4 +1,4 @@
-"""An instance's volume: the archives of a multi-model container that are unpacked there."""
+"""The unpacked archives of a multi-model container on an instance's volume."""
 
 import hashlib
 import shutil
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class ModelStore:
-    """Unpacked archives below `folder`, of `limit` bytes together, by target model.
+    """Unpacked archives below `folder`, with at most `limit` bytes in total, by target model.
 
-    Belongs to one event loop; other threads may ask for `sizes`.
+    Belongs to one event loop; `sizes` is thread-safe.
     """
 
     def __init__(
@@ -28,9 +28,9 @@ class ModelStore:
         self._archives: dict[str, UnpackedArchive] = {}  # the least recently used first
 
     async def fetch(self, target_model: str) -> bool:
-        """Bring an archive to disk unless it is there already, and still the bucket's.
+        """Download an archive, unless the bucket's current version is on the volume.
 
-        Return whether it had to be downloaded. Raise `ApiError` as `archives.fetch` does.
+        Return whether it was downloaded. Raise `ApiError` as `archives.fetch` does.
         """
         known = self._archives.pop(target_model, None)
         folder = self._folder / self.path(target_model)
@@ -47,17 +47,17 @@ class ModelStore:
             archive = await in_thread(fetch)
             await in_thread(partial(packages.provide_for, folder, self._backends))
         except Exception:
-            await self.forget(target_model)  # also one that is not the bucket's any more
+            await self.forget(target_model)  # also an older version of the archive
             raise
         self._archives[target_model] = archive  # the most recently used
         return archive is not known
 
     def path(self, target_model: str) -> Path:
-        """Return where a model lies below the folder, as in the container below /opt/ml/models."""
+        """Return a model's path relative to the folder, as in a container below /opt/ml/models."""
         return Path(name(target_model)) / "model"
 
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of each model that is on disk, the least recently used first."""
+        """Return the size of each model on the volume, the least recently used first."""
         return {target: archive.size for target, archive in self._archives.copy().items()}
 
     async def forget(self, target_model: str) -> None:
@@ -68,5 +68,5 @@ class ModelStore:
 
 
 def name(target_model: str) -> str:
-    """SageMaker's name for a model inside the container: characters that are safe in a path."""
+    """Return SageMaker's name for a model in the container, which is safe in a path."""
     return hashlib.sha256(target_model.encode()).hexdigest()[:32]

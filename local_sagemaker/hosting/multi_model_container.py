@@ -1,4 +1,4 @@
-"""A container in mode MultiModel: models are loaded when they are first called."""
+"""A container in mode MultiModel, which loads models at their first invocation."""
 
 import asyncio
 import json
@@ -28,27 +28,26 @@ from local_sagemaker.hosting.triton import Triton
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
 LOAD_SECONDS = 360
 UNLOAD_SECONDS = 360
-"""Source: Triton's src/sagemaker_server.cc: "SageMaker waits a maximum of 360 seconds for the
-UNLOAD request"."""
+"""Timeout of an unload. Source: Triton's src/sagemaker_server.cc: "SageMaker waits a maximum of 360
+seconds for the UNLOAD request"."""
 
 ROOM_SECONDS = 10
-"""How long a load waits for the room that an unload makes, before another model goes, too: our
-choice. Triton takes 2 s, but as long as it may for a model whose process was killed."""
+"""How long a load waits for an unload before another model is unloaded too; our choice. An unload
+usually takes 2 s, but up to `UNLOAD_SECONDS` for a model whose process was killed."""
 
-# Triton answers its connections on 8 threads (--sagemaker-thread-count), and a load holds its
-# thread until it ends: with 8 loads at once no loaded model would answer. SageMaker limits how many
-# models are downloaded and loaded at once by the instance's vCPUs (developer guide, "Set SageMaker
-# AI multi-model endpoint model caching behavior"), to how many is not said: half of the threads is
-# our choice.
+# Triton has 8 HTTP threads (--sagemaker-thread-count), and a load blocks its thread: during 8
+# concurrent loads no loaded model would respond. SageMaker limits concurrent downloads and loads
+# according to the instance's vCPUs (developer guide, "Set SageMaker AI multi-model endpoint model
+# caching behavior"), without a documented number; half of the threads is our choice.
 LOADS_AT_ONCE = 4
 
 
 @dataclass
 class _Model:
-    """A model that was called, in its phase since a time in Unix seconds.
+    """An invoked model, in its phase since a time in Unix seconds.
 
-    `calls` are in progress, `answered` have been. `task` is its load, which all calls share, and
-    later its unload; `path` is where the container answers its invocations.
+    `calls` is the number in progress, `answered` the number of completed ones. `task` is its load,
+    which all calls await, and later its unload; `path` is its invocation path in the container.
     """
 
     path: str
@@ -64,24 +63,22 @@ class _Model:
 
 
 class MultiModelContainer:
-    """Keeps the contract between SageMaker and a multi-model container.
+    """The contract between SageMaker and a multi-model container.
 
     Source: the developer guide's container contract for multi-model endpoints (GET /ping,
     POST /models, POST /models/{name}/invoke, DELETE /models/{name}).
 
-    Models stay in memory and on disk until there is no room for another one: `memory` is in bytes,
-    the store knows how much disk there is. Then those without a call in progress go, the least
-    recently used first. Source: developer guide, "Multi-model endpoints" (unused models are
-    unloaded when the memory's utilisation is high, and deleted when the volume is full) and the
-    container contract (a load that is answered with 507 starts it). Which of the unused ones go
-    first is not said there, nor what happens while all are in use: a load waits for one here.
-    Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
-    SageMaker AI multi-model endpoint model caching behavior".
+    Models stay in memory and on disk until another model needs the space: `memory` is in bytes, the
+    store has the limit of the volume. Then the least recently used models without a call in
+    progress are unloaded. Source: developer guide, "Multi-model endpoints" (unused models are
+    unloaded at high memory utilization, and deleted from a full volume) and the container contract
+    (a load with status 507 triggers unloading). The order of unloading, and waiting while all
+    models are in use, have no source. If not `caches`, a model is unloaded and deleted after each
+    call. Source: "Set SageMaker AI multi-model endpoint model caching behavior".
 
-    One event loop owns the models: `acquire` and `release` are called in it, each load and unload
-    is one of its tasks, and what waits looks again after each change. Other threads only read.
-    `LOADS_AT_ONCE` models are loaded at once. `seen_at` is where the server has the store's folder.
-    `report` gets each step.
+    One event loop owns the models: `acquire` and `release` run in it, loads and unloads are its
+    tasks, and waiting tasks check their condition after each change. Other threads only read.
+    `seen_at` is the store's folder as the server sees it. `report` gets each step.
     """
 
     def __init__(
@@ -104,7 +101,7 @@ class MultiModelContainer:
         self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
 
     def acquire(self, target_model: str | None) -> Call:
-        """Count a call as in progress, and begin the load of its model unless it is there.
+        """Count a call as in progress, and start the load of its model if necessary.
 
         Raise `ApiError` without a TargetModel.
         """
@@ -124,7 +121,7 @@ class MultiModelContainer:
         return Call(model.path, target_model, load, model)
 
     def release(self, call: Call) -> None:
-        """Count a call as answered; its model goes now if none is cached."""
+        """Count a call as completed; unload its model now if models are not cached."""
         call.model.calls -= 1
         call.model.answered += 1
         self._changed.set()
@@ -138,15 +135,15 @@ class MultiModelContainer:
 
     @property
     def disk_bytes(self) -> int:
-        """The bytes of its models on the volume."""
+        """The size of its models on the volume."""
         return sum(self._store.sizes().values())
 
     def has(self, target_model: str | None) -> bool:
-        """Whether a model is loaded, or being loaded."""
+        """Return whether a model is loaded or loading."""
         return target_model in self._models
 
     def statuses(self) -> list[ModelStatus]:
-        """Return the models that were called and have not been unloaded."""
+        """Return the models that were invoked and are not unloaded yet."""
         sizes = self._store.sizes()
         return [
             ModelStatus(
@@ -188,15 +185,15 @@ class MultiModelContainer:
             self._report(ModelStep(ModelStepKind.LOADING, target_model))
             status, body = await self._try_load(target_model)
         if status == 507:
-            async with self._turn(alone=True):  # what is loaded beside it takes memory too
+            async with self._turn(alone=True):  # concurrent loads take memory too
                 while status == 507 and await self._unload_when_unused(target_model):
                     status, body = await self._try_load(target_model)
-        if status not in (200, 409):  # 409: it is loaded already
+        if status not in (200, 409):  # 409: already loaded
             raise model_error(status, body)
 
     @asynccontextmanager
     async def _turn(self, *, alone: bool = False) -> AsyncIterator[None]:
-        """Wait until no load is `alone`; if this one is, until there is no other either."""
+        """Limit concurrent loads; with `alone`, run the `with` block without any other load."""
         await self._until(lambda: not self._alone and (alone or self._loading < LOADS_AT_ONCE))
         self._alone = alone
         await self._until(lambda: not (alone and self._loading))
@@ -226,10 +223,10 @@ class MultiModelContainer:
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
-        """Load a model into memory, after making room for the size of its files.
+        """Load a model into memory, after freeing memory for the size of its files.
 
-        One that takes more than there is is unloaded and answered as Triton answers what does not
-        fit: how much a model takes is known only once it is loaded.
+        The real memory usage is only known after the load: a model that does not fit is unloaded
+        again, and the result is Triton's status 507.
         """
         await self._make_room(self._store.sizes()[target_model], target_model)
         url = self._seen_at / self._store.path(target_model)
@@ -251,14 +248,14 @@ class MultiModelContainer:
     def _finished(
         self, step: ModelStepKind, target_model: str, started: float, **more: Any
     ) -> None:
-        """Report a step that has succeeded."""
+        """Report a completed step."""
         seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
         self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
 
     async def _make_room(self, size: int, target_model: str) -> str | None:
-        """Unload unused models until `size` bytes are left; return what is wrong if they are not.
+        """Unload unused models until `size` bytes are free; return a message if that fails.
 
-        One at a time, since what one load unloads makes room for the others too.
+        Concurrent loads take turns, because an unload frees memory for all of them.
         """
         async with self._making_room:
             while (used := await in_thread(self._triton.resident_bytes)) + size > self._memory:
@@ -267,7 +264,7 @@ class MultiModelContainer:
         return None
 
     async def _unload_when_unused(self, room_for: str) -> bool:
-        """Unload a model as soon as one is unused; return False if none is loaded."""
+        """Wait for an unused model and unload it; return False if no model is loaded."""
         await self._until(lambda: bool(self._unused()) or not self.loaded_models)
         return await self._unload_unused(room_for)
 
@@ -287,7 +284,7 @@ class MultiModelContainer:
         return bool(unloads)
 
     def _unused(self) -> list[str]:
-        """Return the loaded models without a call, the least recently used first."""
+        """Return the loaded models without calls, the least recently used first."""
         return [
             target
             for target, model in self._models.items()
@@ -309,7 +306,10 @@ class MultiModelContainer:
             self._leave(target_model)
 
     async def _delete_unused(self, room_for: str) -> bool:
-        """Delete the least recently used archive without a loaded model; return False if none."""
+        """Delete the least recently used archive that is not loaded, or unload a model for it.
+
+        Return False if there is none.
+        """
         used = {*self._models, *self._leaving}
         target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:
@@ -321,7 +321,7 @@ class MultiModelContainer:
         return True
 
     def _leave(self, target_model: str) -> None:
-        """Let a load of a model begin that waits for its unload."""
+        """Remove a model from the leaving ones, so that a waiting load of it can start."""
         del self._leaving[target_model]
         self._changed.set()
 
@@ -339,12 +339,12 @@ class MultiModelContainer:
             why = f"its server did not unload it within {UNLOAD_SECONDS} s"
             self._report(ModelStep(ModelStepKind.FAIL, target_model, why=why))
         except OSError:
-            pass  # it went with its server, whose end is told
+            pass  # the server has ended, which is reported separately
         else:
             self._finished(ModelStepKind.UNLOAD, target_model, started, room_for=room_for)
 
 
 def _take_note(load: "asyncio.Task[None]") -> None:
-    """Look at a load's error: asyncio logs those that nobody has looked at."""
+    """Retrieve a load's exception: asyncio logs exceptions that are never retrieved."""
     if not load.cancelled():
         load.exception()

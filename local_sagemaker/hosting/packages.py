@@ -1,12 +1,12 @@
-"""Packages of models: of their Python environment, and of the stand-ins for Triton's backends.
+"""Installation of packages for Python models and for the stand-ins of Triton's backends.
 
-The environment of Python models holds what Triton's image holds, and nothing of ours. A model that
-imports something else and did not pack it fails here as on SageMaker. Every release's image has
-numpy; what some have beside it (setuptools, pydantic, ...) is left out, as the next one may lack
-it. Source: the pip commands in triton-inference-server/server, build.py.
+The environment of Python models contains only numpy, which is in the image of every Triton release.
+A model that imports another package without packing it fails here as on SageMaker. Packages of some
+releases (setuptools, pydantic, ...) are omitted. Source: the pip commands in
+triton-inference-server/server, build.py.
 
-What a stand-in needs and this environment does not have is large, and few models need it: it is
-installed when a model of that backend is first loaded.
+Additional packages of stand-ins are large and rarely needed. They are installed when a model of
+that backend is first loaded.
 """
 
 import fcntl
@@ -27,22 +27,21 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton
 
 _DONE = ".complete"
 
-MOST_CHARACTERS = 1 << 20
+MAX_CONFIG_CHARACTERS = 1 << 20
 
 _BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 
 def install(requirements: Path, *, python: str, cache: Path = CACHE) -> Path:
-    """Return a folder with these packages for a Python version such as 3.10.
+    """Install packages for a Python version such as 3.10; return their folder in the cache.
 
-    It stays in the cache. The file lies in the folder of the backend that needs them. Raises
-    `LocalSageMakerError` when they cannot be installed.
+    `requirements` is in the folder of its backend. Raise `LocalSageMakerError` on failure.
     """
     digest = hashlib.sha256(f"{python}\n".encode() + requirements.read_bytes()).hexdigest()
     folder = cache / digest[:16]
     cache.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a killed process lets go
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released if the process is killed
         if not (folder / _DONE).exists():
             shutil.rmtree(folder, ignore_errors=True)
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
@@ -60,16 +59,17 @@ def install(requirements: Path, *, python: str, cache: Path = CACHE) -> Path:
 
 
 def environment_folder(backend_directory: Path) -> Path:
-    """Return where the environment lies, a virtual one, which `make_environment` makes."""
+    """Return the path of the virtual environment for Python models."""
     return backend_directory / "python" / "environment"
 
 
 def make_environment(
     triton: TritonInstallation, backend_directory: Path, *, cache: Path = CACHE
 ) -> None:
-    """Make it anew, with our numpy: linked, or installed where models have another Python version.
+    """Create the virtual environment for Python models, with numpy.
 
-    Raises `LocalSageMakerError` when it cannot be installed.
+    numpy is linked from this environment, or installed if models use another Python version. Raise
+    `LocalSageMakerError` if that fails.
     """
     to, python = environment_folder(backend_directory), triton.model_python
     command = [str(python.program), "-I", "-m", "venv", "--clear", "--without-pip", str(to)]
@@ -87,9 +87,9 @@ def make_environment(
 
 
 def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACHE) -> None:
-    """Put what the models in `repository` need beside their stand-ins in `backend_directory`.
+    """Install the packages that the stand-ins of the models in `repository` need.
 
-    Raises `LocalSageMakerError` when it cannot be installed.
+    Raise `LocalSageMakerError` on failure.
     """
     configs = [_beginning(path) for path in repository.rglob("config.pbtxt")]
     for backend in sorted({name for config in configs for name in _BACKEND.findall(config)}):
@@ -98,11 +98,11 @@ def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACH
         if requirements.is_file() and not packages.exists():
             version = f"{sys.version_info.major}.{sys.version_info.minor}"
             installed = install(requirements, python=version, cache=cache)
-            packages.unlink(missing_ok=True)  # a link to a cache that is gone
+            packages.unlink(missing_ok=True)  # a dangling link: the cache was deleted
             packages.symlink_to(installed)
 
 
 def _beginning(config: Path) -> str:
-    """Return the beginning of a configuration file, which may have any size."""
+    """Return the first `MAX_CONFIG_CHARACTERS` of a configuration file, which may be huge."""
     with config.open(errors="replace") as file:
-        return file.read(MOST_CHARACTERS)
+        return file.read(MAX_CONFIG_CHARACTERS)

@@ -1,4 +1,4 @@
-"""The instance types of a production variant, and how many instances of each AWS has."""
+"""Instance pools of production variants, and the available capacity per instance type."""
 
 import threading
 from collections import Counter
@@ -17,17 +17,16 @@ NO_CAPACITY = (
     "InstancePools in your EndpointConfig with multiple instance types for priority-based fallback "
     "to improve capacity availability."
 )
-"""FailureReason, verbatim in aws/deep-learning-containers, test of SageMaker endpoints."""
+"""FailureReason; source: aws/deep-learning-containers, test of SageMaker endpoints."""
 
 ONE_TYPE_SECONDS = 31 * 60
-"""Until a variant of one type fails: measured in public README files (mikegc-aws/strands-decider-
-triton)."""
+"""Time until a variant of one type fails. Source: mikegc-aws/strands-decider-triton, README."""
 POOLS_SECONDS = 20 * 60
-"""Until pools without a time-out fail: no source; a time-out of 900 s ended after 20 minutes."""
+"""Time until pools without a timeout fail: no source; a timeout of 900 s took 20 minutes."""
 
 
 class NoCapacityError(LocalSageMakerError):
-    """No type of a variant has capacity; `seconds` are those after which SageMaker gives up."""
+    """No instance type of a variant has capacity; SageMaker fails after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(NO_CAPACITY)
@@ -36,10 +35,10 @@ class NoCapacityError(LocalSageMakerError):
 
 @dataclass(frozen=True)
 class Pool:
-    """Instances of one type of a variant, which serve the Model `model_name`.
+    """A variant's instances of one type, which serve the Model `model_name`.
 
     Instances that host inference components have no Model. `metrics_by_type` is whether metrics
-    have the type as a dimension.
+    have the dimension InstanceType.
     """
 
     instance_type: str
@@ -47,11 +46,11 @@ class Pool:
     metrics_by_type: bool = True
 
     def hold(self, instance: "Instance") -> None:
-        """Note the instance that was taken out of it."""
+        """Do nothing; a `Slot` remembers its instance."""
 
 
 def pools(variant: Mapping[str, Any]) -> list[Pool]:
-    """Return the pools of a variant, the preferred first; one of a variant with an InstanceType."""
+    """Return the pools of a variant by priority; one pool for a variant with an InstanceType."""
     if "InstancePools" not in variant:
         return [Pool(variant["InstanceType"], variant.get("ModelName"), metrics_by_type=False)]
     return [
@@ -61,7 +60,7 @@ def pools(variant: Mapping[str, Any]) -> list[Pool]:
 
 
 class Capacities:
-    """The available instances of each type; a type without a `limit` has any number."""
+    """The number of available and used instances by type; types without a limit are unlimited."""
 
     def __init__(self, limits: Mapping[str, int] | None = None) -> None:
         self._limits = dict(limits or {})
@@ -69,7 +68,7 @@ class Capacities:
         self._lock = threading.Lock()
 
     def take(self, variant: Mapping[str, Any]) -> Pool:
-        """Return the first pool of a variant with capacity, and count an instance of it.
+        """Return the first pool of a variant with capacity, and count one more instance in use.
 
         Raise `NoCapacityError`.
         """
@@ -83,15 +82,16 @@ class Capacities:
         raise NoCapacityError(timeout if "InstancePools" in variant else ONE_TYPE_SECONDS)
 
     def give_back(self, pool: Pool) -> None:
-        """Count an instance that has ended."""
+        """Count one instance less in use."""
         with self._lock:
             self._used[pool.instance_type] -= 1
 
 
 def described(variant: Mapping[str, Any], types: Sequence[str], count: int) -> list[dict[str, Any]]:
-    """Return a variant's InstancePools, as DescribeEndpoint has them, of `count` instances.
+    """Return a variant's InstancePools, as in DescribeEndpoint, for `count` instances.
 
-    `types` are those that run here; where they stand for more, the rest is of the last type.
+    `types` are the instance types of the local processes. If there are fewer processes than
+    instances, the remaining instances count as the last type.
     """
     running = Counter(types)
     if types:

@@ -1,11 +1,11 @@
-"""Starts a server that sees its models where SageMaker has them, and not its user's files.
+"""A program that runs a server without access to the user's files, with models in SageMaker's path.
 
-Started as a program, in user, process and mount namespaces of its own:
-`sandbox.py FOLDER MODELS SEEN_AT HIDDEN... -- KEPT... -- COMMAND...`. FOLDER is the instance's;
-FOLDER/tmp becomes the working directory and `/tmp`. MODELS are seen at SEEN_AT. Below HIDDEN, the
-server sees FOLDER, MODELS and KEPT alone: the programs and packages that it needs. It writes to
-FOLDER/tmp and to empty HIDDEN folders. All else is read-only: the local SageMaker is in no sandbox
-and works in FOLDER and MODELS, where a link would lead it elsewhere.
+Usage, in new user, process and mount namespaces:
+`sandbox.py FOLDER MODELS SEEN_AT HIDDEN... -- KEPT... -- COMMAND...`. FOLDER is the instance's
+folder; FOLDER/tmp becomes the working directory and `/tmp`. MODELS is mounted at SEEN_AT. HIDDEN
+folders are covered, except for FOLDER, MODELS and KEPT (required programs and packages) in them.
+Only FOLDER/tmp and empty HIDDEN folders are writable. FOLDER and MODELS must be read-only: the
+local SageMaker also works there, outside of the sandbox, and could follow a planted link.
 """
 
 import ctypes
@@ -20,40 +20,40 @@ from pathlib import Path
 
 ROOT = Path("/opt/ml")
 MODELS = ROOT / "models"
-"""Each archive of a multi-model container is unpacked below it, in `<name>/model`. Triton takes an
-archive with its config.pbtxt at the root only from there. Source: triton-inference-server/server,
+"""Parent of the unpacked archives `<name>/model` of a multi-model container. Triton only accepts an
+archive with config.pbtxt at its root in this path. Source: triton-inference-server/server,
 src/sagemaker_server.h (model_path_regex_)."""
 MODEL = ROOT / "model"
-"""The archive of a single-model container is unpacked there."""
+"""Folder of the unpacked archive of a single-model container."""
 TEMPORARY = Path("/tmp")
 SOCKETS = Path("/run")
-"""Of other programs, such as Docker, which a network namespace does not close."""
+"""Folder of Unix sockets, such as Docker's, which a network namespace does not isolate."""
 DEVICES = Path("/dev")
 KEPT_DEVICES = [DEVICES / name for name in ("full", "null", "random", "urandom", "zero")]
 
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC = 1, 0x20, 0x1000, 0x4000
 KEPT_FLAGS = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
-"""Of a mount; they have the same numbers in statvfs(3) and mount(2)."""
-# linux/mount.h and linux/fcntl.h; the system call has one number on all machines.
+"""Mount flags to preserve; they have the same numbers in statvfs(3) and mount(2)."""
+# linux/mount.h and linux/fcntl.h; this system call has the same number on all architectures.
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
-SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = 250, 1  # on x86-64, which local Tritons are for
+SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = 250, 1  # on x86-64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def seen_at(folder: Path, place: Path, *, isolated: bool) -> Path:
-    """Return where a server sees `folder`: at `place`, if this machine lets it be mounted there."""
+    """Return the path of `folder` in a sandbox: `place`, or `folder` if it cannot be mounted."""
     return place if isolated and ROOT.parent.is_dir() else folder
 
 
 def command(folder: Path, models: tuple[Path, Path], kept: Iterable[Path]) -> list[str]:
-    """Return what precedes a command that runs in a sandbox; `models` are MODELS and SEEN_AT.
+    """Return the prefix of a command that runs in a sandbox; `models` are MODELS and SEEN_AT.
 
-    Hidden are the homes of the user and the working directory, which is the user's project.
+    Hidden are the user's home folders, the working directory (the user's project), /tmp and /run.
     """
     homes = {Path.cwd(), TEMPORARY, SOCKETS}
     for home in (Path.home, lambda: Path(pwd.getpwuid(os.getuid()).pw_dir)):
-        with suppress(RuntimeError, KeyError):  # a user whom the machine does not know
+        with suppress(RuntimeError, KeyError):  # a user without an entry in /etc/passwd
             homes.add(home())
     hidden = {path.resolve() for path in homes} - {Path("/")}
     needed = {*kept, Path(__file__).parent, *links(Path(sys.executable))}
@@ -64,7 +64,7 @@ def command(folder: Path, models: tuple[Path, Path], kept: Iterable[Path]) -> li
 
 
 def links(program: Path) -> set[Path]:
-    """Return the links by which a program is reached, one after the other."""
+    """Return the chain of symbolic links that leads to a program."""
     hops: set[Path] = set()
     while program.is_symlink() and program not in hops:
         hops.add(program)
@@ -75,7 +75,7 @@ def links(program: Path) -> set[Path]:
 def enter(
     folder: Path, models: Path, seen_at: Path, hidden: Sequence[Path], kept: Sequence[Path]
 ) -> None:
-    """Become the process that the module describes. Raises `OSError` if the kernel refuses."""
+    """Put this process into the sandbox. Raise `OSError` if the kernel does not allow it."""
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
     links = {path for path in kept if path.is_symlink()}
@@ -86,7 +86,7 @@ def enter(
     _hide(DEVICES, opened)
     (DEVICES / "shm").mkdir()
     (DEVICES / "fd").symlink_to("/proc/self/fd")
-    for path in sorted(hidden):  # those that lie below another one come after it
+    for path in sorted(hidden):  # parents before their children
         if any(outer in path.parents for outer in hidden):
             path.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and path not in opened:
@@ -99,15 +99,15 @@ def enter(
         show(opened[models], seen_at)
     for descriptor in opened.values():
         os.close(descriptor)
-    _libc.syscall(SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING, None)  # a new one, without keys
+    _libc.syscall(SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING, None)  # a new keyring, without keys
     os.chdir(own)
 
 
 def show(models: int, seen_at: Path) -> None:
-    """Mount an opened folder at a path below ROOT, whether or not this machine has ROOT.
+    """Mount an opened folder at a path below ROOT, even if ROOT does not exist.
 
-    Only root can make it, but anyone can mount in a namespace: its parent is covered by an empty
-    folder, into which all else that was there is mounted again. Programs may lie there.
+    Only root can create ROOT, but a namespace allows mounts: the parent folder is covered by an
+    empty one, in which its other entries, such as programs, are mounted again.
     """
     others = [path for path in ROOT.parent.iterdir() if path != ROOT]
     pointing = {path: path.readlink() for path in others if path.is_symlink()}
@@ -121,13 +121,13 @@ def show(models: int, seen_at: Path) -> None:
 
 
 def _opened(paths: Iterable[Path]) -> dict[Path, int]:
-    """Return a descriptor of each path that exists and is no link."""
+    """Return a descriptor for each path that exists and is not a link."""
     existing = (path for path in paths if path.exists() and not path.is_symlink())
     return {path: os.open(path, os.O_PATH) for path in existing}
 
 
 def _hide(folder: Path, opened: Mapping[Path, int], empty: int | None = None) -> None:
-    """Cover a folder by an `empty` one, else one in memory, in which what is open is seen alone."""
+    """Cover a folder by `empty` or a tmpfs, and mount the opened paths below it again."""
     if empty is None:
         _mount("tmpfs", folder, "tmpfs", 0)
     else:
@@ -142,7 +142,7 @@ def _hide(folder: Path, opened: Mapping[Path, int], empty: int | None = None) ->
 
 
 def _link(folder: Path, pointing: Mapping[Path, Path]) -> None:
-    """Make links anew that a folder had before it was hidden."""
+    """Recreate the links below a folder that has been hidden."""
     for path, target in pointing.items():
         if folder in path.parents and not path.is_symlink() and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,13 +150,13 @@ def _link(folder: Path, pointing: Mapping[Path, Path]) -> None:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths that lie below none of the others."""
+    """Return the paths that are not below another one of them."""
     every = set(paths)
     return sorted(path for path in every if every.isdisjoint(path.parents))
 
 
 def _bind(descriptor: int, at: Path) -> None:
-    """Mount what was opened at a path, with what is mounted below it: it cannot be left out."""
+    """Mount an opened path, with the mounts below it, which the kernel does not allow to omit."""
     _mount(f"/proc/self/fd/{descriptor}", at, None, MS_BIND | MS_REC)
 
 
@@ -166,7 +166,7 @@ def _bind_writable(descriptor: int, at: Path) -> None:
 
 
 def _bind_read_only(descriptor: int, at: Path) -> None:
-    """Mount it so on every kernel: the local SageMaker, which is in no sandbox, works there."""
+    """Mount an opened path read-only, on all kernels: the local SageMaker works there too."""
     _bind(descriptor, at)
     flags = os.statvfs(at).f_flag & KEPT_FLAGS
     _mount("none", at, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
@@ -179,7 +179,7 @@ def _mount(source: str, at: Path, kind: str | None, flags: int) -> None:
 
 
 def _set_read_only(path: str, flags: int, *, read_only: bool) -> None:
-    """Set whether a mount is read-only. A kernel before 5.12 leaves it as it is for its user."""
+    """Set whether a mount is read-only. Has no effect on kernels before 5.12."""
     to_set, to_clear = (MOUNT_ATTR_RDONLY, 0) if read_only else (0, MOUNT_ATTR_RDONLY)
     attributes = struct.pack("QQQQ", to_set, to_clear, 0, 0)
     arguments = AT_FDCWD, os.fsencode(path), flags, attributes, ctypes.c_size_t(len(attributes))

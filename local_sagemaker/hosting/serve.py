@@ -1,7 +1,7 @@
-"""The image's `serve` script: tritonserver's command from a container's environment.
+"""The `serve` script of Triton's image: tritonserver's command for a container's environment.
 
-Source: triton-inference-server/server, docker/sagemaker/serve, and src/command_line_parser.cc for
-the options of tritonserver; a release's scripts and options were read at its tag.
+Source: triton-inference-server/server at each release's tag, docker/sagemaker/serve, and
+src/command_line_parser.cc for the options of tritonserver.
 """
 
 import re
@@ -42,7 +42,7 @@ _FLAGS = {
     _ADDITIONAL: "{}",
 }
 _DEFAULTS = {
-    "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "true",  # the value is handed on as it is
+    "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "true",  # the value is not negated
     _PORT: str(SAGEMAKER_PORT),  # tritonserver's own
     "SAGEMAKER_TRITON_ALLOW_GRPC": "false",
     "SAGEMAKER_TRITON_ALLOW_METRICS": "false",
@@ -51,8 +51,8 @@ _DEFAULTS = {
     "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1048576",
 }
 
-# The release whose script was the first to know a variable; the scripts of 22.05 know the others.
-# What older scripts do otherwise is not emulated: before 23.04 they do not namespace models.
+# The first release whose script reads a variable; 22.05 reads the others. Other differences of old
+# scripts are not emulated: before 23.04 they do not namespace models.
 _KNOWN_SINCE = {
     "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "22.09",
     _GPU_LIMIT: "22.12",
@@ -71,9 +71,9 @@ _GENERATES = ("generate", "generate_stream")
 
 @dataclass(frozen=True)
 class ServeCommand:
-    """The command of tritonserver: its arguments and variables, and the first lines of its log.
+    """Arguments and environment variables of tritonserver; `notes` are its first log lines.
 
-    `ping` and `invocations` are the paths at which the server answers SageMaker's requests.
+    `ping` and `invocations` are the server's paths for SageMaker's requests.
     """
 
     arguments: tuple[str, ...]
@@ -86,9 +86,8 @@ class ServeCommand:
 def multi_model(environment: dict[str, str], *, image: str, repository: str) -> ServeCommand:
     """Return the command of a container in mode MultiModel.
 
-    `repository` is the empty model repository that `serve` makes: models are loaded one by one.
-    Raises `LocalSageMakerError` where `serve` or tritonserver would end the container, and for
-    what is not emulated.
+    `repository` is an empty model repository. Raise `LocalSageMakerError` if `serve` or
+    tritonserver would exit with this environment, or if it is not emulated.
     """
     release, environment = _release(image), {**environment, _MULTI_MODEL: "true"}
     known = _known(environment, release)
@@ -108,9 +107,8 @@ def single_model(
 ) -> ServeCommand:
     """Return the command of a container in mode SingleModel.
 
-    `archive` is the folder of the unpacked archive, and `repository` the path under which the
-    server sees it. Raises `LocalSageMakerError` as `multi_model` does, and where `serve` does not
-    know which one model to load.
+    `archive` is the folder of the unpacked archive, and `repository` its path as the server sees
+    it. Raise `LocalSageMakerError` as `multi_model` does, and if `serve` cannot choose a model.
     """
     release = _release(image)
     known = _known(environment, release)
@@ -142,10 +140,10 @@ _SAGEMAKER = (
 
 
 def _generating(command: ServeCommand, model: str, inference_type: str) -> ServeCommand:
-    """Return a command whose server answers /invocations with what Triton generates.
+    """Return a command whose server answers invocations with the generate extension.
 
-    The local Triton's SageMaker routes cannot, but its own routes are the same code. Source:
-    src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
+    The local Triton's SageMaker routes do not support it; its own HTTP routes run the same code.
+    Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
     """
     own_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
     mode = "live" if command.environment.get(_PING_MODE) == "live" else "ready"
@@ -158,7 +156,7 @@ def _generating(command: ServeCommand, model: str, inference_type: str) -> Serve
 
 
 def _release(image: str) -> str | None:
-    """Return the release that an image's tag names, such as 24.09; None: any may be in it."""
+    """Return the release in an image's tag, such as 24.09; None if it is unknown."""
     tagged = re.search(r":(\d\d\.\d\d)-py3", image)
     return tagged[1] if tagged else None
 
@@ -168,7 +166,7 @@ def _has(release: str | None, since: str) -> bool:
 
 
 def _known(environment: dict[str, str], release: str | None) -> dict[str, str]:
-    """Return what a release's script sees: it asks with -n, so an empty variable is one not set."""
+    """Return the variables that a release's script reads; it ignores empty ones (`[ -n ... ]`)."""
     return {
         name: value
         for name, value in environment.items()
@@ -177,20 +175,21 @@ def _known(environment: dict[str, str], release: str | None) -> dict[str, str]:
 
 
 def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
-    """Yield what is ours to say about the variables that have no effect."""
+    """Yield log lines about variables that have no effect."""
     for name, since in _KNOWN_SINCE.items():
         if environment.get(name) and not _has(release, since):
             unknown = f"{release} does not know it, {since} is first"
             yield f"LOCAL SAGEMAKER: {name} has no effect: {unknown}"
-    # `serve` adds a limit for each GPU that nvidia-smi lists.
+    # `serve` adds a limit for each GPU in the output of nvidia-smi.
     if _GPU_LIMIT in _known(environment, release):
         yield f"LOCAL SAGEMAKER: {_GPU_LIMIT} has no effect: there is no GPU"
 
 
 def _passed_on(environment: dict[str, str], ping_mode: str) -> dict[str, str]:
-    """Return the variables that the server gets, which falls back to the ping mode `ready`.
+    """Return the environment of the server, whose default ping mode is `ready`.
 
-    `serve` sets the mode without exporting it: it arrives only where the container has one.
+    `serve` sets the ping mode without exporting it, so that it only has an effect if the container
+    has the variable already.
     """
     chosen = {_PING_MODE: ping_mode} if _PING_MODE in environment else {}
     return {**environment, **chosen}
@@ -216,12 +215,12 @@ def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
             f"port {SAGEMAKER_PORT}, where nothing would listen: leave it out"
         )
     flags = (flag.format(values[name]) for name, flag in _FLAGS.items() if name in values)
-    # $SAGEMAKER_ARGS stands without quotes in the script: a value with spaces is several words.
+    # $SAGEMAKER_ARGS is unquoted in the script: a value with spaces becomes several arguments.
     return [f"--model-repository={repository}", *(word for flag in flags for word in flag.split())]
 
 
 def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the model that /invocations answers with, and what `serve` says if it chose it."""
+    """Return the model for /invocations, and the log lines of `serve` about its choice."""
     folders = sorted(
         path.name for path in archive.iterdir() if path.is_dir() and not path.is_symlink()
     )

@@ -1,4 +1,4 @@
-"""A container in mode SingleModel: one archive, loaded when it starts."""
+"""A container in mode SingleModel, which loads one archive at its start."""
 
 import time
 
@@ -7,9 +7,9 @@ from local_sagemaker.hosting.container import Call, ModelStatus, Phase
 
 
 class SingleModelContainer:
-    """Keeps the contract between SageMaker and a container: GET /ping, POST /invocations.
+    """The contract between SageMaker and a container: GET /ping, POST /invocations.
 
-    `disk_bytes` is what its archive takes, unpacked; `archive` is the archive's name.
+    `disk_bytes` is the unpacked size of its archive; `archive` is the archive's name.
     """
 
     loaded_models = None
@@ -23,7 +23,7 @@ class SingleModelContainer:
         self._calls = self._answered = 0
 
     def acquire(self, target_model: str | None) -> Call:
-        """Raise `ApiError` when a TargetModel is given."""
+        """Count an invocation as in progress. Raise `ApiError` if it has a TargetModel."""
         if target_model:
             raise ApiError(
                 "ValidationError",
@@ -33,16 +33,16 @@ class SingleModelContainer:
         return self._call
 
     def release(self, call: Call) -> None:
-        """Count an invocation as answered; nothing is unloaded."""
+        """Count an invocation as completed."""
         self._calls -= 1
         self._answered += 1
 
     def has(self, target_model: str | None) -> bool:
-        """It was loaded when the container started."""
+        """Return True: the model is loaded at the start."""
         return True
 
     def statuses(self) -> list[ModelStatus]:
-        """Return its one model; Triton loads it before the first ping is answered."""
+        """Return its only model, which Triton loads before it answers a ping."""
         return [
             ModelStatus(
                 self._archive,

@@ -1,4 +1,4 @@
-"""A tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
+"""A tritonserver process in SageMaker mode, reached over sockets of its network namespace."""
 
 import http.client
 import os
@@ -19,14 +19,14 @@ from local_sagemaker.hosting.packages import CACHE, environment_folder
 from local_sagemaker.hosting.serve import SAGEMAKER_PORT
 from local_sagemaker.prerequisites import UNSHARE, TritonInstallation, search_path
 
-MOST_BYTES = 16 << 20
-"""Of an answer to anything but an invocation: a model may answer in Triton's place."""
-BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
+MAX_RESPONSE_BYTES = 16 << 20
+"""Maximum size of a response to `request`."""
+BROKER_SECONDS = 60  # for a busy machine; it normally answers immediately
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer of the container."""
+    """An HTTP response of the container."""
 
     status: int
     headers: dict[str, str]
@@ -34,17 +34,17 @@ class Response:
 
 
 class UnhealthyError(LocalSageMakerError):
-    """A server that has ended, or was not healthy in time; the message has the end of its log."""
+    """A server has ended, or was not healthy in time; the message has the end of its log."""
 
 
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
-    `folder` is the instance's, with its log, which begins with the lines `notes`. `models` are the
-    folder with the models and where the server sees it. `ping` is the path at which the server says
-    whether it is healthy. `connections` are for invocations, loads and unloads.
+    `folder` is the instance's folder, with the log, whose first lines are `notes`. `models` are the
+    folder of the models and its path as the server sees it. `ping` is the path of the health check.
 
-    Other requests may come from several threads.
+    `connections`, for invocations, loads and unloads, belong to one event loop; `request` is
+    thread-safe.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Triton:
             )
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Return when /ping answers 200. Raise `UnhealthyError`."""
+        """Wait until the ping answers 200. Raise `UnhealthyError`."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
             if self.failed_ping(5) is None:
@@ -104,7 +104,7 @@ class Triton:
         )
 
     def failed_ping(self, timeout: float) -> str | None:
-        """Return the problem of the answer to a ping; None if it is 200 within `timeout` s."""
+        """Ping the server; return the problem, or None if it answers 200 within `timeout` s."""
         try:
             status = self.request("GET", self._ping, timeout=timeout).status
         except OSError as error:
@@ -112,7 +112,7 @@ class Triton:
         return None if status == 200 else f"GET {self._ping} is answered with {status}"
 
     def wait(self, timeout: float) -> bool:
-        """Return True when the server has ended, and False when it runs after `timeout` s."""
+        """Wait up to `timeout` seconds; return whether the server has ended."""
         try:
             self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -121,11 +121,11 @@ class Triton:
 
     @property
     def session(self) -> int:
-        """The session that the server and all that it started share."""
+        """The session id of the server and its child processes."""
         return self._process.pid
 
     def resident_bytes(self) -> int:
-        """Return the memory of the server and all that it started, which share a session."""
+        """Return the memory of the server and its child processes in bytes."""
         return capacity.resident_bytes(self.session)
 
     def cpu_seconds(self) -> float:
@@ -141,7 +141,7 @@ class Triton:
         headers: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Response:
-        """Send one HTTP request. Raise `OSError` when the server is gone or too slow."""
+        """Send one HTTP request. Raise `OSError` if the server has ended or is too slow."""
         connection = http.client.HTTPConnection("localhost")
         connection.sock = self.connect()
         connection.sock.settimeout(timeout)
@@ -149,18 +149,20 @@ class Triton:
             try:
                 connection.request(method, path, body=body, headers=headers or {})
                 answer = connection.getresponse()
-                content = answer.read(MOST_BYTES + 1)
+                content = answer.read(MAX_RESPONSE_BYTES + 1)
             except http.client.HTTPException as error:
                 raise ConnectionError(f"the container disconnected: {error!r}") from error
-        if len(content) > MOST_BYTES:
-            raise ConnectionError(f"the container answered with more than {MOST_BYTES} bytes")
+        if len(content) > MAX_RESPONSE_BYTES:
+            raise ConnectionError(
+                f"the container answered with more than {MAX_RESPONSE_BYTES} bytes"
+            )
         return Response(answer.status, dict(answer.getheaders()), content)
 
     def stop(self) -> None:
-        """End the server; return when nothing of it is left, on every thread that calls it."""
+        """End the server; return when its processes have ended. Thread-safe."""
         with self._stopping:
-            self.connections.close()  # Triton's own routes end once nobody is connected
-            with suppress(OSError):  # it has ended, or was stopped
+            self.connections.close()  # Triton's HTTP server ends after its connections are closed
+            with suppress(OSError):  # it has ended or is stopped already
                 self._broker.shutdown(socket.SHUT_RDWR)
             try:
                 self._process.wait(timeout=broker.EXIT_SECONDS + 5)
@@ -170,9 +172,9 @@ class Triton:
             self._broker.close()
 
     def connect(self) -> socket.socket:
-        """Return a socket that is connected to the server. Raise `OSError` when that is gone.
+        """Return a socket that is connected to the server. Raise `OSError` if the server has ended.
 
-        Threads that ask the broker at the same time may get each other's sockets, which are alike.
+        Concurrent threads may get each other's sockets from the broker, which are equivalent.
         """
         self._broker.send(b"?")
         _, descriptors, _, _ = socket.recv_fds(self._broker, 1, 1)
@@ -191,9 +193,9 @@ class Triton:
 def _programs(installation: TritonInstallation, backends: Path) -> set[Path]:
     """Return the folders of the programs and packages that a server needs.
 
-    Packages may be installed while it runs, for a stand-in: their folder must be there before.
+    Packages of stand-ins may be installed while it runs: their folder must exist before.
     """
-    with suppress(OSError):  # a home that is read-only has no packages of stand-ins
+    with suppress(OSError):  # a read-only home folder
         CACHE.mkdir(parents=True, exist_ok=True)
     python = installation.model_python
     libraries = {installation.own_python.library_path.parent, python.library_path.parent}

@@ -1,4 +1,4 @@
-"""Values on their way to CloudWatch: by metric and period, until they are published."""
+"""Collection of metric values by period, until they are published to CloudWatch."""
 
 import math
 import threading
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from local_sagemaker.metrics.names import MICROSECONDS, Metric
 
 DIGITS = 2
-"""Of a time, that are kept, so that a minute's percentiles are made of few different values."""
+"""Significant digits of latencies: limits the number of distinct values in a period."""
 
 
 class MetricDimensions(NamedTuple):
-    """Where a value was measured; with `config` or `instance_type` only if it is known of one.
+    """The dimensions of a value; `config` and `instance_type` are optional.
 
-    Of an inference component, its name alone is a dimension.
+    An inference component's only dimension is its name.
     """
 
     endpoint: str
@@ -27,7 +27,7 @@ class MetricDimensions(NamedTuple):
 
     @property
     def dimensions(self) -> list[dict[str, str]]:
-        """Return CloudWatch's dimensions."""
+        """The Dimensions of PutMetricData."""
         named = {"EndpointName": self.endpoint, "VariantName": self.variant}
         if self.component is not None:
             named = {"InferenceComponentName": self.component}
@@ -39,7 +39,7 @@ class MetricDimensions(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The values of one metric in one place, each with how often it was, at a time."""
+    """The values of one metric with one set of dimensions in one period, with their counts."""
 
     metric: Metric
     place: MetricDimensions
@@ -47,8 +47,8 @@ class Series(NamedTuple):
     values: Counter[float]
 
 
-class Collected:
-    """Values from any thread, by period. A `speed` shortens the periods."""
+class MetricBuffer:
+    """Thread-safe collection of values by period. Periods are divided by `speed`."""
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock
@@ -56,13 +56,13 @@ class Collected:
         self._waiting: dict[tuple[Metric, MetricDimensions, int], Counter[float]] = {}
 
     def add(self, metric: Metric, place: MetricDimensions, value: float) -> None:
-        """Take a value that was measured now."""
+        """Add a value that was measured now."""
         self.add_all([(metric, value)], [place])
 
     def add_all(
         self, measured: Iterable[tuple[Metric, float]], places: Sequence[MetricDimensions]
     ) -> None:
-        """Take values that were measured now, each in each of some places."""
+        """Add values that were measured now, each with all of the given dimensions."""
         now = self._clock()
         with self._lock:
             for metric, value in measured:
@@ -71,15 +71,15 @@ class Collected:
                     self._values(metric, place, now)[rounded] += 1
 
     def expect(self, metric: Metric, place: MetricDimensions) -> None:
-        """Have the period be zero if it brings no value."""
+        """Publish a zero for the current period if no value is added."""
         now = self._clock()
         with self._lock:
             self._values(metric, place, now)
 
     def take(self) -> list[Series]:
-        """Return and forget the values of periods that have ended, the oldest first.
+        """Return and remove the values of completed periods, the oldest first.
 
-        Its time is the middle of its period: that of the values is in no other.
+        The timestamp is the middle of the period, so that rounding cannot move it to another one.
         """
         now, taken = self._clock(), list[Series]()
         with self._lock:
@@ -91,7 +91,7 @@ class Collected:
         return sorted(taken, key=lambda series: series.time)
 
     def _values(self, metric: Metric, place: MetricDimensions, now: float) -> Counter[float]:
-        """Return those of the period that is now."""
+        """Return the values of the current period."""
         period = math.floor(now / self._width(metric))
         return self._waiting.setdefault((metric, place, period), Counter())
 

@@ -1,4 +1,4 @@
-"""Metrics of instances: calls, processors, memory, volume, models."""
+"""Metrics of instances: concurrent calls, processors, memory, volume, models."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,23 +7,23 @@ from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, MetricDimensions
+from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
 from local_sagemaker.metrics.processors import Processors
 
-EVERY_SECONDS = 10
-"""Between two looks at the calls under way, whose metric has this pace."""
+INTERVAL_SECONDS = 10
+"""Measurement interval of concurrent calls, which is the period of their metric."""
 
 Fleets = Callable[[], Iterable[tuple[str, Fleet]]]
-"""Returns the fleets that there are, each with its endpoint's name."""
+"""Returns the existing fleets, each with its endpoint's name."""
 
 
 class InstanceMetrics:
-    """Measures the instances that serve. At a `speed`, minutes are so much shorter."""
+    """Measures the serving instances. Minutes are divided by `speed`."""
 
     def __init__(
         self,
         fleets: Fleets,
-        collected: Collected,
+        collected: MetricBuffer,
         *,
         speed: float,
         clock: Callable[[], float] = time.monotonic,
@@ -34,16 +34,16 @@ class InstanceMetrics:
         self._processors = Processors(clock)
 
     def measure(self) -> None:
-        """Measure the calls in progress, and once a minute everything else."""
+        """Measure concurrent calls, and once a minute everything else."""
         minute = int(self._clock() * self._speed / names.MINUTE)
         is_new, self._minute = minute != self._minute, minute
         serving: dict[MetricDimensions, list[Instance]] = {}
         for endpoint, fleet in self._fleets():
             for variant, instances in fleet.serving().items():
                 place = MetricDimensions(
-                    endpoint, variant, component=variant if fleet.of_copies else None
+                    endpoint, variant, component=variant if fleet.serves_component else None
                 )
-                if not any(map(CopyHost.of, instances)):  # calls go to copies
+                if not any(map(CopyHost.find, instances)):  # calls are counted at the copies
                     self._requests(place, instances, fleet.counts.get(variant, len(instances)))
                 if instances:
                     serving[place] = instances
@@ -51,7 +51,10 @@ class InstanceMetrics:
             self._each_minute(serving)
 
     def _each_minute(self, serving: dict[MetricDimensions, list[Instance]]) -> None:
-        """The volume is full of models alone, and memory is used by the container's processes."""
+        """Measure processors, memory, volume and models.
+
+        The volume counts the models only, and memory the container's processes.
+        """
         every = [instance.running for instances in serving.values() for instance in instances]
         used = self._processors.percentages(server for server in every if server)
         for place, instances in serving.items():
@@ -74,33 +77,36 @@ class InstanceMetrics:
                     values[names.MEMORY_RESERVATION] = reserved.memory
                     values[names.GPU_RESERVATION] = reserved.accelerators
                 measured = [(name, value) for name, value in values.items() if value is not None]
-                self._collected.add_all(measured, places_of(instance, place))
+                self._collected.add_all(measured, instance_dimensions(instance, place))
 
     def _requests(self, place: MetricDimensions, instances: list[Instance], count: int) -> None:
-        """The most calls at once of each container, also where one process stands for several.
+        """Measure the maximum of concurrent calls of each container.
 
-        The metric's statistics are Min and Max of ten seconds (names.CONCURRENT_REQUESTS), and AWS
-        was seen to have peaks in it that are many times the average at a light load
-        (aws-samples/sample-kokoro-tts-for-ai-agents, docs/autoscaling-capacity-model.md).
+        If a process represents several instances, it is divided by their number. The metric's
+        statistics are Min and Max of ten seconds (names.CONCURRENT_REQUESTS); on AWS, its peaks
+        were many times the average at a light load (aws-samples/sample-kokoro-tts-for-ai-agents,
+        docs/autoscaling-capacity-model.md).
         """
         family = _family(place)
-        for each in {each for instance in instances for each in places_of(instance, place)}:
+        for each in {
+            each for instance in instances for each in instance_dimensions(instance, place)
+        }:
             for metric in family.zero_without_calls:
                 self._collected.expect(metric, each)
         for instance in instances:
-            most, instance.most_calls = instance.most_calls, instance.calls
+            most, instance.max_calls = instance.max_calls, instance.calls
             if most:
                 value = most * len(instances) / max(count, len(instances))
                 concurrency = [(family.concurrency, value)]
-                self._collected.add_all(concurrency, places_of(instance, place))
+                self._collected.add_all(concurrency, instance_dimensions(instance, place))
 
 
 def _family(place: MetricDimensions) -> names.Family:
     return names.OF_INSTANCES if place.component is None else names.OF_COPIES
 
 
-def places_of(instance: Instance, place: MetricDimensions) -> list[MetricDimensions]:
-    """Return where a value of an instance counts: at its variant, and at its type of several."""
+def instance_dimensions(instance: Instance, place: MetricDimensions) -> list[MetricDimensions]:
+    """Return the dimensions of an instance's values: the variant's, and with InstanceType."""
     pool = instance.pool
     if pool is None or not pool.metrics_by_type:
         return [place]

@@ -18,12 +18,12 @@ def measured(
     seconds: float,
     error: ApiError | None,
 ) -> Iterator[tuple[Metric, float]]:
-    """Yield the metrics of an invocation that a variant of so many `instances` has had.
+    """Yield the metric values of an invocation of a variant or a component.
 
-    Of a component `instances` are its copies; `calls` is the metric that counts them by one.
-    `seconds` are from when SageMaker had the request to the end of its answer. Source of what is
-    sent for each: the developer guide, monitoring-cloudwatch. No source was found for what a model
-    that was there already sends as the time that was waited for it: nothing is sent.
+    `instances` is the variant's number of instances, or the component's number of copies; `calls`
+    is the metric of calls per instance or copy. `seconds` is the total duration. Source: the
+    developer guide, monitoring-cloudwatch. Without a source: no ModelLoadingWaitTime for a model
+    that was loaded before.
     """
     yield names.INVOCATIONS, 1
     yield calls, 1 / instances
@@ -42,12 +42,11 @@ def measured(
 
 
 def _status(error: ApiError | None) -> tuple[int, bool]:
-    """Return the status that counts, and whether the container is what failed.
+    """Return the status for the error metrics, and whether the container failed.
 
-    That of the container, where it answered; where it did not, the request was "not a 2XX" by
-    "low-level socket errors ... and request timeouts", which count as a 5XX here: no source.
-    SageMaker's own refusals, such as 429 while a model loads, count as what the caller gets and not
-    as the container's; no source either.
+    The status is the container's, or 500 if it did not respond ("low-level socket errors ... and
+    request timeouts"; counting them as 5XX has no source). SageMaker's own errors, such as 429
+    while a model loads, count with the client's status and not as model errors (no source).
     """
     if error is None:
         return 200, False

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, MetricDimensions
+from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
 
 _MICRO = 1e6
 _OF_STEPS = {
@@ -14,8 +14,8 @@ _OF_STEPS = {
 }
 
 
-def model_report(collected: Collected) -> Callable[[str, str, ModelStep], None]:
-    """Return a function that records the seconds of model steps of an endpoint's variant."""
+def model_report(collected: MetricBuffer) -> Callable[[str, str, ModelStep], None]:
+    """Return a function that records the durations of model steps by endpoint and variant."""
 
     def report(endpoint: str, variant: str, step: ModelStep) -> None:
         if metric := _OF_STEPS.get(step.step):

@@ -1,12 +1,10 @@
-"""The metrics of endpoints: each with the namespace, the unit and the pace that it has on AWS.
+"""The metrics of endpoints, with AWS's namespaces, units and periods.
 
-Source: SageMaker's developer guide, monitoring-cloudwatch; of multi-model endpoints,
-multi-model-endpoint-cloudwatch-metrics. All have the dimensions EndpointName and VariantName, those
-of an inference component InferenceComponentName alone. What
-an update's new instances answer has them with EndpointConfigName too
-(deployment-guardrails-configuration); that what served before has them as well has no source.
-Those of a variant with instance pools have them with InstanceType too
-(realtime-endpoints-heterogeneous).
+Source: SageMaker's developer guide, monitoring-cloudwatch; for multi-model endpoints
+multi-model-endpoint-cloudwatch-metrics. The dimensions are EndpointName and VariantName, or
+InferenceComponentName alone. Metrics of calls are also published with EndpointConfigName, which is
+documented for the new instances of an update (deployment-guardrails-configuration), and with
+InstanceType for instance pools (realtime-endpoints-heterogeneous).
 """
 
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ MINUTE = 60
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric that is published every `period` seconds. There is one object of each."""
+    """A metric that is published every `period` seconds; compared by identity."""
 
     name: str
     namespace: str
@@ -37,13 +35,13 @@ MODEL_LATENCY = Metric("ModelLatency", REQUESTS, MICROSECONDS)
 OVERHEAD_LATENCY = Metric("OverheadLatency", REQUESTS, MICROSECONDS)
 
 CONCURRENT_REQUESTS = Metric("ConcurrentRequestsPerModel", REQUESTS, period=10)
-"""Its pace: "high-resolution metrics ... emitted at 10-second intervals" (developer guide,
-endpoint-auto-scaling-add-code-define); its statistics: "Min, Max" (monitoring-cloudwatch). That its
-unit is None has no source."""
+"""Source of its period: "high-resolution metrics ... emitted at 10-second intervals" (developer
+guide, endpoint-auto-scaling-add-code-define); of its statistics: "Min, Max"
+(monitoring-cloudwatch). The unit None has no source."""
 
 NO_CAPACITY_FAILURES = Metric("NoCapacityInvocationFailures", REQUESTS)
-"""Of components: "when an endpoint receives an inference request, but the endpoint has no active
-instances to serve the request" (developer guide, endpoint-auto-scaling-zero-instances)."""
+"""Metric of components: "when an endpoint receives an inference request, but the endpoint has no
+active instances to serve the request" (developer guide, endpoint-auto-scaling-zero-instances)."""
 
 INVOCATIONS_PER_COPY = Metric("InvocationsPerCopy", REQUESTS)
 CONCURRENT_REQUESTS_PER_COPY = Metric("ConcurrentRequestsPerCopy", REQUESTS, period=10)
@@ -65,12 +63,12 @@ MEMORY_OF_COPY = Metric("MemoryUtilizationNormalized", COPIES, PERCENT)
 CPU_RESERVATION = Metric("CPUReservation", INSTANCES, PERCENT)
 MEMORY_RESERVATION = Metric("MemoryReservation", INSTANCES, PERCENT)
 GPU_RESERVATION = Metric("GPUReservation", INSTANCES, PERCENT)
-"""Percent of an instance that its copies have reserved."""
+"""The reservations are percentages of an instance's resources that its copies reserved."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """The metrics of what serves: a variant's instances, or a component's copies."""
+    """The metrics of a variant's instances, or of a component's copies."""
 
     calls: Metric
     concurrency: Metric
@@ -79,13 +77,13 @@ class Family:
 
     @property
     def zero_without_calls(self) -> tuple[Metric, ...]:
-        """Return the metrics that are zero where nobody calls.
+        """The metrics that are published as zero without calls.
 
         "If a variant's traffic becomes zero, SageMaker AI automatically scales in to the minimum
         number of instances specified. In this case, SageMaker AI emits metrics with a value of
-        zero" (endpoint-auto-scaling-prerequisites; older editions say the contrary). Which metrics
-        is not said: that it is what predefined policies follow, and Invocations, is our choice;
-        also that it is so whether a policy follows them or not.
+        zero" (endpoint-auto-scaling-prerequisites; older editions say the contrary). The metrics
+        are not named: Invocations and those of predefined policies, with or without a policy, are
+        our choice.
         """
         return INVOCATIONS, self.calls, self.concurrency
 

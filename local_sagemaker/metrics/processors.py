@@ -1,4 +1,4 @@
-"""The processor use of instances."""
+"""The processor usage of instances."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,14 +7,14 @@ from local_sagemaker.hosting.instance import RunningServer
 
 
 class Processors:
-    """The processor time of instances' processes since the last measurement."""
+    """Processor usage of servers between two measurements."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
 
     def percentages(self, servers: Iterable[RunningServer]) -> dict[str, float]:
-        """Return percent of one processor since the last look by id; new servers have none yet."""
+        """Return percent of one processor since the last call by id, without new servers."""
         now = {server.id: (self._clock(), server.triton.cpu_seconds()) for server in servers}
         before, self._before = self._before, now
         return {

@@ -1,4 +1,4 @@
-"""Publishes into CloudWatch what endpoints are measured by."""
+"""Publishing of collected metrics to CloudWatch."""
 
 import logging
 from itertools import groupby
@@ -6,22 +6,22 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local_sagemaker.metrics.collected import Collected, Series
+from local_sagemaker.metrics.collected import MetricBuffer, Series
 
 _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Sends collected values by CloudWatch's API. `cloudwatch` is boto3's client.
+    """Sends collected values with PutMetricData. `cloudwatch` is boto3's client.
 
-    What CloudWatch does not take is lost, as on AWS: nothing is kept for later.
+    Values are lost if the request fails; there is no retry.
     """
 
-    def __init__(self, collected: Collected, cloudwatch: Any) -> None:
+    def __init__(self, collected: MetricBuffer, cloudwatch: Any) -> None:
         self._collected, self._cloudwatch = collected, cloudwatch
 
     def publish(self) -> None:
-        """Put the periods that have ended."""
+        """Publish the values of completed periods."""
         series = sorted(self._collected.take(), key=lambda each: each.metric.namespace)
         for namespace, same in groupby(series, key=lambda each: each.metric.namespace):
             data = [_datum(each) for each in same]

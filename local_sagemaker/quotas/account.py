@@ -20,36 +20,36 @@ BUILDS = {
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL"): ("Linux GPU Small", "L-F1FE1B52", 0),
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"): ("Linux GPU Large", "L-D906BEE7", 0),
 }
-"""Environment and compute type -> how CodeBuild's quota calls it, its code, and AWS's default
-(https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html; the codes as
-`aws service-quotas list-service-quotas` gave them to others)."""
+"""Environment and compute type -> its name in CodeBuild's quota, quota code, and AWS's default
+(https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html; codes from published outputs of
+`aws service-quotas list-service-quotas`)."""
 
 BUILDS_AT_ONCE = 20
-"""In this account: "for some [...] the default is 20" (the same page)."""
+"""Concurrent builds of the local account: "for some [...] the default is 20" (the same page)."""
 
 QUEUED_BUILDS = "Builds in queue for the account"
-"""Of each kind of environment, where it is not five times the builds at once. It is no quota of
-Service Quotas: new accounts meet it at StartBuild alone, such as 1 where 60 builds may run
-(aws-samples/aws-gateway-load-balancer-suricata-ids-ips-nsm#12)."""
+"""Maximum queue length per kind of environment; default: five times the concurrent builds. It is
+not in Service Quotas: StartBuild fails in new accounts, for example with a queue of 1 and 60
+concurrent builds (aws-samples/aws-gateway-load-balancer-suricata-ids-ips-nsm#12)."""
 
 FUNCTIONS = "Concurrent executions"
-"""Of all functions of the account: 1000, and 10 to 50 in new accounts
+"""Quota of Lambda: 1000, or 10 to 50 in new accounts
 (awslabs/landing-zone-accelerator-on-aws#556, aws-samples/aws-secure-environment-accelerator#1002,
 aws-bench/aws-bench-datasets#63 with the code)."""
 
 NETWORKS = "VPCs per Region"
-"""Listed, and not held to: networks are ministack's."""
+"""Listed only; ministack does not enforce it."""
 
 INSTANCE_CODES = {"ml.g5.xlarge": "L-1928E07B", "ml.m5.xlarge": "L-2F737F8D"}
-"""Codes that a source has; others are made up here, and only their form is AWS's."""
+"""Codes with a source; all others are invented, in AWS's format."""
 
 INSTANCES_OF_A_TYPE, INSTANCES = 20, 100
-"""In this account, which is no new one: those have 0 of most types
+"""Instance quotas of the local account; a new account has 0 for most types
 (awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307)."""
 
 
 class Quota(NamedTuple):
-    """A quota: `default` is AWS's, `value` the account's."""
+    """A quota with AWS's default and the account's value."""
 
     service: str
     code: str
@@ -59,10 +59,10 @@ class Quota(NamedTuple):
 
 
 class AccountQuotas:
-    """All that this account has. `values` are those that differ here, by name.
+    """All quotas of the account. `values` overrides values by name.
 
-    `queued_builds` is how many builds of a kind may wait, None for five times those that may run.
-    Raises `LocalSageMakerError` for a name that is none.
+    `queued_builds` is the maximum queue length per kind of build, None for five times the
+    concurrent builds. Raise `LocalSageMakerError` for an unknown name.
     """
 
     def __init__(self, values: Mapping[str, int] | None = None) -> None:
@@ -75,7 +75,7 @@ class AccountQuotas:
             self._quotas[name] = self._quotas[name]._replace(value=value)
 
     def of_service(self, service: str) -> list[Quota]:
-        """Return the quotas of a service, in the order of their names."""
+        """Return the quotas of a service, sorted by name."""
         quotas = (quota for quota in self._quotas.values() if quota.service == service)
         return sorted(quotas, key=lambda quota: quota.name)
 
@@ -84,7 +84,7 @@ class AccountQuotas:
         return self._quotas[name].value
 
     def builds(self) -> dict[tuple[str, str], int]:
-        """Return environment and compute type -> builds at once."""
+        """Return the number of concurrent builds by environment and compute type."""
         return {kind: self.value(_builds_name(row[0])) for kind, row in BUILDS.items()}
 
 
@@ -93,8 +93,8 @@ def instances_name(instance_type: str) -> str:
     return f"{instance_type} for endpoint usage"
 
 
-def quotas_here() -> dict[str, int]:
-    """Return the quotas of the variable. Raise `LocalSageMakerError` if it is invalid."""
+def configured_quotas() -> dict[str, int]:
+    """Return the quotas in `LOCAL_SAGEMAKER_QUOTAS`. Raise `LocalSageMakerError` if invalid."""
     text = os.environ.get(QUOTAS) or "{}"
     try:
         values = json.loads(text)
@@ -124,5 +124,5 @@ def _quotas() -> Iterator[Quota]:
     for kind in types:
         code = INSTANCE_CODES.get(kind, f"L-{zlib.crc32(kind.encode()):08X}")
         yield Quota("sagemaker", code, instances_name(kind), 0, INSTANCES_OF_A_TYPE)
-    # The code as `aws service-quotas list-service-quotas` gave it to others; no default was found.
+    # The code is from published outputs of list-service-quotas; AWS's default was not found.
     yield Quota("sagemaker", "L-7A3DF611", ALL_INSTANCES, 0, INSTANCES)

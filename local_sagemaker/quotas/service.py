@@ -1,4 +1,4 @@
-"""Read operations of Service Quotas; no increase can be requested."""
+"""The read operations of Service Quotas."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from local_sagemaker.quotas.account import AccountQuotas, Quota
 
 Record = dict[str, Any]
 PAGE_SIZE = 100
-"""Quotas in an answer at most: the service's model."""
+"""Maximum page size; source: botocore's model."""
 
 SERVICES = {
     "codebuild": "AWS CodeBuild",
@@ -22,7 +22,7 @@ SERVICES = {
 
 
 def service_quotas(quotas: AccountQuotas) -> JsonService:
-    """Return the service in front of the account's quotas."""
+    """Return the service for the account's quotas."""
 
     def listing(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
         def answer(request: Record) -> Record:

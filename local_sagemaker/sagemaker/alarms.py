@@ -1,11 +1,11 @@
-"""The CloudWatch alarms that watch an update."""
+"""States of the CloudWatch alarms of an update."""
 
 from collections.abc import Collection
 from typing import Any
 
 
 def alarm_states(cloudwatch: Any, names: Collection[str]) -> dict[str, str]:
-    """Return the states of the alarms that exist, by name. `cloudwatch` is boto3's client."""
+    """Return the states of the existing alarms by name. `cloudwatch` is boto3's client."""
     answer = cloudwatch.describe_alarms(
         AlarmNames=list(names), AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )

@@ -1,8 +1,8 @@
-"""Data capture: what went through an endpoint, as JSON lines in a bucket.
+"""Data capture: requests and responses of an endpoint as JSON lines in a bucket.
 
 Sources: the API reference of DataCaptureConfig, and the developer guide, "Capture data from
-real-time endpoint", for the path below the destination and for the members of a line. How a file is
-named, and how many lines it has, is not said there.
+real-time endpoint", for the path below the destination and the members of a line. File names and
+the number of lines per file are not documented.
 """
 
 import base64
@@ -34,8 +34,8 @@ _SIDES: dict[str, tuple[str, ...]] = {
 _log = logging.getLogger(__name__)
 
 
-class Captured(Invocation):
-    """An invocation that keeps what went through it."""
+class CapturedInvocation(Invocation):
+    """An invocation that stores its request and response."""
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         super().__init__(headers, receive, send)
@@ -43,31 +43,33 @@ class Captured(Invocation):
         self.output_type = ""
 
     async def receive_part(self) -> bytes:
-        """Keep a part of the request."""
+        """Store a part of the request."""
         part = await super().receive_part()
         self.input += part
         return part
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
-        """Keep the answer's type."""
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Store the response's content type."""
         self.output_type = dict(headers).get(b"content-type", b"").decode("latin-1")
-        await super().begin_answer(headers)
+        await super().start_response(headers)
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
-        """Keep a part of the answer."""
+        """Store a part of the response."""
         self.output += part
         await super().send_part(part, more=more)
 
 
 class CaptureWriter:
-    """Writes captured invocations on a thread of its own, a file for each."""
+    """Writes each captured invocation into a file, on a background thread."""
 
     def __init__(self, s3: "S3Client") -> None:
         self._s3 = s3
         self._writer = ThreadPoolExecutor(1)
 
-    def keep(self, config: Record, endpoint: str, variant: str, captured: Captured) -> None:
-        """Write an invocation that was answered below the destination of a DataCaptureConfig."""
+    def keep(
+        self, config: Record, endpoint: str, variant: str, captured: CapturedInvocation
+    ) -> None:
+        """Write an invocation below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
         sides = {
             side for option in config["CaptureOptions"] for side in _SIDES[option["CaptureMode"]]
@@ -88,7 +90,7 @@ class CaptureWriter:
         self._writer.submit(self._put, config, name, json.dumps(line) + "\n")
 
     def stop(self) -> None:
-        """Write what is waiting, and end."""
+        """Write the queued files, and end the thread."""
         self._writer.shutdown()
 
     def _put(self, config: Record, name: str, line: str) -> None:
@@ -108,12 +110,12 @@ class CaptureWriter:
 
 
 def chosen(config: Record) -> bool:
-    """Whether the next invocation is captured."""
+    """Return whether the next invocation is captured."""
     enabled: bool = config.get("EnableCapture", True)  # "defaults to enabled"
     return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
 def _side(mode: str, content_type: str, content: bytearray) -> Record:
-    """Return one side of a line."""
+    """Return the request or the response as a member of a line."""
     data = base64.b64encode(content).decode()
     return {"observedContentType": content_type, "mode": mode, "data": data, "encoding": "BASE64"}

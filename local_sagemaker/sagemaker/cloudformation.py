@@ -1,4 +1,4 @@
-"""How CloudFormation makes, changes and deletes SageMaker's hosting resources."""
+"""CloudFormation resource types of SageMaker hosting."""
 
 import time
 import uuid
@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
 
 STABILIZE_SECONDS = 9 * 3600
-"""More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
+"""Timeout of stabilization: above the maximum of MaximumExecutionTimeoutInSeconds, 8 hours."""
 
 Properties = dict[str, Any]
 
 
 class HostingResource(ResourceType):
-    """A resource that SageMaker knows by a name, and CloudFormation by its ARN."""
+    """A resource with a name in SageMaker, and its ARN as the physical id."""
 
     kind: ClassVar[str]
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
-        """Create it, under a name of CloudFormation's making where the template has none."""
+        """Create the resource; without a name in the template, one is generated."""
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
         request = {**self.request(properties), f"{self.kind}Name": name}
         answer = self.call(f"Create{self.kind}", request)
@@ -27,7 +27,7 @@ class HostingResource(ResourceType):
         return arn, self.attributes(arn, name)
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
-        """Only tags change in place."""
+        """Update the tags; other properties are not updated in place."""
         before, after = ({tag["Key"]: tag for tag in each.get("Tags", [])} for each in (old, new))
         arn = {"ResourceArn": physical_id}
         if gone := before.keys() - after.keys():
@@ -36,25 +36,25 @@ class HostingResource(ResourceType):
         return physical_id, self.attributes(physical_id, self.name(physical_id, new))
 
     def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete it, if it is still there."""
+        """Delete the resource, if it exists."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
         self.call_if_found(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
-        """Return the resource's name; the ARN has it in lower case, as generated names are."""
+        """Return the resource's name; ARNs are in lower case, and generated names too."""
         return str(properties.get(f"{self.kind}Name") or physical_id.rpartition("/")[2])
 
     def request(self, properties: Properties) -> Properties:
-        """Return what the service's Create operation takes of the properties."""
+        """Return the Create operation's request for the properties."""
         return properties
 
     def attributes(self, arn: str, name: str) -> Properties:
-        """Return what Fn::GetAtt finds."""
+        """Return the attributes for Fn::GetAtt."""
         return {f"{self.kind}Name": name}
 
 
 class ModelResource(HostingResource):
-    """AWS::SageMaker::Model: every property but tags replaces it."""
+    """AWS::SageMaker::Model: a change of any property except Tags replaces it."""
 
     kind = "Model"
     replacing = (
@@ -64,7 +64,7 @@ class ModelResource(HostingResource):
 
 
 class EndpointConfigResource(HostingResource):
-    """AWS::SageMaker::EndpointConfig: every property but tags replaces it."""
+    """AWS::SageMaker::EndpointConfig: a change of any property except Tags replaces it."""
 
     kind = "EndpointConfig"
     replacing = (
@@ -82,13 +82,13 @@ _OF_AN_UPDATE = (
 
 
 class DeployedResource(HostingResource):
-    """A resource with a status, which CloudFormation waits for."""
+    """A resource with a status that CloudFormation waits for."""
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
-        """Create it and wait until it is InService.
+        """Create the resource and wait until it is InService.
 
-        One that fails is deleted: the stack does not know it yet, and its name would be taken when
-        the stack is deployed again. One that never settles stays, since it cannot be deleted.
+        A failed one is deleted: the stack does not contain it yet, and its name would conflict with
+        the next deployment. After a timeout it remains, because it cannot be deleted.
         """
         physical_id, attributes = super().create(logical_id, properties, stack)
         try:
@@ -99,7 +99,7 @@ class DeployedResource(HostingResource):
         return physical_id, attributes
 
     def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete it and wait until it is gone."""
+        """Delete the resource and wait until it does not exist any more."""
         super().delete(physical_id, properties)
         name = self.name(physical_id, properties)
         for _ in self._moments(name):
@@ -107,7 +107,7 @@ class DeployedResource(HostingResource):
                 return
 
     def _in_service(self, name: str) -> Properties:
-        """Return its description once it is InService. Raise `ValueError` if it fails."""
+        """Wait until it is InService; return its description. Raise `ValueError` if it fails."""
         for _ in self._moments(name):
             described = self.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
             status = described[f"{self.kind}Status"]
@@ -122,7 +122,7 @@ class DeployedResource(HostingResource):
         return self.call_if_found(f"Describe{self.kind}", {f"{self.kind}Name": name})
 
     def _moments(self, name: str) -> Iterator[None]:
-        """Yield from time to time, for as long as it may take to settle."""
+        """Yield at each poll. Raise `TimeoutError` after `STABILIZE_SECONDS`."""
         deadline = time.monotonic() + STABILIZE_SECONDS
         while time.monotonic() < deadline:
             yield
@@ -131,7 +131,7 @@ class DeployedResource(HostingResource):
 
 
 class EndpointResource(DeployedResource):
-    """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
+    """AWS::SageMaker::Endpoint: updated in place, unless EndpointName changes."""
 
     kind = "Endpoint"
     replacing = ("EndpointName",)
@@ -139,15 +139,15 @@ class EndpointResource(DeployedResource):
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the endpoint and wait until it is InService again.
 
-        Also where nothing but the DeploymentConfig has changed, with the configuration that serves.
-        What CloudFormation does then has no source; Terraform's provider does so
+        If only the DeploymentConfig has changed, the endpoint is updated to its own configuration.
+        CloudFormation's behaviour has no source; Terraform's provider does so
         (hashicorp/terraform-provider-aws, internal/service/sagemaker/endpoint.go,
         resourceEndpointUpdate).
 
-        An update that was rolled back is a failure if the endpoint says why. One that alarms take
-        back leaves no reason: Terraform's provider took it for a success, and deleted what still
-        served (hashicorp/terraform-provider-aws#48997). That CloudFormation does so has no source;
-        here it does, so that what a stack does about it can be seen.
+        A rolled back update fails if the endpoint has a FailureReason. A rollback by alarms leaves
+        no FailureReason: Terraform's provider considered it a success, and deleted the serving
+        configuration (hashicorp/terraform-provider-aws#48997). CloudFormation's behaviour has no
+        source; it is the same here, so that a stack's handling of this case can be tested.
         """
         name = self.name(physical_id, new)
         if any(old.get(member) != new.get(member) for member in _OF_AN_UPDATE):
@@ -160,7 +160,7 @@ class EndpointResource(DeployedResource):
         return super().update(physical_id, old, new, stack)
 
     def request(self, properties: Properties) -> Properties:
-        """What is said about retained properties is no matter of CreateEndpoint."""
+        """Return a CreateEndpoint request, without the members of UpdateEndpoint only."""
         return {member: properties[member] for member in _OF_A_CREATION if member in properties}
 
 
@@ -168,16 +168,16 @@ _OF_A_COMPONENT = ("DeploymentConfig", "RuntimeConfig", "Specification")
 
 
 class InferenceComponent(DeployedResource):
-    """AWS::SageMaker::InferenceComponent: changed in place."""
+    """AWS::SageMaker::InferenceComponent: updated in place."""
 
     kind = "InferenceComponent"
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the component and wait until it is InService again.
 
-        A CopyCount is set again, also where only the Specification has changed, and to what scaling
-        has made of it: no source; a stack must bear it. Of what changes without interruption by the
-        template reference, UpdateInferenceComponent has neither endpoint nor variant.
+        The template's CopyCount is set again, which resets the count of a scaled component, even if
+        only the Specification has changed (no source; a stack must handle it). Endpoint and variant
+        cannot change, because UpdateInferenceComponent has no members for them.
         """
         for fixed in ("EndpointName", "InferenceComponentName", "VariantName"):
             if old.get(fixed) != new.get(fixed):
@@ -187,22 +187,22 @@ class InferenceComponent(DeployedResource):
                 )
         name = self.name(physical_id, new)
         if any(old.get(member) != new.get(member) for member in _OF_A_COMPONENT):
-            before = self._in_service(name)  # updates are refused while scaling changes the copies
+            before = self._in_service(name)  # updates are rejected during scaling
             changed = {member: new[member] for member in _OF_A_COMPONENT if member in new}
             shape = self._service.input_shape("UpdateInferenceComponent")
             request = typed({**changed, "InferenceComponentName": name}, shape)
             self.call("UpdateInferenceComponent", request)
             after = self._in_service(name)
-            reason = after.get("FailureReason")  # which stays when a later update succeeds
+            reason = after.get("FailureReason")  # also remains after a successful update
             kept = request["Specification"] != before["Specification"] == after["Specification"]
             if reason and (kept or reason != before.get("FailureReason")):
                 raise ValueError(f"the update of {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
 
     def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete it once no operation is in progress, and wait until it is gone.
+        """Wait until no operation is in progress, delete the component, and wait for its end.
 
-        SageMaker refuses a deletion before; that CloudFormation waits has no source.
+        SageMaker rejects the deletion during an operation; that CloudFormation waits has no source.
         """
         name = self.name(physical_id, properties)
         for _ in self._moments(name):
@@ -215,19 +215,19 @@ class InferenceComponent(DeployedResource):
         super().delete(physical_id, properties)
 
     def request(self, properties: Properties) -> Properties:
-        """Return the properties of a creation: a DeploymentConfig is for updates."""
+        """Return a CreateInferenceComponent request, without the DeploymentConfig of updates."""
         return {name: part for name, part in properties.items() if name != "DeploymentConfig"}
 
     def attributes(self, arn: str, name: str) -> Properties:
-        """Return what Fn::GetAtt finds: not the name (template reference, Return values).
+        """Return the attributes for Fn::GetAtt, without the name (template reference).
 
-        The status and the counts of copies, which change without the stack, are left out.
+        Status and counts of copies are omitted: they change without the stack.
         """
         return {"InferenceComponentArn": arn}
 
 
 def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
-    """Return CloudFormation's type names with what handles them."""
+    """Return the resource types by CloudFormation's type name."""
     return {
         "AWS::SageMaker::Model": ModelResource(sagemaker),
         "AWS::SageMaker::EndpointConfig": EndpointConfigResource(sagemaker),

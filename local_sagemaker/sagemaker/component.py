@@ -1,10 +1,10 @@
-"""An inference component: what DescribeInferenceComponent answers, and its copies."""
+"""An inference component: its description and its copies."""
 
 import threading
 from typing import Any
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Tell
+from local_sagemaker.happenings import OnEvent
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
@@ -19,42 +19,42 @@ NO_CAPACITY = (
 in SageMaker Inference"."""
 
 _STATUSES = {"RollingBack": "Updating", "UpdateRollbackFailed": "Failed"}
-"""Statuses of an endpoint that a component has not -> the one that it has instead: no source."""
+"""EndpointStatus -> InferenceComponentStatus, where they differ; no source."""
 
 
 class Component(Endpoint):
-    """An inference component, deployed as an endpoint of one variant whose instances are copies.
+    """An inference component, implemented as an endpoint of one variant whose instances are copies.
 
-    `operation` is the one in progress, as DeleteInferenceComponent names it.
+    `operation` is the operation in progress, as in DeleteInferenceComponent's error message.
     """
 
     kind = COMPONENT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell
+        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent
     ) -> None:
         super().__init__(description, plan, lock, report)
         self.operation = "CREATE_IN_PROGRESS"
 
     @property
     def key(self) -> str:
-        """Return the component's name; `name` is its endpoint's."""
+        """The component's name; `name` is the endpoint's."""
         return str(self.description["InferenceComponentName"])
 
     @property
     def variant(self) -> str:
-        """Return the endpoint's variant that hosts it."""
+        """The endpoint's variant that hosts the component."""
         return str(self.description["VariantName"])
 
     @property
     def copies(self) -> int:
-        """Return how many copies there are."""
+        """The number of copies."""
         return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new) if fleet)
 
     def set(self, **changes: Any) -> None:
-        """Change members of the description; the reason of a failure stays.
+        """Change members of the description, except for removing the FailureReason.
 
-        Also after an update that succeeds (aws-controllers-k8s/sagemaker-controller,
+        It remains after a successful update (aws-controllers-k8s/sagemaker-controller,
         test/e2e/tests/test_inference_component.py: "consistently in testing").
         """
         if changes.get("FailureReason", "") is None:
@@ -62,7 +62,7 @@ class Component(Endpoint):
         super().set(**changes)
 
     def described(self) -> Record:
-        """Return the answer of DescribeInferenceComponent."""
+        """Return the response of DescribeInferenceComponent."""
         with self.lock:
             named = (
                 "InferenceComponentName", "InferenceComponentArn", "EndpointName", "EndpointArn",
@@ -80,8 +80,8 @@ class Component(Endpoint):
                 },
             }
 
-    def not_serving(self) -> ApiError:
-        """Return the answer to an invocation while there is no copy: nothing is queued."""
+    def not_serving_error(self) -> ApiError:
+        """Return the error for an invocation while there is no copy: calls are not queued."""
         return ApiError("ValidationError", NO_CAPACITY)
 
     def _status_message(self) -> str:
@@ -92,7 +92,7 @@ class Component(Endpoint):
 
 
 def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:
-    """Return the plan of a component's copies: the component as a variant of a configuration."""
+    """Return the plan of a component's copies: a configuration with the component as a variant."""
     variant: dict[str, Any] = {
         "VariantName": name,
         "ModelName": specification["ModelName"],

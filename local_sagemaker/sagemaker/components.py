@@ -1,4 +1,4 @@
-"""Inference components, as SageMaker's API has them, on the instances of their endpoints."""
+"""SageMaker's inference component operations, and the scaling of their instances."""
 
 from functools import partial
 from typing import Any
@@ -17,23 +17,23 @@ from local_sagemaker.sagemaker.resources import COMPONENT, ENDPOINT, MODEL, Reco
 from local_sagemaker.sagemaker.update import Update
 
 PROVISION_SECONDS = 105.0
-"""Of AWS's, until an instance that is added has started (AWS machine learning blog, "Unlock cost
-savings with the new scale down to zero feature": 1.75 minutes)."""
+"""Start time of an added instance in AWS's seconds (AWS machine learning blog, "Unlock cost savings
+with the new scale down to zero feature": 1.75 minutes)."""
 
 IDLE_SECONDS = 600.0
-"""Of AWS's, after which an instance without a copy is ended: "after 10 additional minutes of
+"""Time in AWS's seconds until an instance without copies is ended: "after 10 additional minutes of
 inactivity" (the same blog); 12 minutes were measured (huggingface/skills,
 hf-cloud-sagemaker-production-defaults)."""
 
 
 SCALE_SECONDS = 60.0
-"""Of AWS's, between two looks at the instances."""
+"""Interval of scaling the instances, in AWS's seconds."""
 
 
 class Components(Hosting):
-    """SageMaker's hosting with inference components, which are `components` by their names.
+    """SageMaker's hosting operations with inference components; `components` is by name.
 
-    At a `speed`, what is waited for before instances are ended passes so much faster.
+    Idle times of instances are divided by `speed`.
     """
 
     def __init__(self, host: Host, *, speed: float = 1, **more: Any) -> None:
@@ -42,10 +42,10 @@ class Components(Hosting):
         self.components: dict[str, Component] = {}
 
     def create_inference_component(self, request: Record) -> Record:
-        """CreateInferenceComponent: answers at once; it is InService or Failed later."""
+        """CreateInferenceComponent: returns immediately; it is InService or Failed later."""
         name = request["InferenceComponentName"]
         with self._lock:
-            COMPONENT.refuse_existing(self.components, name)
+            COMPONENT.check_name_is_free(self.components, name)
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             if not endpoint.hosts_components:
                 # The text: pulumi/pulumi-aws#4940.
@@ -78,10 +78,10 @@ class Components(Hosting):
         return {"InferenceComponentArn": born["InferenceComponentArn"]}
 
     def update_inference_component(self, request: Record) -> Record:
-        """UpdateInferenceComponent: the old copies serve until new ones are healthy.
+        """UpdateInferenceComponent: the old copies serve until the new ones are healthy.
 
-        Without a DeploymentConfig all copies are replaced at once; what SageMaker does has no
-        source. New copies are placed beside those that they replace, so that one which fills its
+        Without a DeploymentConfig all copies are replaced at once; SageMaker's behaviour has no
+        source. New copies need resources while the old ones still run: a copy that fills its
         instance needs another instance.
         """
         config = request.get("DeploymentConfig", {})
@@ -112,16 +112,16 @@ class Components(Hosting):
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 
     def update_inference_component_runtime_config(self, request: Record) -> Record:
-        """UpdateInferenceComponentRuntimeConfig: Updating until there are as many copies."""
+        """UpdateInferenceComponentRuntimeConfig: Updating until the number of copies is reached."""
         with self._lock:
             component = self._settled(request, "update")
             return self._scale(component, request["DesiredRuntimeConfig"]["CopyCount"])
 
     def delete_inference_component(self, request: Record) -> Record:
-        """DeleteInferenceComponent: answers at once; it is Deleting until its calls are answered.
+        """DeleteInferenceComponent: returns immediately; Deleting until its calls are completed.
 
-        Also one whose endpoint is deleted: "delete-endpoint does not delete the components"
-        (huggingface/skills, hf-cloud-sagemaker-production-defaults).
+        Components remain when their endpoint is deleted: "delete-endpoint does not delete the
+        components" (huggingface/skills, hf-cloud-sagemaker-production-defaults).
         """
         with self._lock:
             component = self._settled(request, "delete")
@@ -144,12 +144,15 @@ class Components(Hosting):
             return COMPONENT.list((each.described() for each in self.components.values()), request)
 
     def deployed(self) -> list[Endpoint]:
-        """Return what instances or copies serve."""
+        """Return the components and the endpoints."""
         with self._lock:
             return [*self.components.values(), *self.by_name.values()]
 
     def scale_instances(self) -> None:
-        """Add or end instances where ManagedInstanceScaling says so, but for what copies need."""
+        """Add or end instances of endpoints with ManagedInstanceScaling.
+
+        Instances that new copies need are added by `Placement`.
+        """
         for endpoint in self.endpoints():
             if endpoint.hosts_components and endpoint.status == "InService":
                 (variant,) = endpoint.plan.config["ProductionVariants"]
@@ -169,8 +172,9 @@ class Components(Hosting):
     def _settled(self, request: Record, verb: str) -> Component:
         """Return a component with no operation in progress. Raise `ApiError`.
 
-        The text, of a deletion: huggingface/skills, hf-cloud-sagemaker-production-defaults. Of
-        updates it has no source; nor that one which failed can only be deleted, as an endpoint.
+        Source of the message for deletions: huggingface/skills,
+        hf-cloud-sagemaker-production-defaults. Without a source: the message for updates, and that
+        a failed component can only be deleted, like an endpoint.
         """
         component: Component = COMPONENT.find(self.components, request["InferenceComponentName"])
         failed = component.status == "Failed"
@@ -198,7 +202,7 @@ class Components(Hosting):
 
     def _scale(self, component: Component, count: int) -> Record:
         desired = [{"VariantName": component.key, "DesiredInstanceCount": count}]
-        changed = variants.desired(component.variants, desired)
+        changed = variants.with_desired(component.variants, desired)
         component.operation = "UPDATE_RC_IN_PROGRESS"
         component.set(EndpointStatus="Updating", FailureReason=None, ProductionVariants=changed)
         self._in_background(self._reach_desired, component)
@@ -219,9 +223,10 @@ class Components(Hosting):
             return endpoint.placement
 
     def _add_instance(self, endpoint: Endpoint) -> bool:
-        """Add an instance, if ManagedInstanceScaling has one; return whether it has.
+        """Add an instance, unless MaxInstanceCount is reached; return whether it was added.
 
-        Raise `ApiError` for the account's quota, and `LocalSageMakerError` for AWS's capacity.
+        Raise `ApiError` if the account's quota is exceeded, and `LocalSageMakerError` without
+        capacity.
         """
         (variant,) = endpoint.plan.config["ProductionVariants"]
         scaling = variant.get("ManagedInstanceScaling", {})
@@ -239,17 +244,17 @@ class Components(Hosting):
         return True
 
     def _count_instances(self, endpoint: Endpoint) -> None:
-        """Have an endpoint's description say how many instances there are."""
+        """Set the instance counts in an endpoint's description."""
         with self._lock:
             if endpoint.fleet is not None:
                 counts = endpoint.fleet.counts
-                (variant,) = variants.counted(endpoint.variants, counts)
+                (variant,) = variants.with_current_counts(endpoint.variants, counts)
                 variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
                 endpoint.set(ProductionVariants=[variant])
 
 
 def _counted(plan: Plan, count: int) -> list[Record]:
-    """Return the component as a variant of so many copies."""
+    """Return the component as a variant with `count` copies."""
     members = ("CurrentInstanceCount", "DesiredInstanceCount")
     (variant,) = variants.described(plan.config)
     return [{**variant, **dict.fromkeys(members, count)}]

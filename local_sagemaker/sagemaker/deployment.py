@@ -1,4 +1,4 @@
-"""The steps in which an update moves traffic to the new fleet, of a DeploymentConfig."""
+"""The traffic shifting steps of a DeploymentConfig."""
 
 import math
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ Record = dict[str, Any]
 
 ALL = Fraction(1)
 LEAST_LINEAR_STEP = Fraction(10, 100)
-"""What is left for the last step is not less: "each linear step should only be between 10-50%", and
-steps of 33 % are three (developer guide, deployment-guardrails-blue-green-linear)."""
+"""Minimum of the last step: "each linear step should only be between 10-50%", and steps of 33 % are
+three (developer guide, deployment-guardrails-blue-green-linear)."""
 
 
 @dataclass(frozen=True)
 class TrafficStep:
-    """From now on `share` of the calls goes to the new fleet, watched for `bake` seconds."""
+    """The new fleet's `share` of the calls, and the baking period in seconds."""
 
     share: Fraction
     bake: int = 0
@@ -26,8 +26,8 @@ class TrafficStep:
 class Deployment:
     """The steps of an update. `timeout` is in seconds.
 
-    A rolling one starts and ends as many instances as a step's share needs; of one that is not,
-    both fleets have their full size.
+    A rolling deployment starts and ends instances according to each step's share; otherwise both
+    fleets have their full size.
     """
 
     steps: tuple[TrafficStep, ...]
@@ -36,15 +36,15 @@ class Deployment:
     timeout: float | None = None
 
     def started(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Return how many new instances start beside the old ones, by variant."""
+        """Return the number of new instances that start before any old one ends, by variant."""
         share = self.steps[0].share if self.rolling else ALL
         return part(counts, share)
 
 
 def deployment(config: Record, counts: Mapping[str, int]) -> Deployment:
-    """Return the deployment of a DeploymentConfig that was checked.
+    """Return the deployment for a valid DeploymentConfig.
 
-    `counts` are the new fleet's instances by variant. Without a policy traffic shifts all at once
+    `counts` are the new fleet's instances by variant. Without a policy, traffic shifts all at once
     (API reference of DeploymentConfig).
     """
     count, is_rolling = min(counts.values()), False
@@ -58,32 +58,33 @@ def deployment(config: Record, counts: Mapping[str, int]) -> Deployment:
 
 
 def part(counts: Mapping[str, int], share: Fraction) -> dict[str, int]:
-    """Return whole instances, rounded up: a fleet that takes calls is never without one."""
+    """Return the share of the counts, rounded up, so that a fleet with calls has an instance."""
     return {name: math.ceil(count * share) for name, count in counts.items()}
 
 
 def alarms_of(config: Record) -> tuple[str, ...]:
-    """Return the names of the alarms that roll an update back."""
+    """Return the names of the alarms for automatic rollback."""
     rollback = config.get("AutoRollbackConfiguration", {})
     return tuple(alarm["AlarmName"] for alarm in rollback.get("Alarms", []))
 
 
 def share_of(size: Record, count: int) -> Fraction:
-    """Return the share of a variant's `count` instances that a CapacitySize is.
+    """Return a CapacitySize as a share of a variant's `count` instances.
 
-    A percentage is taken as it stands, also where it is less than one instance: "SageMaker AI
-    routes a portion of the incoming traffic (for example, 25%) to the canary" (developer guide,
+    A percentage may be less than one instance: "SageMaker AI routes a portion of the incoming
+    traffic (for example, 25%) to the canary" (developer guide,
     deployment-guardrails-blue-green-canary).
     """
     return Fraction(size["Value"], 100 if size["Type"] == "CAPACITY_PERCENT" else count)
 
 
 def _blue_green(policy: Record, count: int) -> tuple[TrafficStep, ...]:
-    """Source of the waits: developer guide, deployment-guardrails-blue-green-* and -canary.
+    """Return the steps of a blue/green update.
 
-    WaitIntervalInSeconds passes between two steps, TerminationWaitInSeconds is the final baking
-    period: the example of an event has "Baking for 600 seconds (TerminationWaitInSeconds)"
-    (developer guide, automating-sagemaker-with-eventbridge).
+    WaitIntervalInSeconds passes between two steps (developer guide,
+    deployment-guardrails-blue-green-*), TerminationWaitInSeconds is the final baking period:
+    "Baking for 600 seconds (TerminationWaitInSeconds)" in the example of an event (developer guide,
+    automating-sagemaker-with-eventbridge).
     """
     routing, shares = policy["TrafficRoutingConfiguration"], list[Fraction]()
     if routing["Type"] == "CANARY":
@@ -96,10 +97,11 @@ def _blue_green(policy: Record, count: int) -> tuple[TrafficStep, ...]:
 
 
 def _rolling(policy: Record, count: int) -> tuple[TrafficStep, ...]:
-    """Each batch bakes, and then as much of the old fleet is ended: deployment-guardrails-rolling.
+    """Return the steps of a rolling update, one per batch (deployment-guardrails-rolling).
 
-    Of a percentage whole instances, at least one: 33 % of 3 is 1 in AWS's notebook (aws/
-    amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
+    A percentage is rounded down to whole instances, at least one: 33 % of 3 is 1 in AWS's notebook
+    (aws/amazon-sagemaker-examples,
+    Update-SageMaker-Inference-endpoint-using-rolling-deployment).
     """
     batch = max(1, int(share_of(policy["MaximumBatchSize"], count) * count))
     shares = _cumulative(Fraction(batch, count))

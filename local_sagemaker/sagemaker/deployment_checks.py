@@ -1,7 +1,6 @@
-"""Checks of a DeploymentConfig, before anything changes.
+"""Validation of a DeploymentConfig beyond the service's model.
 
-The forms of the values were checked before, by the service's model. AWS refuses these requests in
-words that were not found. Rules without a source are marked.
+AWS's messages for these errors were not found. Rules without a source are marked.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,17 +11,17 @@ from local_sagemaker.sagemaker.deployment import share_of
 
 Record = dict[str, Any]
 
-MOST_PERCENT = 50
-"""Of a variant's instances: "less than or equal to 50%" of a CanarySize, "10-50%" of a
-LinearStepSize, "between 5% to 50%" of a MaximumBatchSize (API reference of TrafficRoutingConfig and
-RollingUpdatePolicy)."""
+MAX_PERCENT = 50
+"""Maximum percentage of a variant's instances: "less than or equal to 50%" for a CanarySize,
+"10-50%" for a LinearStepSize, "between 5% to 50%" for a MaximumBatchSize (API reference of
+TrafficRoutingConfig and RollingUpdatePolicy)."""
 
 _SIZES = {"CANARY": ("CanarySize", 0), "LINEAR": ("LinearStepSize", 10)}
-"""Type of traffic routing -> the member that it needs, and its least percentage."""
+"""Type of traffic routing -> the required member, and its minimum percentage."""
 
 
 def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
-    """Raise `ApiError` if the configuration contradicts itself or the instances by variant."""
+    """Raise `ApiError` if the configuration is inconsistent, or invalid for the instance counts."""
     blue_green, rolling = (
         config.get(name) for name in ("BlueGreenUpdatePolicy", "RollingUpdatePolicy")
     )
@@ -48,11 +47,11 @@ def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
 
 
 def check_variants(config: Record, old: Collection[str], new: Collection[str]) -> None:
-    """Raise `ApiError` if an update policy is to replace variants by others.
+    """Raise `ApiError` if an update with an update policy changes the names of variants.
 
     "When doing a blue/green or rolling deployment, your new endpoint configuration must have the
     same variant name as the old endpoint configuration" (deployment-guardrails-exclusions). Without
-    a policy variants do change: Terraform's provider gives them random names where it has none.
+    a policy they may change: Terraform's provider generates random names.
     """
     policies = config.keys() & {"BlueGreenUpdatePolicy", "RollingUpdatePolicy"}
     if policies and set(old) != set(new):
@@ -63,9 +62,9 @@ def check_variants(config: Record, old: Collection[str], new: Collection[str]) -
 
 
 def check_alarms(names: Collection[str], states: Mapping[str, str]) -> None:
-    """Raise `ApiError` for an alarm that does not exist: it could never roll an update back.
+    """Raise `ApiError` for alarms that do not exist.
 
-    No source was found for what SageMaker does; it needs `cloudwatch:DescribeAlarms` on each.
+    SageMaker's behaviour has no source; it requires `cloudwatch:DescribeAlarms` for each alarm.
     """
     absent = [name for name in names if name not in states]
     if absent:
@@ -73,11 +72,11 @@ def check_alarms(names: Collection[str], states: Mapping[str, str]) -> None:
 
 
 def _check_waits(policy: Record) -> None:
-    """Source: the API reference of BlueGreenUpdatePolicy.
+    """Raise `ApiError` if the timeout is not larger than the waits.
 
     "the timeout value should be larger than the total waiting time specified in
-    TerminationWaitInSeconds and WaitIntervalInSeconds". That an interval counts once for each step
-    is not said: an update whose steps take longer times out.
+    TerminationWaitInSeconds and WaitIntervalInSeconds" (API reference of BlueGreenUpdatePolicy).
+    The interval counts once, not per step: an update with more steps times out.
     """
     timeout = policy.get("MaximumExecutionTimeoutInSeconds")
     waits = policy.get("TerminationWaitInSeconds", 0)
@@ -92,8 +91,8 @@ def _check_waits(policy: Record) -> None:
 def _check_size(member: str, policy: Record, least: int, counts: Mapping[str, int]) -> None:
     size = policy[member]
     for variant, count in counts.items():
-        if not least <= share_of(size, count) * 100 <= MOST_PERCENT:
+        if not least <= share_of(size, count) * 100 <= MAX_PERCENT:
             raise invalid(
                 f"{member} is {size['Value']} ({size['Type']}): it must be {least} to "
-                f"{MOST_PERCENT} percent of the {count} instances of variant {variant}."
+                f"{MAX_PERCENT} percent of the {count} instances of variant {variant}."
             )

@@ -1,4 +1,4 @@
-"""An endpoint: what DescribeEndpoint answers, and the fleets between which its calls are split."""
+"""An endpoint: its description, and the fleets that serve its calls."""
 
 import copy
 import logging
@@ -13,7 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
@@ -24,12 +24,12 @@ from local_sagemaker.sagemaker.registry import Plan
 from local_sagemaker.sagemaker.resources import ENDPOINT, Record
 
 DRAIN_SECONDS = 60
-LEAST_SECONDS = 60.0
-"""Of AWS's: for so long at least an endpoint is Creating or Updating, so that whoever looks after a
-request sees it. There it takes minutes; how many is said nowhere."""
+MIN_STATUS_SECONDS = 60.0
+"""Minimum time in AWS's seconds in which an endpoint is Creating or Updating, so that clients can
+observe the status. On AWS it takes minutes; the number is not documented."""
 
-MOST_REASON = 1024
-"""Characters of a FailureReason: the service's model."""
+MAX_REASON_LENGTH = 1024
+"""Maximum length of a FailureReason; source: botocore's model."""
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +39,9 @@ Route = tuple[Fleet, Instance] | None
 
 @dataclass(frozen=True)
 class EndpointContext:
-    """What every endpoint runs on. `alarms` gives the states of those that exist, by name.
+    """Services that all endpoints share. `alarms` returns the states of existing alarms by name.
 
-    `stopping` is set when everything ends: who waits or works for an endpoint does nothing more.
+    `stopping` is set when the local SageMaker stops: waits end, and operations have no effect.
     """
 
     host: Host
@@ -52,77 +52,77 @@ class EndpointContext:
 
 
 class Endpoint:
-    """An endpoint, whose `lock` guards everything in it.
+    """An endpoint; `lock` guards its attributes.
 
-    `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
-    goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
-    rollback has left, and that the next update ends. `coming` is the plan of a fleet that starts.
-    `report` is told each status that it comes into.
+    `fleet` serves the configuration in `plan`. `new` is the starting fleet of an operation, with
+    the plan `pending_plan`; during an update it gets `share` of the calls, with the weights in the
+    PendingDeploymentSummary. `leftover` is a fleet that remained after a failed rollback; the next
+    update ends it. `report` is called at each change of the status.
     """
 
     kind = ENDPOINT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
+        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent = ignore_event
     ) -> None:
         self.description, self.plan, self.lock, self._report = description, plan, lock, report
-        self.coming = plan
+        self.pending_plan = plan
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
-        self.stray: Fleet | None = None
+        self.leftover: Fleet | None = None
         self.placement: Placement | None = None  # of copies of inference components
         self.share = Fraction(0)
 
     @property
     def name(self) -> str:
-        """Return the endpoint's name."""
+        """The endpoint's name."""
         return str(self.description["EndpointName"])
 
     @property
     def key(self) -> str:
-        """Return the name by which it is found among those of its kind."""
+        """The name of the endpoint or component."""
         return self.name
 
     @property
     def title(self) -> str:
-        """Return its kind and name, for the log."""
+        """Kind and name, for the log."""
         return f"{self.kind.words} {self.key}"
 
     @property
     def hosts_components(self) -> bool:
-        """Whether its instances have no model, but room for inference components."""
+        """Whether its instances host inference components."""
         return hosts_components(self.plan.config)
 
     @property
     def arn(self) -> str:
-        """Return its ARN."""
+        """The EndpointArn."""
         return str(self.description["EndpointArn"])
 
     @property
     def status(self) -> str:
-        """Return its EndpointStatus."""
+        """The EndpointStatus."""
         return str(self.description["EndpointStatus"])
 
     @property
     def configurations(self) -> set[str]:
-        """Return the names of what serves, and of what an operation in progress brings."""
+        """The names of the serving and the pending configuration."""
         pending = self.description.get("PendingDeploymentSummary", {})
         return {summary["EndpointConfigName"] for summary in (self.description, pending) if summary}
 
     @property
     def variants(self) -> list[Record]:
-        """Return the variants of what serves."""
+        """The serving variants, as in DescribeEndpoint."""
         serving: list[Record] = self.description["ProductionVariants"]
         return serving
 
     @property
     def pending(self) -> list[Record]:
-        """Return the variants of what an update brings."""
+        """The pending variants of an update, as in DescribeEndpoint."""
         pending: list[Record] = self.description["PendingDeploymentSummary"]["ProductionVariants"]
         return pending
 
     def described(self) -> Record:
-        """Return the answer of DescribeEndpoint."""
+        """Return the response of DescribeEndpoint."""
         with self.lock:
             described = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
         if self.hosts_components:
@@ -134,30 +134,32 @@ class Endpoint:
         return described
 
     def set(self, **changes: Any) -> None:
-        """Change members of the description; None takes one away."""
+        """Change members of the description; None removes a member."""
         with self.lock:
             before = self.description.get("EndpointStatus")
             self.description.update(changes)
-            creating = self.status == "Creating"  # not modified: recorded, as DescribeEndpoint is
+            creating = (
+                self.status == "Creating"
+            )  # LastModifiedTime is CreationTime then (recorded from AWS)
             modified = self.description["CreationTime"] if creating else time.time()
             self.description["LastModifiedTime"] = modified
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
             if self.status != before:
-                self.happened(HappeningKind.ENDPOINT_STATUS, self._status_message())
+                self.happened(EventKind.ENDPOINT_STATUS, self._status_message())
 
-    def happened(self, kind: HappeningKind, message: str) -> None:
-        """Report what has happened to it."""
-        self._report(Happening(kind, message, endpoint=self.name))
+    def happened(self, kind: EventKind, message: str) -> None:
+        """Report an event of the endpoint."""
+        self._report(DashboardEvent(kind, message, endpoint=self.name))
 
     def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
-        """Take in the fleet that is to start.
+        """Attach the fleet that will be started by a creation or an update.
 
-        The reason of a failure before "disappears as soon as a new update is applied"
+        An earlier FailureReason "disappears as soon as a new update is applied"
         (aws-controllers-k8s/sagemaker-controller#7).
         """
-        self.stray, self.new, self.share = self.new, fleet, Fraction(0)
-        self.coming = plan
+        self.leftover, self.new, self.share = self.new, fleet, Fraction(0)
+        self.pending_plan = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,
@@ -165,18 +167,18 @@ class Endpoint:
         }
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def count_pending(self, now: Mapping[str, int]) -> None:
+    def set_pending_counts(self, now: Mapping[str, int]) -> None:
         """Set the instance counts of the pending variants."""
         with self.lock:
             summary = self.description["PendingDeploymentSummary"]
-            counted = variants.counted(self.pending, now)
+            counted = variants.with_current_counts(self.pending, now)
             self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
 
     def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
-        """Return the fleet and the instance that answer an invocation; None if nothing serves.
+        """Return the fleet and the instance for an invocation; None if no instance serves.
 
-        The fleet counts the invocation before an update can take the instance away, so that it is
-        answered before the instance is stopped. Raise `ApiError`.
+        The fleet counts the invocation under the lock, so that an update cannot stop the instance
+        before the invocation is completed. Raise `ApiError`.
         """
         with self.lock:
             if self.fleet is None or self.description["EndpointStatus"] in ("Deleting", "Failed"):
@@ -193,40 +195,40 @@ class Endpoint:
             )
             return (fleet, instance) if instance else None
 
-    def not_serving(self) -> ApiError:
-        """Return the answer to an invocation without a route."""
+    def not_serving_error(self) -> ApiError:
+        """Return the error for an invocation without a route."""
         return not_found(self.name)
 
     def switch(self, plan: Plan) -> None:
-        """The new fleet is the endpoint's from now on."""
+        """Make the new fleet the serving fleet; the endpoint is InService."""
         with self.lock:
             self.fleet, self.new, self.share, self.plan = self.new, None, Fraction(0), plan
             self.set(
                 EndpointConfigName=plan.config["EndpointConfigName"],
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
-                ProductionVariants=variants.settled(self.pending),
+                ProductionVariants=variants.with_desired_as_current(self.pending),
             )
 
-    def give_up(self) -> list[Fleet]:
-        """Return the fleets, which are the caller's to stop from now on."""
+    def detach_fleets(self) -> list[Fleet]:
+        """Detach and return all fleets; the caller must stop them."""
         fleets = self.fleets
-        self.new = self.fleet = self.stray = None
+        self.new = self.fleet = self.leftover = None
         return fleets
 
     @property
     def fleets(self) -> list[Fleet]:
-        """Return the fleets that serve, start, or remain from a rollback."""
-        return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
+        """The fleets that serve, start, or remain from a failed rollback."""
+        return [fleet for fleet in (self.fleet, self.new, self.leftover) if fleet]
 
     def _status_message(self) -> str:
         why = self.description.get("FailureReason")
-        coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
-        config = coming or self.description.get("EndpointConfigName")
+        pending = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
+        config = pending or self.description.get("EndpointConfigName")
         return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
 
     def _pools(self) -> Record:
-        """Return the variants with the instances of each type, where there are instance pools."""
+        """Return ProductionVariants with InstancePools, if a variant has them."""
         configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
         if self.fleet is None or not any("InstancePools" in each for each in configured.values()):
             return {}
@@ -251,30 +253,30 @@ class Endpoint:
             "CaptureStatus": "Started" if enabled else "Stopped",
             "CurrentSamplingPercentage": config["InitialSamplingPercentage"],
             "DestinationS3Uri": config["DestinationS3Uri"],
-            "KmsKeyId": config.get("KmsKeyId", ""),  # which every summary has
+            "KmsKeyId": config.get("KmsKeyId", ""),  # required in the summary
         }
         return {"DataCaptureConfig": summary}
 
 
 def not_found(name: str) -> ApiError:
-    """Return the answer to an invocation of an endpoint that is not there."""
+    """Return the error for an invocation of an endpoint that does not exist."""
     return ApiError("ValidationError", f"Endpoint {name} of account {ACCOUNT} not found.")
 
 
 def hosts_components(config: Record) -> bool:
-    """Whether a configuration is of an endpoint of inference components."""
+    """Return whether a configuration's instances host inference components."""
     return any("ModelName" not in variant for variant in config["ProductionVariants"])
 
 
 def end(fleet: Fleet) -> None:
-    """Let a fleet finish the calls that it has, and end it."""
+    """Wait until a fleet has finished its calls, and stop it."""
     fleet.drain(DRAIN_SECONDS)
     fleet.stop()
 
 
 def reason(error: Exception) -> str:
-    """Return a FailureReason: what says itself what to do; of anything else, where to read it."""
+    """Return the FailureReason of an error; unexpected errors are logged."""
     if isinstance(error, ApiError | LocalSageMakerError | OSError):
-        return plain_message(error)[:MOST_REASON]
+        return plain_message(error)[:MAX_REASON_LENGTH]
     log.error("the instances did not start", exc_info=error)
     return "An internal error of the local SageMaker; its log says which."

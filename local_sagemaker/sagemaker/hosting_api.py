@@ -1,4 +1,4 @@
-"""SageMaker's endpoint operations, and the routing of a call to a fleet."""
+"""SageMaker's endpoint operations."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -18,7 +18,7 @@ from local_sagemaker.sagemaker.deployment_checks import (
     check_variants,
 )
 from local_sagemaker.sagemaker.endpoint import (
-    LEAST_SECONDS,
+    MIN_STATUS_SECONDS,
     Endpoint,
     EndpointContext,
     end,
@@ -33,12 +33,12 @@ from local_sagemaker.sagemaker.update import Update
 
 
 class Hosting(Registry):
-    """All endpoints, by name. Every method is safe to call from any thread.
+    """The endpoint operations; `by_name` are the endpoints. All methods are thread-safe.
 
-    `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
-    CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that
-    are registered for scaling, `deregister` ends that when the endpoint is deleted. `quota` is the
-    account's quota of a name. `by_name` are the endpoints.
+    `fleet` creates a fleet and `clock` the clock of an operation. `alarms` returns the states of
+    existing CloudWatch alarms by name. `assumable` is whether SageMaker may assume a role. `quota`
+    returns the account's quota by name. `scaled_variants` returns the variants of an endpoint that
+    are scalable targets, and `deregister` deregisters them.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Hosting(Registry):
         self.by_name: dict[str, Endpoint] = {}
 
     def create_endpoint(self, request: Record) -> Record:
-        """CreateEndpoint: answers at once; the endpoint is InService or Failed later.
+        """CreateEndpoint: returns immediately; the endpoint is InService or Failed later.
 
-        A DeploymentConfig does nothing now (developer guide,
+        A DeploymentConfig has no effect on a creation (developer guide,
         deployment-guardrails-blue-green-all-at-once).
         """
         name = request["EndpointName"]
         with self._lock:
-            ENDPOINT.refuse_existing(self.by_name, name)
+            ENDPOINT.check_name_is_free(self.by_name, name)
             plan = self._plan(request)
             described = variants.described(plan.config)
             self._check_quotas(plan.config, variants.counts(described))
@@ -92,7 +92,7 @@ class Hosting(Registry):
     def update_endpoint(self, request: Record) -> Record:
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
 
-        No source was found for a refusal of the configuration that serves already: it is deployed.
+        An update to the serving configuration is accepted; no source was found for an error.
         """
         name = request["EndpointName"]
         if name in self.by_name and self.by_name[name].hosts_components:
@@ -104,12 +104,12 @@ class Hosting(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, name)
             _refuse_unless(endpoint, "InService", "UpdateRollbackFailed")
-            # Without the old configuration there is no update: the error that is quoted in
-            # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
+            # The update fails if the old configuration was deleted: the error message in
+            # hashicorp/terraform-provider-aws#40048 and #48997 contains the old name.
             old = self.describe_endpoint_config(endpoint.description)
             plan = self._plan(request)
             _refuse_changed(old, plan.config, scaled)
-            pending = variants.kept(endpoint.variants, plan.config, request)
+            pending = variants.with_retained_properties(endpoint.variants, plan.config, request)
             counts = variants.counts(pending)
             check_variants(
                 deployment_config, list(variants.counts(endpoint.variants)), list(counts)
@@ -125,14 +125,13 @@ class Hosting(Registry):
         return {"EndpointArn": endpoint.arn}
 
     def delete_endpoint_config(self, request: Record) -> Record:
-        """DeleteEndpointConfig: refused while an endpoint is created or updated that needs it.
+        """DeleteEndpointConfig: rejected while the configuration is deployed to an endpoint.
 
         "You must not delete an EndpointConfig in use by an endpoint that is live or while the
-        UpdateEndpoint or CreateEndpoint operations are being performed" (API reference). No source
-        was found for what AWS answers then: it may be kinder, and go on without. One that a live
-        endpoint uses is deleted: SDK v2's `Predictor.delete_endpoint` deletes it first, and
-        Terraform's provider deletes what still serves (hashicorp/terraform-provider-aws#48997). The
-        endpoint can then not be updated any more.
+        UpdateEndpoint or CreateEndpoint operations are being performed" (API reference). AWS's
+        behaviour during operations has no source. A configuration of a live endpoint is deleted:
+        SDK v2's `Predictor.delete_endpoint` deletes it first, and Terraform's provider deletes the
+        serving one (hashicorp/terraform-provider-aws#48997). The endpoint cannot be updated then.
         """
         name = request["EndpointConfigName"]
         with self._lock:
@@ -146,9 +145,9 @@ class Hosting(Registry):
             return super().delete_endpoint_config(request)
 
     def describe_endpoint(self, request: Record) -> Record:
-        """DescribeEndpoint: without variants while nothing has served yet.
+        """DescribeEndpoint: without ProductionVariants until the endpoint was InService once.
 
-        So were endpoints recorded that were Creating and Failed (cloud-custodian/cloud-custodian,
+        Source: recordings of Creating and Failed endpoints (cloud-custodian/cloud-custodian,
         tests/data/placebo/test_sagemaker_endpoints and test_sagemaker_endpoint_tag).
         """
         with self._lock:
@@ -166,12 +165,12 @@ class Hosting(Registry):
             )
 
     def delete_endpoint(self, request: Record) -> Record:
-        """DeleteEndpoint: answers at once; the endpoint is Deleting until its calls are answered.
+        """DeleteEndpoint: returns immediately; it is Deleting until its calls are completed.
 
-        Refused while the endpoint is created, updated or deleted already; source: what
-        aws/amazon-sagemaker-operator-for-k8s waits for (`DeleteEndpointInProgressMessagePrefix`).
-        Its variants are deregistered as scalable targets: the developer guide, "Delete endpoints
-        configured for auto scaling".
+        Rejected during a creation, update or deletion. Source:
+        aws/amazon-sagemaker-operator-for-k8s, `DeleteEndpointInProgressMessagePrefix`. Its variants
+        are deregistered as scalable targets (developer guide, "Delete endpoints configured for auto
+        scaling").
         """
         name = request["EndpointName"]
         with self._lock:
@@ -183,9 +182,9 @@ class Hosting(Registry):
         return {}
 
     def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
-        """UpdateEndpointWeightsAndCapacities: Updating until the instances are as many as desired.
+        """UpdateEndpointWeightsAndCapacities: Updating until the desired counts are reached.
 
-        The weights are in force when the endpoint is InService again.
+        The weights take effect when the endpoint is InService again.
         """
         requested = request["DesiredWeightsAndCapacities"]
         with self._lock:
@@ -199,7 +198,7 @@ class Hosting(Registry):
                     "ManagedInstanceScaling: leave out DesiredInstanceCount."
                 )
             check_desired(requested, [variant["VariantName"] for variant in endpoint.variants])
-            desired = variants.desired(endpoint.variants, requested)
+            desired = variants.with_desired(endpoint.variants, requested)
             now = variants.counts(endpoint.variants)
             more = {name: count - now[name] for name, count in variants.counts(desired).items()}
             self._check_quotas(endpoint.plan.config, more)
@@ -208,10 +207,10 @@ class Hosting(Registry):
         self._in_background(self._reach_desired, endpoint)
         return {"EndpointArn": endpoint.arn}
 
-    # What the others ask
+    # Readers for other services
 
     def fleets(self) -> list[tuple[str, Fleet]]:
-        """Return the fleets that serve or start, each with its endpoint's name."""
+        """Return the serving and starting fleets, each with its endpoint's name."""
         with self._lock:
             return [
                 (endpoint.name, fleet)
@@ -221,24 +220,24 @@ class Hosting(Registry):
             ]
 
     def endpoints(self) -> list[Endpoint]:
-        """Return the endpoints; a reader of several attributes of one holds its lock."""
+        """Return the endpoints; hold an endpoint's lock to read several attributes."""
         with self._lock:
             return list(self.by_name.values())
 
     def deployed(self) -> list[Endpoint]:
-        """Return what instances or copies serve."""
+        """Return all objects with fleets; subclasses add inference components."""
         return self.endpoints()
 
     def stop(self) -> None:
-        """End every wait and every instance, also those that start or finish their calls."""
+        """End all waits and all instances, also starting and leaving ones."""
         with self._lock:
             self._site.stopping.set()
-            fleets = [fleet for endpoint in self.deployed() for fleet in endpoint.give_up()]
+            fleets = [fleet for endpoint in self.deployed() for fleet in endpoint.detach_fleets()]
             self.by_name.clear()
         for fleet in fleets:
             fleet.stop()
 
-    # Transitions, each on a thread of its own
+    # Transitions, which run on background threads
 
     def _bring_up(self, endpoint: Endpoint, plan: Plan) -> None:
         clock = self._site.clock()
@@ -247,10 +246,10 @@ class Hosting(Registry):
             return
         try:
             fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
-            clock.fill(LEAST_SECONDS, self._site.stopping)
+            clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
         except Exception as error:
             fleet.stop()
-            seconds = error.seconds if isinstance(error, NoCapacityError) else LEAST_SECONDS
+            seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
             clock.fill(seconds, self._site.stopping)
             with self._lock:
                 endpoint.new = None
@@ -265,7 +264,7 @@ class Hosting(Registry):
                 endpoint.switch(plan)
 
     def _take_down(self, endpoint: Endpoint, named: dict[str, Any]) -> None:
-        """End its fleets, and delete it from those of its kind."""
+        """End an endpoint's fleets, and delete it from `named`."""
         try:
             for fleet in (endpoint.new, endpoint.fleet):
                 if fleet is not None:
@@ -274,13 +273,13 @@ class Hosting(Registry):
             with self._lock:
                 if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
                     self._delete(endpoint.kind, named, endpoint.key)
-                    endpoint.happened(HappeningKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
+                    endpoint.happened(EventKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
-        """Give an endpoint of inference components another configuration.
+        """Change the configuration of an endpoint of inference components.
 
-        Its instances and copies go on: which of them SageMaker replaces has no source. The text of
-        the refusal: aws-samples/sample-auto-extract-ai-ocr-app#66.
+        Instances and copies keep running; which of them SageMaker replaces has no source. Source of
+        the first message: aws-samples/sample-auto-extract-ai-ocr-app#66.
         """
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
@@ -305,18 +304,18 @@ class Hosting(Registry):
         return {"EndpointArn": endpoint.arn}
 
     def _reconfigure(self, endpoint: Endpoint, plan: Plan) -> None:
-        self._site.clock().fill(LEAST_SECONDS, self._site.stopping)
+        self._site.clock().fill(MIN_STATUS_SECONDS, self._site.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._site.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
-                endpoint.plan = endpoint.coming = plan
+                endpoint.plan = endpoint.pending_plan = plan
                 name = plan.config["EndpointConfigName"]
                 endpoint.set(EndpointStatus="InService", EndpointConfigName=name)
 
     def _reach_desired(self, endpoint: Endpoint) -> None:
-        """Scale, or be RollingBack until the instances are as many as before.
+        """Scale to the desired counts; on failure the status is RollingBack, then InService.
 
-        A fleet that cannot be scaled is as it was before. Source of RollingBack: the API reference
+        A fleet that cannot be scaled keeps its instances. Source of RollingBack: the API reference
         of DescribeEndpoint.
         """
         clock, desired = self._site.clock(), variants.counts(endpoint.variants)
@@ -329,11 +328,11 @@ class Hosting(Registry):
             log.warning("%s is not scaled: %s", endpoint.title, error)
             endpoint.set(
                 EndpointStatus="RollingBack",
-                ProductionVariants=variants.undesired(endpoint.variants),
+                ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=reason(error),
             )
-        clock.fill(LEAST_SECONDS, self._site.stopping)
-        settled = variants.settled(endpoint.variants)
+        clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+        settled = variants.with_desired_as_current(endpoint.variants)
         endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
@@ -361,11 +360,11 @@ def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
 
 
 def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
-    """Refuse an update that changes a scaled variant's instances, or removes it.
+    """Raise `ApiError` if an update changes a scaled variant's instance type, or removes it.
 
-    Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
-    of the model alone does not. That a removed variant is refused too has no source. Scaling stays
-    where instance pools come or go (AWS machine learning blog, "Capacity-aware inference").
+    Source: the developer guide, "Update endpoints that use auto scaling"; only the model may
+    change. The error for a removed variant has no source. Changes between instance type and
+    instance pools are allowed (AWS machine learning blog, "Capacity-aware inference").
     """
     types = {each["VariantName"]: each.get("InstanceType") for each in new["ProductionVariants"]}
     for variant in old["ProductionVariants"]:

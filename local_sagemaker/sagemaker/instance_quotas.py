@@ -1,4 +1,4 @@
-"""The account's quotas on instances of endpoints, which CreateEndpoint and updates are held to."""
+"""Enforcement of the account's quotas on endpoint instances."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +16,12 @@ Limit = Callable[[str], int]
 def check_quotas(
     endpoints: Iterable[Endpoint], config: Record, added: Mapping[str, int], limit: Limit
 ) -> None:
-    """Raise `ApiError` where `added` instances, by variant of a configuration, are too many.
+    """Raise `ApiError` if `added` instances, by variant of a configuration, exceed a quota.
 
-    The text: aws-samples/sagemaker-custom-project-templates#51. It is CreateEndpoint's; that
-    updates are refused in the same words has no source, that they can be has: UpdateEndpoint and
-    UpdateEndpointWeightsAndCapacities list ResourceLimitExceeded in the API reference. Every type
-    of instance pools is checked (Deepgram's page on SageMaker).
+    Source of CreateEndpoint's message: aws-samples/sagemaker-custom-project-templates#51. For
+    UpdateEndpoint and UpdateEndpointWeightsAndCapacities the API reference lists
+    ResourceLimitExceeded; the same message has no source. All types of instance pools are checked
+    (Deepgram's page on SageMaker).
     """
     types = _types(config)
     delta: Counter[str] = Counter()
@@ -41,10 +41,9 @@ def check_quotas(
 
 
 def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
-    """Return the instances that all endpoints hold, by quota.
+    """Return the instances of all endpoints by quota.
 
-    Those of an update in progress count as well as those that it replaces, all that are to come. A
-    failed endpoint has none.
+    During an update, old and new instances count. A failed endpoint has none.
     """
     used: Counter[str] = Counter()
     for endpoint in endpoints:
@@ -53,7 +52,7 @@ def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
         if endpoint.status != "Creating":
             _count(used, endpoint.plan.config, endpoint.variants)
         if "PendingDeploymentSummary" in endpoint.description:
-            _count(used, endpoint.coming.config, endpoint.pending)
+            _count(used, endpoint.pending_plan.config, endpoint.pending)
     return used
 
 
@@ -61,7 +60,7 @@ def _count(used: Counter[str], config: Record, variants: Iterable[Record]) -> No
     types = _types(config)
     for variant in variants:
         count = max(variant["CurrentInstanceCount"], variant["DesiredInstanceCount"])
-        preferred, *_ = types[variant["VariantName"]]  # of pools: wherever they really run
+        preferred, *_ = types[variant["VariantName"]]  # of pools: the actual type is not considered
         used[instances_name(preferred)] += count
         used[ALL_INSTANCES] += count
 

@@ -1,4 +1,4 @@
-"""InvokeEndpoint, streamed between a client and a container."""
+"""The service sagemaker-runtime: InvokeEndpoint and InvokeEndpointWithResponseStream."""
 
 import re
 import time
@@ -9,15 +9,15 @@ from typing import Any
 
 import botocore.session
 
-from local_sagemaker.api import error_answer, not_emulated, send_answer
+from local_sagemaker.api import error_response, not_emulated, send_response
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, MetricDimensions
-from local_sagemaker.metrics.instances import places_of
+from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
+from local_sagemaker.metrics.instances import instance_dimensions
 from local_sagemaker.metrics.invocations import measured
-from local_sagemaker.sagemaker.capture import Captured, CaptureWriter, chosen
+from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, chosen
 from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint, not_found
 from local_sagemaker.sagemaker.resources import COMPONENT
@@ -28,7 +28,7 @@ OPERATIONS = {
     "async-invocations": "InvokeEndpointAsync",
     "invocations-response-stream": "InvokeEndpointWithResponseStream",
 }
-"""The operations of `sagemaker-runtime` by how their paths end; source: botocore's model."""
+"""Last path segment -> operation of sagemaker-runtime; source: botocore's model."""
 
 _INPUT: Any = (
     botocore.session.get_session()
@@ -41,15 +41,15 @@ _UNSUPPORTED = {
     for name, shape in _INPUT.members.items()
     if not is_supported(_INPUT, name, SUPPORTED["sagemaker-runtime"])
 }
-"""Headers of InvokeEndpoint's other members -> the members."""
+"""Header -> unsupported member of InvokeEndpoint."""
 
 PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
 
 class Invocations:
-    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`.
+    """The service sagemaker-runtime, as an ASGI application for paths that match `PATH`.
 
-    `answered` is told of each invocation that a variant had: endpoint, variant, seconds, and
+    `answered` is called after each invocation of a variant with endpoint, variant, seconds, and
     whether it failed.
     """
 
@@ -57,7 +57,7 @@ class Invocations:
         self,
         endpoints: Mapping[str, Endpoint],
         recorder: CaptureWriter,
-        collected: Collected,
+        collected: MetricBuffer,
         answered: Callable[[str, str, float, bool], None] = lambda *_: None,
         *,
         components: Mapping[str, Component],
@@ -67,16 +67,16 @@ class Invocations:
         self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one invocation, or say why not."""
+        """Answer one request."""
         _, _, name, operation = scope["path"].split("/")
         endpoint = self._endpoints.get(name)
         config = endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
-        kind = Captured if config and chosen(config) else Invocation
+        kind = CapturedInvocation if config and chosen(config) else Invocation
         if operation == "invocations-response-stream":
             kind = StreamedInvocation
         headers = dict(scope["headers"])
         invocation = kind(headers, receive, send)
-        invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
+        invocation.response_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
@@ -84,19 +84,19 @@ class Invocations:
                 refuse("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
             await invocation.receive()
             variant = await self._answer(name, endpoint, invocation)
-            if config and isinstance(invocation, Captured):
+            if config and isinstance(invocation, CapturedInvocation):
                 self._recorder.keep(config, name, variant, invocation)
         except ApiError as error:
-            if invocation.answering:
-                await invocation.break_off(error)
+            if invocation.response_started:
+                await invocation.abort_response(error)
             else:
                 rest = invocation.discard_rest if invocation.unread else None
-                await send_answer(send, error_answer(error), before_its_end=rest)
-        except ClientGoneError:
+                await send_response(send, error_response(error), before_end=rest)
+        except ClientDisconnectedError:
             pass
 
     async def _answer(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
-        """Have an invocation answered, and return by which variant."""
+        """Route and run an invocation, record its metrics, and return the variant."""
         started, failed = time.monotonic(), None
         if endpoint is None:
             raise not_found(name)
@@ -107,13 +107,13 @@ class Invocations:
                 place = MetricDimensions(name, component.variant, component=component.key)
                 self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
                 self._answered(name, component.variant, time.monotonic() - started, True)
-            raise (component or endpoint).not_serving()
+            raise (component or endpoint).not_serving_error()
         fleet, instance = route
         variant = component.variant if component else instance.variant
         try:
             header = (b"x-amzn-invoked-production-variant", variant.encode())
-            invocation.answer_headers.append(header)
-            await invocation.answer_by(instance)
+            invocation.response_headers.append(header)
+            await invocation.invoke_instance(instance)
         except ApiError as error:
             failed = error
             raise
@@ -123,7 +123,7 @@ class Invocations:
             seconds = time.monotonic() - started
             self._answered(name, variant, seconds, failed is not None)
             place = MetricDimensions(name, variant, component=component.key if component else None)
-            whole, *of_type = places_of(instance, place)
+            whole, *of_type = instance_dimensions(instance, place)
             family = names.OF_COPIES if component else names.OF_INSTANCES
             values = partial(measured, invocation, family.calls, seconds=seconds, error=failed)
             every = [whole] if component else [whole, whole._replace(config=fleet.config)]
@@ -135,9 +135,9 @@ class Invocations:
         return variant
 
     def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:
-        """Return the component that an invocation names. Raise `ApiError`.
+        """Return the requested component; None if the endpoint has models. Raise `ApiError`.
 
-        The texts of AWS: BerriAI/litellm, and the second also langchain-ai/langchain#14344.
+        Source of the messages: BerriAI/litellm; of the second also langchain-ai/langchain#14344.
         """
         if not endpoint.hosts_components:
             if name is None:

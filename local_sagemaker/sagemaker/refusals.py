@@ -1,7 +1,6 @@
-"""Checks of models, endpoint configurations, and weights and capacities.
+"""Validation of models, endpoint configurations, weights and capacities beyond botocore's model.
 
-The forms of the values were checked before, by the service's model. Rules without a source are
-marked; AWS refuses these requests in words that were not found.
+Rules without a source are marked; AWS's messages for these errors were not found.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-MOST_ENVIRONMENT_BYTES = 32 * 1024
-"""Of keys and values together; source: ContainerDefinition's API reference."""
+MAX_ENVIRONMENT_BYTES = 32 * 1024
+"""Maximum total size of keys and values; source: ContainerDefinition's API reference."""
 
 PUBLISHED_EVERY = 60
 """Seconds."""
 
 
 def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
-    """Raise `ApiError` if CreateModel does.
+    """Raise `ApiError` if CreateModel rejects the request.
 
-    `assumable` says whether SageMaker may assume the role of an ARN.
+    `assumable` returns whether SageMaker may assume the role of an ARN.
     """
     container = request.get("PrimaryContainer")
     if container is None:
@@ -37,7 +36,7 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
     _check_container(container, s3)
     role = request.get("ExecutionRoleArn")
     if role is not None and not assumable(role):
-        # The text: philschmid/llm-sagemaker-sample#2, which goes on about the objects.
+        # Source of the message: philschmid/llm-sagemaker-sample#2.
         raise invalid(
             f"Could not access model data at {container['ModelDataUrl']}. Please ensure that "
             f'the role "{role}" exists and that its trust relationship policy allows the action '
@@ -46,7 +45,7 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 
 
 def check_endpoint_config(request: Record) -> None:
-    """Raise `ApiError` if CreateEndpointConfig does."""
+    """Raise `ApiError` if CreateEndpointConfig rejects the request."""
     frequency = request.get("MetricsConfig", {}).get("MetricPublishFrequencyInSeconds")
     if frequency not in (None, PUBLISHED_EVERY):
         raise invalid(
@@ -60,18 +59,18 @@ def check_endpoint_config(request: Record) -> None:
     for variant in variants:
         name = variant["VariantName"]
         if "ManagedInstanceScaling" in variant and not without_model:
-            # The text: hashicorp/terraform-provider-aws#45926.
+            # Source of the message: hashicorp/terraform-provider-aws#45926.
             raise invalid(
                 "ManagedInstanceScaling is only supported for inference component endpoints."
             )
         if "InitialInstanceCount" not in variant:  # no source
             raise invalid(f"Variant {name} needs an InitialInstanceCount.")
         if ("InstanceType" in variant) == ("InstancePools" in variant):
-            # That both are rejected: mikegc-aws/strands-decider-triton, README; neither: no source.
+            # Source for both: mikegc-aws/strands-decider-triton, README; for neither: no source.
             raise invalid(f"Variant {name} needs an InstanceType or InstancePools, and not both.")
         for pool in pools(variant):
             if pool.instance_type.startswith("ml.inf1."):
-                # Deployment guardrails are not for them: developer guide,
+                # Deployment guardrails do not support it: developer guide,
                 # deployment-guardrails-exclusions.
                 raise invalid(f"The local SageMaker has no {pool.instance_type}.")
     names = [variant["VariantName"] for variant in variants]
@@ -80,7 +79,7 @@ def check_endpoint_config(request: Record) -> None:
 
 
 def _check_for_components(request: Record, without_model: list[str]) -> None:
-    """Check a configuration with variants that have no Model: they host inference components."""
+    """Raise `ApiError` for an invalid configuration of an endpoint of inference components."""
     (variant, *others) = request["ProductionVariants"]
     if others:
         raise invalid(
@@ -88,9 +87,9 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
             f"{', '.join(without_model)} a ModelName, or leave out the other variants."
         )
     if "ExecutionRoleArn" not in request:
-        # That it is a 400: stdapi-ai/stdapi.ai#43.
+        # Source of the error: stdapi-ai/stdapi.ai#43.
         raise invalid("ExecutionRoleArn is required for endpoints of inference components.")
-    if Resources.of(variant.get("InstanceType", "")) is None:
+    if Resources.for_type(variant.get("InstanceType", "")) is None:
         raise invalid(
             "The local SageMaker places inference components on instances of one type, whose "
             f"resources it knows: give variant {variant['VariantName']} an InstanceType such as "
@@ -107,7 +106,7 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
 
 
 def check_pools(request: Record, models: Mapping[str, Record]) -> None:
-    """Raise `ApiError` for pools of multi-model containers, which no document of AWS names."""
+    """Raise `ApiError` for instance pools of multi-model containers (undocumented by AWS)."""
     for variant in request["ProductionVariants"]:
         names = [pool.model_name for pool in pools(variant) if pool.model_name]
         modes = {models[name]["PrimaryContainer"]["Mode"] for name in names}
@@ -119,14 +118,17 @@ def check_pools(request: Record, models: Mapping[str, Record]) -> None:
 
 
 def check_desired(requested: list[Record], known: Collection[str]) -> None:
-    """Raise `ApiError` if UpdateEndpointWeightsAndCapacities does. `known` are the variants."""
+    """Raise `ApiError` if UpdateEndpointWeightsAndCapacities rejects the request.
+
+    `known` are the names of the endpoint's variants.
+    """
     for each in requested:
         name = each["VariantName"]
         if name not in known:  # no source
             raise invalid(f"Could not find variant {name}.")
         if each.get("DesiredInstanceCount") == 0:
-            # Only variants with inference components scale to zero: the developer guide,
-            # endpoint-auto-scaling-zero-instances.
+            # Only variants with inference components scale to zero (developer guide,
+            # endpoint-auto-scaling-zero-instances).
             raise invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
     scaled = [variant["VariantName"] for variant in requested if "DesiredInstanceCount" in variant]
     if len(scaled) > 1:
@@ -141,19 +143,19 @@ def _check_container(container: Record, s3: "S3Client") -> None:
     if "Image" not in container:  # no source
         raise invalid("A container needs an Image.")
     environment = container.get("Environment", {})
-    if len("".join([*environment, *environment.values()]).encode()) > MOST_ENVIRONMENT_BYTES:
-        raise invalid(f"Environment has more than {MOST_ENVIRONMENT_BYTES} bytes.")
+    if len("".join([*environment, *environment.values()]).encode()) > MAX_ENVIRONMENT_BYTES:
+        raise invalid(f"Environment has more than {MAX_ENVIRONMENT_BYTES} bytes.")
     url = container.get("ModelDataUrl")
     if url is None:
-        # The image could bring a model; what runs here is Triton, and no image.
+        # Images are not run, so that a model in the image is not available.
         raise invalid(
             "The local SageMaker has no models in images: give the container a ModelDataUrl."
         )
     if not url.startswith("s3://"):
         raise invalid(f"The local SageMaker has no https model data: write s3:// instead of {url}.")
     if not _exists(S3Prefix.parse(url), s3, many=container.get("Mode") == "MultiModel"):
-        # Of a model: aws/amazon-sagemaker-examples#2264. That the prefix of a multi-model container
-        # may be empty, and its bucket may not be absent, has no source.
+        # Source: aws/amazon-sagemaker-examples#2264. No source for multi-model containers, where
+        # the prefix may be empty, but the bucket must exist.
         raise invalid(f"Could not find model data at {url}.")
 
 
@@ -163,6 +165,6 @@ def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
             s3.head_bucket(Bucket=data.bucket)
         else:
             s3.head_object(Bucket=data.bucket, Key=data.key)
-    except (BotoCoreError, ClientError):  # also what S3 would not even be asked for
+    except (BotoCoreError, ClientError):  # also invalid bucket names and keys
         return False
     return True

@@ -1,4 +1,4 @@
-"""Models and endpoint configurations by name, and all tags."""
+"""SageMaker's operations on models, endpoint configurations and tags."""
 
 import threading
 from collections.abc import Callable
@@ -19,29 +19,28 @@ METRICS = {
     "EnableEnhancedMetrics": False,
     "MetricPublishFrequencyInSeconds": 60,
 }
-"""Defaults of a new configuration (API reference, MetricsConfig), which DescribeEndpointConfig
-answers (developer guide, monitoring-detailed-observability-getting-started). No metric here depends
-on them."""
+"""Default MetricsConfig (API reference), which DescribeEndpointConfig returns (developer guide,
+monitoring-detailed-observability-getting-started). It has no effect."""
 
 
 CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
 MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
-"""What DescribeModel answers where CreateModel was told nothing
-(cloud-custodian/cloud-custodian, tests/data/placebo/test_sagemaker_model)."""
+"""Defaults in DescribeModel. Source: cloud-custodian/cloud-custodian, tests/data/placebo,
+test_sagemaker_model."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The configuration of a fleet; later deletions of its resources do not change it."""
+    """The configuration and models of a fleet, independent of later deletions."""
 
     config: Record
     models: dict[str, Record]
 
 
 class Registry:
-    """Every method is safe to call from any thread.
+    """Models and endpoint configurations by name. All methods are thread-safe.
 
-    `assumable` says whether SageMaker may assume the role of an ARN.
+    `assumable` returns whether SageMaker may assume the role of an ARN.
     """
 
     def __init__(self, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
@@ -59,7 +58,7 @@ class Registry:
         check_model(request, self._s3, assumable=self._assumable)
         container = {"PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
         with self._lock:
-            MODEL.refuse_existing(self._models, name)
+            MODEL.check_name_is_free(self._models, name)
             self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **request, **container})
             return {"ModelArn": self._models[name]["ModelArn"]}
 
@@ -69,7 +68,7 @@ class Registry:
             return dict(MODEL.find(self._models, request["ModelName"]))
 
     def delete_model(self, request: Record) -> Record:
-        """DeleteModel, which deletes the entry only (API reference), also of a model in use."""
+        """DeleteModel, also for a model in use: endpoints keep serving it (API reference)."""
         with self._lock:
             self._delete(MODEL, self._models, request["ModelName"])
             return {}
@@ -87,7 +86,7 @@ class Registry:
         check_endpoint_config(request)
         request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
         with self._lock:
-            ENDPOINT_CONFIG.refuse_existing(self._configs, name)
+            ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))
             self._configs[name] = self._born(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
@@ -108,16 +107,16 @@ class Registry:
         with self._lock:
             return ENDPOINT_CONFIG.list(self._configs.values(), request)
 
-    # What needs the lock
+    # Internal methods; callers hold the lock
 
     def _plan(self, request: Record) -> Plan:
         config = self.describe_endpoint_config(request)
         return Plan(config, self._models_of(config))
 
     def _models_of(self, config: Record) -> dict[str, Record]:
-        """Return the models of a configuration; one that is gone is refused at CreateEndpoint too.
+        """Return the models of a configuration. Raise `ApiError` if one does not exist.
 
-        Source: aws/sagemaker-python-sdk#2112.
+        Source for CreateEndpoint: aws/sagemaker-python-sdk#2112.
         """
         names = [
             pool.model_name for variant in config["ProductionVariants"] for pool in pools(variant)
@@ -125,7 +124,7 @@ class Registry:
         return {name: MODEL.find(self._models, name) for name in names if name is not None}
 
     def _born(self, kind: ResourceKind, request: Record) -> Record:
-        """Return the description of a resource that is created now; its tags are kept apart."""
+        """Return the description of a new resource, and store its tags separately."""
         born = kind.born(request[f"{kind.name}Name"])
         self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
         return {**{name: value for name, value in request.items() if name != "Tags"}, **born}

@@ -12,15 +12,15 @@ from local_sagemaker.paging import page
 Record = dict[str, Any]
 
 PAGE_SIZE = 10
-"""Names in an answer where MaxResults is not given: the API reference says so for ListEndpoints;
-for the other lists no source was found, and a caller that reads every page sees no difference."""
+"""Default of MaxResults. Source for ListEndpoints: the API reference; for other lists no source was
+found."""
 
 
 @dataclass(frozen=True)
 class ResourceKind:
-    """One kind: as the API's members begin, in words, and as in an ARN.
+    """A kind of resource: prefix of the API's members, words in messages, and path in the ARN.
 
-    `more` are further members of a summary.
+    `more` are additional members of summaries.
     """
 
     name: str
@@ -29,33 +29,34 @@ class ResourceKind:
     more: tuple[str, ...] = ()
 
     def arn(self, name: str) -> str:
-        """Return the ARN, which is in lower case."""
+        """Return the ARN of a resource, with its name in lower case."""
         return f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:{self.path}/{name.lower()}"
 
     def born(self, name: str) -> Record:
-        """Return what a description says about a resource that is created now."""
+        """Return the first members of a new resource's description."""
         return {f"{self.name}Arn": self.arn(name), "CreationTime": time.time()}
 
     def find(self, records: Mapping[str, Any], name: str) -> Any:
-        """Return the record of a name. Raises `ApiError`."""
+        """Return a record by name. Raise `ApiError`."""
         if name not in records:
-            # The text: aws/sagemaker-python-sdk#2112, aws/amazon-sagemaker-examples#2339 and #2402.
+            # Source of the message: aws/sagemaker-python-sdk#2112,
+            # aws/amazon-sagemaker-examples#2339 and #2402.
             raise invalid(f'Could not find {self.words} "{self.arn(name)}".')
         return records[name]
 
-    def refuse_existing(self, records: Iterable[str], name: str) -> None:
-        """Raise `ApiError` if the name is taken; CreateEndpoint's reference: in any case."""
+    def check_name_is_free(self, records: Iterable[str], name: str) -> None:
+        """Raise `ApiError` if the name exists; case-insensitive (CreateEndpoint's reference)."""
         if name.lower() in {record.lower() for record in records}:
-            # The text: aws/sagemaker-python-sdk#101.
+            # Source of the message: aws/sagemaker-python-sdk#101.
             raise invalid(
                 f'Cannot create already existing {self.words} "{self.arn(name)}".',
             )
 
     def list(self, descriptions: Iterable[Record], request: Record) -> Record:
-        """Return the answer of the List operation.
+        """Return the response of the List operation, by default the newest first.
 
         Source of filters, order and defaults: the API reference of ListModels, ListEndpointConfigs
-        and ListEndpoints, which is botocore's model: by CreationTime, the newest first.
+        and ListEndpoints.
         """
         name, status = f"{self.name}Name", f"{self.name}Status"
         members = (name, f"{self.name}Arn", "CreationTime", "LastModifiedTime", status, *self.more)

@@ -1,6 +1,6 @@
-"""InvokeEndpointWithResponseStream: an answer as `application/vnd.amazon.eventstream`.
+"""InvokeEndpointWithResponseStream: a response as `application/vnd.amazon.eventstream`.
 
-Source: botocore's model of the operation, and botocore/eventstream.py for the bytes of a message.
+Source: botocore's model of the operation, and botocore/eventstream.py for the message format.
 """
 
 import json
@@ -14,34 +14,34 @@ CONTENT_TYPE = b"application/vnd.amazon.eventstream"
 _RENAMED = {b"content-type": b"x-amzn-sagemaker-content-type"}
 _DROPPED = b"content-length"
 _STRING = 7
-"""The type of a header."""
+"""Type of a header value in the event stream format."""
 
 
 class StreamedInvocation(Invocation):
-    """An invocation whose answer is sent part by part, each as soon as the container sent it."""
+    """An invocation whose response parts are sent as events, as soon as they arrive."""
 
-    most_seconds = 480.0  # source: Amazon SageMaker AI FAQs, hosting: 8 minutes
+    timeout_seconds = 480.0  # source: Amazon SageMaker AI FAQs, hosting: 8 minutes
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
-        """Begin the answer of a success."""
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Start a successful response."""
         own = [(_RENAMED.get(name, name), value) for name, value in headers if name != _DROPPED]
-        await super().begin_answer([(b"content-type", CONTENT_TYPE), *own])
+        await super().start_response([(b"content-type", CONTENT_TYPE), *own])
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
-        """Send a part of the answer as a PayloadPart."""
+        """Send a part of the response as a PayloadPart event."""
         await super().send_part(message("event", "PayloadPart", part) if part else b"", more=more)
 
-    async def break_off(self, error: ApiError) -> None:
-        """End an answer that has begun with an error among its parts."""
+    async def abort_response(self, error: ApiError) -> None:
+        """End a started response with a ModelStreamError."""
         timed_out = error.fields.get("OriginalStatusCode") == 0
         code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"
-        words = f"{code}: {error.message}"  # botocore shows nothing but the message
+        words = f"{code}: {error.message}"  # botocore only shows the message
         body = json.dumps({"Message": words, "ErrorCode": code}).encode()
         await super().send_part(message("exception", "ModelStreamError", body), more=False)
 
 
 def message(kind: str, name: str, payload: bytes) -> bytes:
-    """Return a message of an event stream: an `event` or an `exception` by its name."""
+    """Return an event stream message; `kind` is event or exception, `name` is its type."""
     headers = {":message-type": kind, f":{kind}-type": name}
     packed = b"".join(
         pack("!B", len(name)) + name.encode() + pack("!BH", _STRING, len(value)) + value.encode()

@@ -1,4 +1,4 @@
-"""The check whether SageMaker may assume a role."""
+"""Evaluation of trust policies: whether SageMaker may assume a role."""
 
 from typing import Any
 
@@ -32,5 +32,5 @@ def _trusts(statement: dict[str, Any]) -> bool:
 
 
 def _several(value: Any) -> list[Any]:
-    """A policy's element is one value or a list."""
+    """Return a policy element, which is one value or a list, as a list."""
     return value if isinstance(value, list) else [value]

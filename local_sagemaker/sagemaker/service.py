@@ -1,4 +1,4 @@
-"""SageMaker's control plane: the operations that the local SageMaker has."""
+"""SageMaker's control plane, with the supported operations."""
 
 from botocore import xform_name
 
@@ -15,7 +15,7 @@ OPERATIONS = (
 
 
 def control_plane(hosting: Components) -> JsonService:
-    """Return the service in front of what exists."""
+    """Return the service for the operations of `hosting` and its tags."""
     operations = {
         name: getattr(hosting.tags if name.endswith("Tags") else hosting, xform_name(name))
         for name in OPERATIONS

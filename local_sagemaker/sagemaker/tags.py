@@ -7,43 +7,43 @@ from local_sagemaker.errors import invalid
 
 Record = dict[str, Any]
 
-MOST = 50
-"""Tags a resource: AWS's general limit, which botocore's TagList has for a request."""
+MAX_TAGS = 50
+"""Maximum number of tags of a resource: AWS's general limit."""
 
 
 class Tags:
-    """The tags of all resources. Every method is safe to call from any thread."""
+    """The tags of all resources. All methods are thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._values: dict[str, dict[str, str]] = {}
 
     def born(self, arn: str, tags: list[Record]) -> None:
-        """Keep the tags of a resource that is created."""
+        """Store the tags of a new resource."""
         self._values[arn] = _unique(tags)
 
     def gone(self, arn: str) -> None:
-        """Forget a resource."""
+        """Delete the tags of a deleted resource."""
         del self._values[arn]
 
     def add_tags(self, request: Record) -> Record:
-        """AddTags: adds or overwrites."""
+        """AddTags: add or overwrite tags."""
         with self._lock:
             changed = {**self._of(request), **_unique(request["Tags"])}
-            if len(changed) > MOST:
-                raise invalid(f"A resource has at most {MOST} tags.")
+            if len(changed) > MAX_TAGS:
+                raise invalid(f"A resource has at most {MAX_TAGS} tags.")
             self._values[request["ResourceArn"]] = changed
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
     def list_tags(self, request: Record) -> Record:
-        """ListTags, in one page, which has room for the most tags of a resource."""
+        """ListTags: all tags in one page."""
         if "NextToken" in request:
             raise invalid("Invalid NextToken: it is of another list.")
         tags = self._of(request).items()
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
     def delete_tags(self, request: Record) -> Record:
-        """DeleteTags; a key that is not there is no error."""
+        """DeleteTags; ignores keys that do not exist."""
         with self._lock:
             tags, keys = self._of(request), request["TagKeys"]
             kept = {key: value for key, value in tags.items() if key not in keys}

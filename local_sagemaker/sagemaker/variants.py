@@ -1,4 +1,4 @@
-"""An endpoint's production variants, as DescribeEndpoint has them."""
+"""Production variants of an endpoint, as in DescribeEndpoint."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 Record = dict[str, Any]
 
 PROPERTIES = ("InstanceCount", "Weight")
-"""What can be retained or set by hand; DescribeEndpoint has each as Current and as Desired."""
+"""Variant properties; DescribeEndpoint has each of them as Current and as Desired."""
 
 
 def described(config: Record) -> list[Record]:
@@ -23,8 +23,8 @@ def described(config: Record) -> list[Record]:
     ]
 
 
-def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
-    """The configuration's variants, with the counts and weights that an update shall retain."""
+def with_retained_properties(old: list[Record], config: Record, request: Record) -> list[Record]:
+    """Return a configuration's variants with the counts and weights that an update retains."""
     variants = described(config)
     if not request.get("RetainAllVariantProperties"):
         return variants
@@ -46,33 +46,33 @@ def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
 
 
 def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
-    """Return the instances by variant, desired or current."""
+    """Return the instance counts by variant, desired or current."""
     return {variant["VariantName"]: variant[f"{when}InstanceCount"] for variant in variants}
 
 
-def desired(variants: list[Record], requested: list[Record]) -> list[Record]:
-    """Return the variants as UpdateEndpointWeightsAndCapacities asks for them."""
+def with_desired(variants: list[Record], requested: list[Record]) -> list[Record]:
+    """Return the variants with the changes of UpdateEndpointWeightsAndCapacities."""
     changes = {each["VariantName"]: each for each in requested}
     return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 
-def undesired(variants: list[Record]) -> list[Record]:
-    """Return the variants with nothing desired but what is."""
+def with_current_as_desired(variants: list[Record]) -> list[Record]:
+    """Return the variants with the current values as desired values."""
     return [
         {**variant, **{f"Desired{name}": variant[f"Current{name}"] for name in PROPERTIES}}
         for variant in variants
     ]
 
 
-def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
-    """Return the variants with the instances that they have now."""
+def with_current_counts(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
+    """Return the variants with other current instance counts."""
     return [
         {**variant, "CurrentInstanceCount": now[variant["VariantName"]]} for variant in variants
     ]
 
 
-def settled(variants: list[Record]) -> list[Record]:
-    """Return the variants with all that was desired."""
+def with_desired_as_current(variants: list[Record]) -> list[Record]:
+    """Return the variants with the desired values as current values."""
     return [
         {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in PROPERTIES}}
         for variant in variants

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import Answer, JsonService, Operation, error_answer, send_answer
+from local_sagemaker.api import Answer, JsonService, Operation, error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
@@ -57,7 +57,7 @@ def deep(levels: int) -> bytes:
 def test_invalid_json_is_refused(body: bytes) -> None:
     status, code, message = refusal(call(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
-    assert message.startswith("The body is no JSON: ")
+    assert message.startswith("The body is not JSON: ")
 
 
 @pytest.mark.parametrize("levels", range(100, 1100, 100))
@@ -115,7 +115,7 @@ def test_call_without_http() -> None:
 
 def test_error_response() -> None:
     error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
-    status, headers, body = error_answer(error)
+    status, headers, body = error_response(error)
     assert status == 424
     assert headers == {
         "Content-Type": "application/x-amz-json-1.1",
@@ -147,7 +147,7 @@ def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:
     async def refuse(_: Any, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
         error = ApiError("ModelError", "Received server error", status=424, **fields)
-        await send_answer(send, error_answer(error))
+        await send_response(send, error_response(error))
 
     client = client_for("sagemaker-runtime", refuse)
     with pytest.raises(client.exceptions.ModelError) as refused:

@@ -4,7 +4,7 @@ import botocore.session
 import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
-from local_sagemaker.constraints import _compiled, refuse_violations
+from local_sagemaker.constraints import _compiled, check_constraints
 from local_sagemaker.errors import ApiError
 
 EMULATED = {
@@ -24,7 +24,7 @@ def shape_of(operation: str, service: str = "sagemaker") -> Any:
 
 def refusal(operation: str, request: dict[str, Any]) -> str:
     with pytest.raises(ApiError) as refused:
-        refuse_violations(request, shape_of(operation))
+        check_constraints(request, shape_of(operation))
     assert refused.value.code == "ValidationException"
     return refused.value.message
 
@@ -89,7 +89,7 @@ def test_invalid_role_arn_is_refused(role: str) -> None:
 
 
 def test_valid_request_is_accepted() -> None:
-    refuse_violations(
+    check_constraints(
         {
             "ModelName": "A-1",
             "ExecutionRoleArn": "arn:aws:iam::000000000000:role/service-role/x",
@@ -102,7 +102,7 @@ def test_valid_request_is_accepted() -> None:
 
 def test_maximum_number_is_accepted() -> None:
     most = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
-    refuse_violations(most, shape_of("CreateEndpointConfig"))
+    check_constraints(most, shape_of("CreateEndpointConfig"))
 
 
 def test_invalid_tag_characters_are_refused() -> None:

@@ -60,7 +60,7 @@ def test_process_of_another_user_is_ignored(
 
 def test_reused_process_id_is_ignored(folder: Folder) -> None:
     folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    before = folder.found_running().began() - 60
+    before = folder.require_running().began() - 60
     os.utime(folder._state, (before, before))
     assert folder.running() is None
 

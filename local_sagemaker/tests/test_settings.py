@@ -11,7 +11,7 @@ def test_limit_of_processes_per_variant(
     monkeypatch.delenv(settings.INSTANCES, raising=False)
     if value is not None:
         monkeypatch.setenv(settings.INSTANCES, value)
-    assert settings.instances_at_most() == expected
+    assert settings.max_processes() == expected
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2", "4 GiB"])

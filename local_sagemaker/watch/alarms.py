@@ -1,9 +1,9 @@
-"""CloudWatch's alarms, as its API describes them, and how their states change."""
+"""The dashboard's alarms, and events of their state changes."""
 
 import json
 from typing import Any
 
-from local_sagemaker.happenings import Happening, HappeningKind, Tell
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
 
 Record = dict[str, Any]
 
@@ -16,17 +16,17 @@ _SIGNS = {
 
 
 class Alarms:
-    """The metric alarms of boto3's client `cloudwatch`.
+    """The metric alarms of CloudWatch. `cloudwatch` is boto3's client.
 
-    Each change of a state between two looks is reported to `tell`, with its time.
+    `tell` is called for each state change between two calls of `look`.
     """
 
-    def __init__(self, cloudwatch: Any, tell: Tell) -> None:
+    def __init__(self, cloudwatch: Any, tell: OnEvent) -> None:
         self._cloudwatch, self._tell = cloudwatch, tell
         self._states: dict[str, str] = {}
 
     def look(self) -> list[Record]:
-        """Return the alarms by name. Raise botocore's errors."""
+        """Return the alarms, sorted by name. Raise botocore's errors."""
         pages = self._cloudwatch.get_paginator("describe_alarms").paginate()
         records = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
         alarms = [_alarm(records[name]) for name in sorted(records)]
@@ -38,10 +38,10 @@ class Alarms:
         return alarms
 
 
-def _change(alarm: Record, before: str, reason: str) -> Happening:
-    kind = HappeningKind.ALARM if alarm["state"] == "ALARM" else HappeningKind.ALARM_ENDED
+def _change(alarm: Record, before: str, reason: str) -> DashboardEvent:
+    kind = EventKind.ALARM if alarm["state"] == "ALARM" else EventKind.ALARM_ENDED
     message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
-    return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
+    return DashboardEvent(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 
 
 def _alarm(record: Record) -> Record:
@@ -61,7 +61,7 @@ def _alarm(record: Record) -> Record:
 
 
 def _metric(record: Record) -> Record:
-    """Return the names of an alarm's metric; of an expression, those of the first metric in it."""
+    """Return an alarm's metric; for an expression, its first metric, named as the expression."""
     queries = record.get("Metrics", ())
     if not (metrics := [query["MetricStat"] for query in queries if "MetricStat" in query]):
         return record

@@ -1,4 +1,4 @@
-"""The latest events, in the order of their reports."""
+"""The dashboard's latest events, in the order of their reports."""
 
 import itertools
 import threading
@@ -8,27 +8,27 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from local_sagemaker.happenings import Happening
+from local_sagemaker.happenings import DashboardEvent
 from local_sagemaker.watch.models import model_name
 
 Record = dict[str, Any]
 
-MOST = 500
-MOST_MESSAGE = 600
-"""Characters of a message, which may be all that a container says."""
+MAX_EVENTS = 500
+MAX_MESSAGE_LENGTH = 600
+"""Maximum length of a message, which may contain a container's output."""
 
 
 class Events:
-    """Keeps the latest `MOST`; every method is safe to call from any thread."""
+    """The latest `MAX_EVENTS` events. All methods are thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._latest: deque[Record] = deque(maxlen=MOST)
+        self._latest: deque[Record] = deque(maxlen=MAX_EVENTS)
 
-    def tell(self, happening: Happening) -> None:
-        """Keep what happened."""
+    def tell(self, happening: DashboardEvent) -> None:
+        """Add an event."""
         with self._lock:
             event = {
                 **asdict(happening),
@@ -40,10 +40,12 @@ class Events:
             self._latest.append(event)
 
     def after(self, sequence: int) -> list[Record]:
-        """Return the events after one, the oldest first."""
+        """Return the events after a sequence number, the oldest first."""
         with self._lock:
             return [each for each in self._latest if each["sequence"] > sequence]
 
 
 def _short(message: str) -> str:
-    return message if len(message) <= MOST_MESSAGE else f"{message[: MOST_MESSAGE - 1]}…"
+    return (
+        message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[: MAX_MESSAGE_LENGTH - 1]}…"
+    )

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 SHARE = 0.05
-"""Of the time that is spent looking, at most."""
+"""Maximum share of time spent in look-ups."""
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Lookup(Generic[T]):
-    """A cached look-up: it runs on a thread of its own if the result is `seconds` old when read.
+    """A cached look-up: reading a result older than `seconds` starts a new look-up on a thread.
 
-    While nobody asks nothing is done. A look that takes long is made more rarely.
+    Without reads, there are no look-ups. Slow look-ups have a longer interval.
     """
 
     def __init__(
@@ -32,18 +32,18 @@ class Lookup(Generic[T]):
         self._looking = threading.Lock()
 
     def latest(self) -> T:
-        """Return the last result, and look again if it is due."""
+        """Return the last result, and start a new look-up if it is due."""
         if self._clock() >= self._due and self._looking.acquire(blocking=False):
             threading.Thread(target=self._run, daemon=True).start()
         return self._latest
 
     def _run(self) -> None:
-        begun = self._clock()
+        start = self._clock()
         try:
             self._latest = self._look()
-        except Exception:  # whatever it is, the next look may do better
+        except Exception:  # any error: try again later
             _log.exception("%s", self._look)
         finally:
-            took = self._clock() - begun
-            self._due = begun + max(self._seconds, took / SHARE)
+            duration = self._clock() - start
+            self._due = start + max(self._seconds, duration / SHARE)
             self._looking.release()

@@ -1,44 +1,44 @@
-"""Sentences about the models of multi-model containers."""
+"""The dashboard's events about models of multi-model containers."""
 
 import re
 from collections.abc import Callable
 
-from local_sagemaker.happenings import Happening, HappeningKind, Tell
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 
 _STEPS = {
-    ModelStepKind.DOWNLOADING: (HappeningKind.MODEL_DOWNLOADING, "{name} was requested."),
+    ModelStepKind.DOWNLOADING: (EventKind.MODEL_DOWNLOADING, "{name} was requested."),
     ModelStepKind.DOWNLOAD: (
-        HappeningKind.MODEL_DOWNLOADED,
+        EventKind.MODEL_DOWNLOADED,
         "{name} was downloaded in {seconds:.1f} s: {size:.1f} MiB unpacked.",
     ),
-    ModelStepKind.LOADING: (HappeningKind.MODEL_LOADING, "{name} is being loaded."),
+    ModelStepKind.LOADING: (EventKind.MODEL_LOADING, "{name} is being loaded."),
     ModelStepKind.LOAD: (
-        HappeningKind.MODEL_LOADED,
+        EventKind.MODEL_LOADED,
         "{name} was loaded in {seconds:.1f} s: {size:.1f} MiB on the volume.",
     ),
-    ModelStepKind.UNLOADING: (HappeningKind.MODEL_UNLOADING, "{name} is being unloaded{room}."),
+    ModelStepKind.UNLOADING: (EventKind.MODEL_UNLOADING, "{name} is being unloaded{room}."),
     ModelStepKind.UNLOAD: (
-        HappeningKind.MODEL_UNLOADED,
+        EventKind.MODEL_UNLOADED,
         "{name} was unloaded in {seconds:.1f} s{room}.",
     ),
     ModelStepKind.DELETE: (
-        HappeningKind.MODEL_DELETED,
+        EventKind.MODEL_DELETED,
         "{name} was deleted from the volume{room}.",
     ),
-    ModelStepKind.FAIL: (HappeningKind.MODEL_FAILED, "{name} is not loaded: {why}"),
+    ModelStepKind.FAIL: (EventKind.MODEL_FAILED, "{name} is not loaded: {why}"),
 }
 _ARCHIVE = re.compile(r"(?:.*/)?([^/]+)-[0-9a-f]{12}\.tar\.gz")
 
 
-def model_events(tell: Tell) -> Callable[[str, str, str, ModelStep], None]:
-    """Return a function that reports model steps, by endpoint, variant and instance."""
+def model_events(tell: OnEvent) -> Callable[[str, str, str, ModelStep], None]:
+    """Return a function that reports model steps as events."""
 
     def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
         kind, sentence = _STEPS[step.step]
         if step.step is ModelStepKind.UNLOAD and step.room_for:
-            kind = HappeningKind.MODEL_EVICTED
+            kind = EventKind.MODEL_EVICTED
         message = sentence.format(
             name=model_name(step.target_model),
             seconds=step.seconds,
@@ -46,12 +46,12 @@ def model_events(tell: Tell) -> Callable[[str, str, str, ModelStep], None]:
             room=f" to make room for {model_name(step.room_for)}" if step.room_for else "",
             why=step.why,
         )
-        tell(Happening(kind, message, endpoint, variant, instance, step.target_model))
+        tell(DashboardEvent(kind, message, endpoint, variant, instance, step.target_model))
 
     return report
 
 
 def model_name(target_model: str) -> str:
-    """Return the catalog's name of a model; of an archive that publishing did not name, its own."""
+    """Return the catalog's name of a published archive NAME-DIGEST.tar.gz; others are unchanged."""
     match = _ARCHIVE.fullmatch(target_model)
     return match[1] if match else target_model

@@ -1,4 +1,4 @@
-"""The invocations of each variant by second: calls, errors and latencies."""
+"""Calls, errors and latencies of each variant by second."""
 
 import math
 import threading
@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 SECONDS = 600
-"""How many seconds of a variant are kept."""
+"""Number of seconds that are kept per variant."""
 
 
 class _Second(NamedTuple):
@@ -20,7 +20,7 @@ class _Second(NamedTuple):
 
 
 class Traffic:
-    """Every method is safe to call from any thread; `clock` gives Unix seconds."""
+    """The rates of all variants. All methods are thread-safe; `clock` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class Traffic:
         self._variants: dict[tuple[str, str], _Variant] = {}
 
     def add(self, endpoint: str, variant: str, seconds: float, failed: bool) -> None:
-        """Count an invocation that was answered now, after so many seconds."""
+        """Count an invocation that was completed now with a latency of `seconds`."""
         now = int(self._clock())
         with self._lock:
             counts = self._variants.get((endpoint, variant))
@@ -38,8 +38,8 @@ class Traffic:
             counts.latencies.append(seconds)
             counts.errors += failed
 
-    def of(self, endpoint: str, variant: str, since: float) -> dict[str, Any]:
-        """Return the seconds that have ended, from `since` on, in Unix seconds."""
+    def rates(self, endpoint: str, variant: str, since: float) -> dict[str, Any]:
+        """Return the rates of completed seconds from `since` on, in Unix seconds."""
         now = int(self._clock())
         with self._lock:
             counts = self._variants.get((endpoint, variant), _Variant(now))
@@ -53,7 +53,7 @@ class Traffic:
         }
 
     def keep(self, endpoints: Collection[str]) -> None:
-        """Forget all but these endpoints."""
+        """Delete the rates of all other endpoints."""
         with self._lock:
             self._variants = {
                 key: counts for key, counts in self._variants.items() if key[0] in endpoints
@@ -61,7 +61,7 @@ class Traffic:
 
 
 class _Variant:
-    """The second that is under way, and those that have ended."""
+    """The current second of a variant, and the completed ones."""
 
     def __init__(self, now: int) -> None:
         self.ended: deque[_Second] = deque(maxlen=SECONDS)
@@ -70,7 +70,7 @@ class _Variant:
         self._second = now
 
     def turn(self, now: int) -> None:
-        """End the second that was under way, if another one is now."""
+        """Complete the current second, if `now` is a later one."""
         if now <= self._second:
             return
         p50, p95 = (_percentile(sorted(self.latencies), share) for share in (0.5, 0.95))
@@ -80,7 +80,7 @@ class _Variant:
 
 
 def _percentile(latencies: list[float], share: float) -> float | None:
-    """Return the milliseconds that a share of the invocations did not take longer than."""
+    """Return a percentile of latencies in milliseconds."""
     if not latencies:
         return None
     return float(f"{latencies[math.ceil(share * len(latencies)) - 1] * 1000:.3g}")

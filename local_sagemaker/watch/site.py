@@ -1,8 +1,9 @@
-"""The site below `/_local_sagemaker/`: the state as JSON, and the page that shows it.
+"""The dashboard below `/_local_sagemaker/`: the state as JSON, and the page.
 
-It hides no bucket: the name of one "must begin and end with a letter or number" (S3 user guide,
-"General purpose bucket naming rules"). Where the `Host` names a bucket, it hides the keys that
-begin with `_local_sagemaker/`. Which requests a browser may make is up to `front.http_server`.
+The path conflicts with no bucket: a bucket name "must begin and end with a letter or number" (S3
+user guide, "General purpose bucket naming rules"). If `Host` contains a bucket's name, keys that
+begin with `_local_sagemaker/` are not reachable. `front.http_server` rejects requests of other
+sites.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ FILES = {
     "uplot.js": PAGE / "uplot" / "uPlot.esm.js",
     "uplot.css": PAGE / "uplot" / "uPlot.min.css",
 }
-"""Files by the path below the prefix. uPlot 1.6.32 (MIT), as npm has it, draws the charts."""
+"""Path below the prefix -> file. uPlot 1.6.32 (MIT), unchanged from npm, draws the charts."""
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -18,21 +18,21 @@ from local_sagemaker.watch.lookup import Lookup
 from local_sagemaker.watch.models import model_name
 from local_sagemaker.watch.rates import Traffic
 
-LOOK_SECONDS = 1.0
-"""Between two looks at alarms, and at processes, while somebody asks."""
+POLL_SECONDS = 1.0
+"""Minimum interval of reading alarms and processes, while the state is requested."""
 
 Record = dict[str, Any]
 
 
 class Usage(NamedTuple):
-    """Resources that an instance uses: bytes, and percent of one processor since the last look."""
+    """Memory in bytes, and percent of one processor since the last look-up, of an instance."""
 
     memory: int | None = None
     cpu: float | None = None
 
 
 class Watch:
-    """Answers what there is now. `most` is how many processes a variant has at most."""
+    """Returns the current state. `most` is the maximum number of processes of a variant."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Watch:
         self._started = clock()
         self._processors = Processors()
         alarms = Alarms(cloudwatch, events.tell)
-        self._alarms = Lookup(alarms.look, list[Record](), seconds=LOOK_SECONDS)
-        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=LOOK_SECONDS)
+        self._alarms = Lookup(alarms.look, list[Record](), seconds=POLL_SECONDS)
+        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=POLL_SECONDS)
 
     def state(self, *, after: int = 0, since: float = 0) -> Record:
         """Return the state, with the events after a sequence number and the rates since a time."""
@@ -78,7 +78,7 @@ class Watch:
         }
 
     def _usages(self) -> dict[str, Usage]:
-        """Return the usage of instances, by their ids."""
+        """Return the usage of instances by id."""
         fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
         instances = (instance for fleet in fleets for instance in fleet.instances())
         servers = [server for instance in instances if (server := instance.server)]
@@ -100,7 +100,7 @@ class Watch:
         variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
         configured = {
             each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
-            for plan in (endpoint.coming, endpoint.plan)
+            for plan in (endpoint.pending_plan, endpoint.plan)
             for each in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
@@ -124,7 +124,7 @@ class Watch:
                     self._most if model and variant["DesiredInstanceCount"] > self._most else None
                 ),
                 "instances": list(filter(None, own)),
-                "rates": self._traffic.of(endpoint.name, name, since),
+                "rates": self._traffic.rates(endpoint.name, name, since),
             }
 
 
@@ -173,7 +173,7 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
 
 
 def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
-    """Return an instance, unless it has ended, or its next server is not there yet."""
+    """Return an instance, or None if it has no server (it has ended, or is being replaced)."""
     server = instance.server
     if server is None:
         return None

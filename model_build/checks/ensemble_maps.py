@@ -119,14 +119,14 @@ def _mismatch(consumer: str, name: str, produced: _Tensor, expected: _Tensor) ->
     """Return the difference between a tensor and the expected one, or an empty string."""
     if produced.data_type != expected.data_type:
         return (
-            f'{consumer}: "{name}" is {data_type(expected.data_type)}, what it is given is '
+            f'{consumer}: "{name}" is {data_type(expected.data_type)}, but its tensor is '
             f"{data_type(produced.data_type)}"
         )
     # Like Triton (ValidateTensorConsistency): a model that does not batch may declare the batch
     # axis in its dims.
     if _compatible(produced.dims, expected.dims) or _compatible(produced.shape, expected.shape):
         return ""
-    return f'{consumer}: "{name}" has dims {expected.dims}, given {produced.dims}'
+    return f'{consumer}: "{name}" has dims {expected.dims}, but gets {produced.dims}'
 
 
 def _compatible(dims: Sequence[int], others: Sequence[int]) -> bool:

@@ -67,7 +67,7 @@ def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
         if step.weights in weights.files:
             return None
         known = ", ".join(sorted(weights.files))
-        return f"{step.weights} is none of the recipe's weights: write one of {known}"
+        return f"{step.weights} is not one of the recipe's weights: write one of {known}"
     for key, file in step.source_files().items():
         if not (source.folder / file).is_file():
             return f"{key} {file} does not exist: add it beside the recipe, or write another path"

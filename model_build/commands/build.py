@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> Outcome:
     place = f"s3://{options.bucket}/{options.key}"
     if is_published(s3, bucket=options.bucket, key=options.key):
         return Outcome(
-            text=f"{place} is there already: nothing to build",
+            text=f"{place} already exists: nothing to build",
             data={"path": place, "built": False},
         )
     engines = bucket_engines(

@@ -55,7 +55,7 @@ def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:
     folder = cache / "environments" / digest[:16]
     with _locked(folder.with_suffix(".lock")):
         if not (folder / _COMPLETE).exists():
-            progress(f"installing {requirements} into a folder of its own, once")
+            progress(f"installing {requirements} into the cache")
             shutil.rmtree(folder, ignore_errors=True)
             pip.install(requirements, folder)
             (folder / _COMPLETE).touch()

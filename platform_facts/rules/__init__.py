@@ -1,8 +1,8 @@
 """Rules that relate the values of a stage or of an endpoint.
 
-Each is a pure function over plain values: it returns the problems, each with the path of a key.
-A stage's file is checked by them when it is loaded, and the construct library calls the same ones.
-A rule over several values is about one key, which the message tells how to mend.
+Each rule is a pure function over plain values; it returns violations with the path of a key. Both
+the loader of stage files and the construct library call them. A rule over several values reports
+one key, and its message has the fix.
 """
 
 from platform_facts.rules.rule import RULES, Keys, Rule, Violation, prefix_violations

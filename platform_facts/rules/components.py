@@ -1,7 +1,7 @@
 """Inference components: copies of models that reserve parts of instances, and scale to zero.
 
-Sources: API reference, CreateInferenceComponent and ProductionVariant; what people report of AWS.
-Nothing was tried on AWS.
+Sources: API reference, CreateInferenceComponent and ProductionVariant; public reports of users. Not
+tested on AWS.
 """
 
 from collections.abc import Collection
@@ -11,8 +11,8 @@ from platform_facts.rules.ranges import API, Range
 from platform_facts.rules.rule import rule
 
 REJECTED_MIB = {"ml.g5.xlarge": 4096}
-"""Memory that AWS refused a copy; it took 1024 (huggingface/skills,
-hf-cloud-sagemaker-production-defaults). What an instance has to reserve is documented nowhere."""
+"""Reservation per copy that AWS rejected, in MiB; it accepted 1024 (huggingface/skills,
+hf-cloud-sagemaker-production-defaults). The reservable memory of an instance is not documented."""
 NEEDS = f"{API}InferenceComponentComputeResourceRequirements.html"
 
 COPIES_MIN = Range(

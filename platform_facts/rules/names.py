@@ -1,4 +1,4 @@
-"""Names of endpoints, variants and variables."""
+"""Rules about names of endpoints and variants, and about environment variables."""
 
 import re
 

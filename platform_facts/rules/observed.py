@@ -1,4 +1,4 @@
-"""Alarms, their topics, and records of requests."""
+"""Rules about alarms, their topics and data capture."""
 
 from collections.abc import Mapping
 from math import inf
@@ -10,7 +10,7 @@ MAX_ALARM_ACTIONS = 5
 
 
 def thresholds(measures: Mapping[str, Mapping[str, float]]) -> list[Violation]:
-    """Return thresholds that no value reaches, and warnings that come after their alarm."""
+    """Return unreachable thresholds, and warnings that fire after the critical alarm."""
     problems: list[Violation] = []
     for measure, levels in measures.items():
         for severity, level in levels.items():

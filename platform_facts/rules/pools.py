@@ -1,7 +1,7 @@
-"""Instance pools: the types of one variant, in the order in which SageMaker tries them.
+"""Rules about instance pools: several instance types of one variant, in order of preference.
 
 Sources: developer guide, realtime-endpoints-heterogeneous; API reference, ProductionVariant and
-InstancePool. Nothing was tried on AWS.
+InstancePool. Not tested on AWS.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,7 +54,7 @@ def types_of_every_variant(own: object, instance_types: object) -> str | None:
 @rule("instance_types", "one image and one scaling metric for all: our choice")
 def one_processor(types: Sequence[InstanceType]) -> str | None:
     """All types of a pool have GPUs, or none has."""
-    without = [each.name for each in types if each.gpu is None]
+    without = [instance_type.name for instance_type in types if instance_type.gpu is None]
     if not without or len(without) == len(types):
         return None
     return f"{', '.join(without)} has no GPU, and the others have: write types of one kind"
@@ -63,7 +63,7 @@ def one_processor(types: Sequence[InstanceType]) -> str | None:
 @rule("instance_types", "no page says how volumes of such a pool are encrypted")
 def one_storage(types: Sequence[InstanceType]) -> str | None:
     """All types of a pool have local NVMe storage, or none has."""
-    without = [each.name for each in types if not each.local_nvme]
+    without = [instance_type.name for instance_type in types if not instance_type.local_nvme]
     if not without or len(without) == len(types):
         return None
     return f"{', '.join(without)} has no NVMe storage, and the others have: write types of one kind"

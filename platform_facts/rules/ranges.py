@@ -1,4 +1,4 @@
-"""Ranges of single values, for the schema of a stage and for the constructs."""
+"""Valid ranges of numbers, for the schema of a stage and for the constructs."""
 
 from platform_facts.rules.rule import RULES, Rule, Violation
 
@@ -6,11 +6,11 @@ API = "docs.aws.amazon.com/sagemaker/latest/APIReference/API_"
 SCALING_API = "docs.aws.amazon.com/autoscaling/application/APIReference/API_"
 SERVE = "triton-inference-server/server, docker/sagemaker/serve"
 MAX_INTEGER = 2**31 - 1
-"""Of `integer` in AWS's models, and of C's int, as which Triton reads its options."""
+"""Maximum of `integer` in AWS service models, and of C's int, which Triton uses for options."""
 
 
 class Range:
-    """The numbers that a key takes: more than `above` or at least `least`, and at most `most`."""
+    """A range of numbers: more than `above` or at least `least`, and at most `most`."""
 
     def __init__(
         self,
@@ -26,11 +26,11 @@ class Range:
         RULES.append(self._rule)
 
     def __call__(self, value: float | None) -> list[Violation]:
-        """Return that a value is out of range; None is a value that is left out."""
+        """Return a violation if the value is out of range; None (not set) is valid."""
         return [] if value is None else self._rule(value)
 
     def at(self, *path: str | int) -> Rule[[float]]:
-        """Return the range of a value that stands elsewhere."""
+        """Return the range as a rule for the value at another path."""
         return self._rule.at(*path)
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ SCALING_TARGETS = {
     "gpu_percent": GPU_PERCENT,
     "cpu_percent": CPU_PERCENT,
 }
-"""What a number of instances may follow, by the keys of a stage."""
+"""Target-tracking metrics, by their keys in a stage file."""
 CAPTURED_PERCENT = Range(
     "data_capture.percent",
     f"{API}DataCaptureConfig.html; 0 % records nothing",
@@ -102,4 +102,4 @@ SERVER_OPTIONS = {
     "python_shm_growth": SHM_GROWTH,
     "thread_count": THREAD_COUNT,
 }
-"""Ranges by the names of `ServerOptions`; of a size, in MiB."""
+"""Ranges by attributes of `ServerOptions`; sizes are in MiB."""

@@ -1,4 +1,4 @@
-"""A rule: a check of plain values, with the key that it is about and its source."""
+"""A rule: a check of plain values, with the key that it reports and its source."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ P = ParamSpec("P")
 
 
 class Violation(NamedTuple):
-    """A wrong value: `path` leads to it, `message` is the problem and its fix."""
+    """An invalid value: `path` are its keys, `message` is the problem and its fix."""
 
     path: Keys
     message: str
@@ -20,9 +20,9 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule(Generic[P]):
-    """A check with the `path` of the value that it blames, from an endpoint's or a stage's key.
+    """A check with the `path` of the reported value, relative to an endpoint or a stage.
 
-    `statement` says what must hold; `check` returns the message, None where it holds.
+    `statement` is the requirement in words; `check` returns a message if it is violated, else None.
     """
 
     path: Keys
@@ -31,31 +31,31 @@ class Rule(Generic[P]):
     check: Callable[P, str | None]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Violation]:
-        """Return the problem at the rule's key, or nothing."""
+        """Return the violation at the rule's path, or an empty list."""
         message = self.check(*args, **kwargs)
         return [Violation(self.path, message)] if message else []
 
     def at(self, *path: str | int) -> "Rule[P]":
-        """Return the rule for a value that stands elsewhere."""
+        """Return the rule for the value at another path."""
         return replace(self, path=path)
 
 
 RULES: list[Rule[Any]] = []
-"""Every rule, in the order of the modules; docs/rules.md is made from it."""
+"""All rules, in the order of definition; docs/rules.md is generated from them."""
 
 
 def rule(key: str, source: str) -> Callable[[Callable[P, str | None]], Rule[P]]:
-    """Return a decorator that makes a rule of a check, whose docstring is the statement."""
+    """Return a decorator that turns a check into a rule; the docstring is the statement."""
 
     def register(check: Callable[P, str | None]) -> Rule[P]:
         statement, _, _ = (check.__doc__ or "").partition("\n\n")
-        made = Rule(tuple(key.split(".")), " ".join(statement.split()), source, check)
-        RULES.append(made)
-        return made
+        new_rule = Rule(tuple(key.split(".")), " ".join(statement.split()), source, check)
+        RULES.append(new_rule)
+        return new_rule
 
     return register
 
 
 def prefix_violations(keys: Keys, problems: Iterable[Violation]) -> list[Violation]:
-    """Return the violations with `keys` before the path of each."""
+    """Return the violations with `keys` prepended to their paths."""
     return [Violation((*keys, *problem.path), problem.message) for problem in problems]

@@ -8,7 +8,7 @@ from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
 
 CACHE_ALARMS = ("cache_hit_rate_below", "unloads_per_minute", "loaded_models_below")
-"""Alarms of the model cache: with cache_models: false, every request would trigger them."""
+"""Alarms of the model cache; with cache_models: false, they would always fire."""
 TWO_ZONES = f"{GUIDE}create-multi-model-endpoint.html: at least two instances, in two zones"
 
 

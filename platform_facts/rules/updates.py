@@ -9,25 +9,25 @@ from platform_facts.rules.rule import Violation, rule
 from platform_facts.rules.variants import GUIDE
 
 LONGEST_SECONDS = 28_800
-"""What an update may take, the start of instances included; SageMaker rolls a longer one back.
+"""Maximum duration of an update, including the start of instances; SageMaker rolls back after it.
 
 Source: API reference of BlueGreenUpdatePolicy and RollingUpdatePolicy,
 MaximumExecutionTimeoutInSeconds, which "should be larger than the total waiting time".
 """
 PROVISIONING_SECONDS = 1200
-"""What SageMaker may take to find machines and pull the image. Our choice: no document says.
+"""Time for SageMaker to provision instances and pull the image. A choice; not documented.
 
-People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
+Users report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
 #39090 and #2493).
 """
 CONTAINER_SECONDS = 600
-"""Time-outs of an archive's download, and of a container's start. Our choice: both of an hour's."""
+"""Timeout of the archive's download, and of the container's start. A choice; maximum: 3600."""
 START_SECONDS = PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS
-"""What a fleet, or a batch, may take until it serves, or SageMaker has given up."""
-KEEP_OLD_SECONDS = 300
-"""How long a blue/green update keeps the old fleet. Our choice."""
+"""Maximum time until a fleet, or a batch, serves or has failed to start."""
+TERMINATION_WAIT_SECONDS = 300
+"""How long a blue/green update keeps the old fleet. A choice of this project."""
 BUILD_WAIT_MINUTES = 50
-"""How long a deploy waits for a build: CloudFormation gives a custom resource an hour
+"""How long a deployment waits for a build: CloudFormation limits a custom resource to one hour
 (template reference, AWS::CloudFormation::CustomResource, ServiceTimeout), reports included."""
 LEAST_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
 MOST_PERCENT = 50
@@ -35,52 +35,53 @@ MOST_PERCENT = 50
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateTimes:
-    """An update by its strategy; all times in seconds.
+    """The durations of an update, in seconds.
 
-    `start` is how long a fleet, or a batch, takes to come up; `keep_old` how long the old fleet
-    stays when the new one has all traffic.
+    `start` is the start time of a fleet or a batch, `termination_wait` how long the old fleet stays
+    after the new one has all traffic.
     """
 
     strategy: str
     start: int = START_SECONDS
     percent: int = 100
     wait: int = 0
-    keep_old: int = 0
+    termination_wait: int = 0
 
     @cached_property
     def moves(self) -> int:
-        """The most waits of an update, for any number of instances that scaling chose."""
+        """The maximum number of waits in an update, for any number of instances."""
         match self.strategy:
             case "canary":
                 return 1
-            case "linear":  # each step, but for the last, which is no smaller than allowed
+            case "linear":  # no wait after the last step, which must not be below the minimum
                 return len(range(self.percent, 101 - LEAST_PERCENT["linear"], self.percent))
-            case "rolling":  # the most batches are needed just before `percent` makes two
+            case "rolling":  # the maximum is just below the instance count at which a batch has two
                 return -(-200 // self.percent) - 1
         return 0
 
     def longest(self, instances: int | None = None) -> int:
-        """Return the longest duration of an update of up to `instances`, or of any number."""
+        """Return the maximum duration of an update of up to `instances`, or of any number."""
         if self.strategy != "rolling":
-            return self.start + self.moves * self.wait + self.keep_old
+            return self.start + self.moves * self.wait + self.termination_wait
         batches = self.moves
         if instances:
             batches = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
         return batches * (self.start + self.wait)
 
     def _batch(self, instances: int) -> int:
-        """Return how many of `instances` are replaced at a time.
+        """Return the number of instances in a batch, rounded down, at least one.
 
-        A batch has whole instances and at least one: 33 % of 3 is 1 in AWS's notebook (aws/
+        33 % of 3 is 1 in AWS's notebook (aws/
         amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
         """
         return max(1, instances * self.percent // 100)
 
 
 class CopiesUpdate(NamedTuple):
-    """An update of an inference component: percent of its copies at a time, and times in seconds.
+    """An update of an inference component: `percent` of its copies per batch, `wait` in seconds.
 
-    `longest` is what it may take: each batch starts containers, and instances are added once.
+    `longest` is the maximum duration in seconds: each batch starts containers, and instances are
+    added once.
     """
 
     percent: int
@@ -89,9 +90,9 @@ class CopiesUpdate(NamedTuple):
 
     @classmethod
     def of(cls, times: UpdateTimes, copies: int | None = None) -> Self:
-        """Return the update of up to `copies`, or of any number.
+        """Return the update of up to `copies` copies, or of any number.
 
-        All at once are as many as SageMaker takes at a time, without a wait.
+        The strategy all-at-once uses the largest batches of SageMaker, without a wait.
         """
         percent = times.percent if times.strategy == "rolling" else MOST_PERCENT
         wait = times.wait
@@ -123,10 +124,10 @@ def _percent(strategy: str, percent: int) -> str | None:
 @rule("update.wait_seconds", f"{API}BlueGreenUpdatePolicy.html, {API}RollingUpdatePolicy.html")
 def _duration(times: UpdateTimes) -> str | None:
     """All waits of linear steps or batches, and the start of instances, end within eight hours."""
-    total = times.start + times.moves * times.wait + times.keep_old
+    total = times.start + times.moves * times.wait + times.termination_wait
     if times.strategy not in ("linear", "rolling") or total < LONGEST_SECONDS:
         return None
-    kept = f", {times.keep_old} s for the old ones" if times.keep_old else ""
+    kept = f", {times.termination_wait} s for the old ones" if times.termination_wait else ""
     return (
         f"up to {times.moves} waits of {times.wait} s, {times.start} s to start instances{kept}: "
         f"these are {total} s, and SageMaker ends an update after {LONGEST_SECONDS} s: write a "

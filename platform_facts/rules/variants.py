@@ -1,4 +1,4 @@
-"""Variants of an endpoint, and the instances that they run on."""
+"""Rules about variants of an endpoint and their instance types."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The hosting modes of endpoints, by the names that a stage's file gives them."""
+"""The hosting modes of endpoints, by their names in a stage file."""
 
 from stages.hosting.components import InferenceComponents
 from stages.hosting.mode import StageHosting as StageHosting

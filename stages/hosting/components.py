@@ -1,4 +1,4 @@
-"""Models as inference components, which share instances and scale one by one."""
+"""Hosting mode `components`: inference components that share instances."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class InferenceComponents(StageHosting):
-    """An archive for each model, whose copies are placed by the resources that they reserve."""
+    """Inference components: one archive for each model, placed by reserved resources."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
-        """Yield what components do not take."""
-        written, instances = endpoint.components or {}, endpoint.instances
-        yield from rules.component_of_every_model(written, endpoint.models)
+        """Yield settings that components do not support."""
+        components, instances = endpoint.components or {}, endpoint.instances
+        yield from rules.component_of_every_model(components, endpoint.models)
         yield from rules.instances_of_components(instances)
         yield from rules.scaling_of_copies(endpoint.scaling)
         yield from rules.one_type(endpoint.instance_types)
@@ -33,20 +33,20 @@ class InferenceComponents(StageHosting):
         if instances:
             least = max(1, instances.min)
             yield from scaling.count_within_limits(endpoint.instance_count, least, instances.max)
-        for model, component in written.items():
+        for model, component in components.items():
             for _, instance_type in endpoint.placed_types:
-                yield from _of_a_component(model, component, instance_type)
+                yield from _component_problems(model, component, instance_type)
 
     def problems_of_place(
         self, endpoint: "EndpointConfig", region: Region, unconfirmed: Collection[str]
     ) -> Iterator[Violation]:
-        """Yield a region that keeps an instance, and that components are not confirmed."""
+        """Yield a minimum of 0 instances if the region rejects it, and unconfirmed components."""
         if endpoint.instances:
             yield from rules.no_instances(endpoint.instances.min, region)
         yield from rules.unconfirmed_copies(unconfirmed)
 
     def smallest_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
-        """Return instances and copies; with 0, nothing serves, and nothing survives a zone."""
+        """Return the minimums of instances and copies, without those that are 0 on purpose."""
         counts: dict[tuple[str, ...], int] = {
             ("components", model, "copies", "min"): component.copies.min
             for model, component in (endpoint.components or {}).items()
@@ -56,31 +56,31 @@ class InferenceComponents(StageHosting):
         return {keys: count for keys, count in counts.items() if count}
 
     def most_servers(self, endpoint: "EndpointConfig", model: str) -> int:
-        """Return the most copies."""
+        """Return the maximum number of copies."""
         return (endpoint.components or {})[model].copies.max
 
     def longest_update(self, endpoint: "EndpointConfig") -> int:
-        """Return the seconds of the component with the most copies; all are updated at once."""
+        """Return the duration of the component with the most copies; all update in parallel."""
         most = max(self.most_servers(endpoint, model) for model in endpoint.models)
         return CopiesUpdate.of(endpoint.update.times, most).longest
 
     def endpoint_name(self, full_name: str, endpoint: "EndpointConfig") -> str:
         """Return the name with the instance type.
 
-        SageMaker gives such an endpoint no other type: one of another name takes its place.
+        SageMaker cannot change the instance type: a new type needs a new endpoint with a new name.
         """
         instance_type = endpoint.instance_type or ""
         return f"{full_name}-{instance_type.removeprefix('ml.').replace('.', '-')}"
 
     def component_names(self, full_name: str, endpoint: "EndpointConfig") -> Mapping[str, str]:
-        """Return the endpoint's name with each model's."""
+        """Return model -> component name: the endpoint's name and the model's."""
         name = self.endpoint_name(full_name, endpoint)
         return {model: f"{name}-{model}" for model in endpoint.models}
 
     def catalog_members(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
-        """Its component."""
+        """Return the name of the inference component."""
         name = self.component_names(full_name, endpoint)[model]
         return {"target_model": None, "inference_component": name}
 
@@ -103,7 +103,7 @@ class InferenceComponents(StageHosting):
         }
 
 
-def _of_a_component(
+def _component_problems(
     model: str, component: "ComponentConfig", instance_type: platform_facts.InstanceType
 ) -> Iterator[Violation]:
     needs = component.memory_mb, component.cpus, component.accelerators

@@ -1,4 +1,4 @@
-"""The constructs of an endpoint, by its hosting mode."""
+"""The base class of hosting modes of a stage."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StageHosting(ABC):
-    """A hosting mode: its subclass holds what of a stage differs from the other modes."""
+    """A hosting mode; subclasses define everything in a stage that depends on the mode."""
 
     @abstractmethod
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
@@ -26,7 +26,7 @@ class StageHosting(ABC):
         yield from ()
 
     def smallest_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
-        """Return the counts that may be all the instances there are, by their keys."""
+        """Return key -> count, for all settings that can be the total number of instances."""
         counts: dict[tuple[str, ...], int] = {("instance_count",): endpoint.instance_count}
         if endpoint.scaling and endpoint.instance_count >= 2:
             counts[("scaling", "min_count")] = endpoint.scaling.min_count
@@ -35,37 +35,37 @@ class StageHosting(ABC):
         return counts
 
     def most_servers(self, endpoint: "EndpointConfig", model: str) -> int:
-        """Return how many Tritons of a variant serve a model at the most, but for schedules."""
+        """Return the maximum number of servers of a model in one variant, without schedules."""
         scaling = endpoint.scaling
         return max(endpoint.instance_count, scaling.max_count if scaling else 1)
 
     def longest_update(self, endpoint: "EndpointConfig") -> int:
-        """Return the seconds that an update of as many instances as scaling allows may take."""
+        """Return the maximum duration of an update in seconds, at the maximum instance count."""
         counts, scaling = [endpoint.instance_count], endpoint.scaling
         if scaling:
             counts += [limits.max_count for limits in (scaling, *scaling.schedules.values())]
         return min(LONGEST_SECONDS, endpoint.update.times.longest(max(counts)))
 
     def endpoint_name(self, full_name: str, endpoint: "EndpointConfig") -> str:
-        """Return SageMaker's name of an endpoint, which is `full_name` together with its stage."""
+        """Return the SageMaker endpoint name; `full_name` is STAGE-ENDPOINT."""
         return full_name
 
     def component_names(self, full_name: str, endpoint: "EndpointConfig") -> Mapping[str, str]:
-        """Return the names of inference components, by their models."""
+        """Return model -> name of its inference component."""
         return {}
 
     @abstractmethod
     def catalog_members(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
-        """Return how a request names a model, of `archive`, as members of its catalog entry."""
+        """Return the members of a catalog entry that identify the model in a request."""
 
     def plan_members(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
-        """Return the members that the plan of this mode alone has."""
+        """Return the members of the plan that are specific to this mode."""
         return {}
 
 
 def keys_of_other_modes(endpoint: "EndpointConfig") -> list[Violation]:
-    """Return that keys are for components."""
+    """Return violations for keys of the hosting mode `components`."""
     keys = [key for key in ("components", "instances") if getattr(endpoint, key) is not None]
     return components.keys_of_components(keys)

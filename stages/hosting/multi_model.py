@@ -1,4 +1,4 @@
-"""Many models, which are loaded on their first call."""
+"""Hosting mode `multi-model`: models are loaded at their first invocation."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class MultiModel(StageHosting):
-    """A prefix of archives, each invoked by its name."""
+    """Archives below one prefix; a request names one by its `TargetModel`."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield settings that multi-model hosting does not support."""
@@ -31,5 +31,5 @@ class MultiModel(StageHosting):
     def catalog_members(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
-        """Its archive."""
+        """Return the archive as `target_model`."""
         return {"target_model": archive}

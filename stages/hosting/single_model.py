@@ -1,4 +1,4 @@
-"""One model, which is loaded when an instance starts."""
+"""Hosting mode `single-model`: one model, loaded when an instance starts."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SingleModel(StageHosting):
-    """An archive, alone on its instances."""
+    """One archive on the instances."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield settings that single-model hosting does not support."""
@@ -22,5 +22,5 @@ class SingleModel(StageHosting):
     def catalog_members(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
-        """The only model is invoked without a name."""
+        """Return no `target_model`: requests do not name the model."""
         return {"target_model": None}

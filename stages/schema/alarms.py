@@ -1,4 +1,4 @@
-"""Thresholds of alarms, and whom they notify."""
+"""Alarm thresholds and notification targets."""
 
 from typing import Annotated, Literal, Self
 

@@ -1,4 +1,4 @@
-"""Recording of an endpoint's requests."""
+"""Data capture of an endpoint."""
 
 from typing import Annotated, Self
 
@@ -10,14 +10,14 @@ from stages.schema.part import Part, refuse, within
 
 
 class DataCaptureConfig(Part):
-    """Which requests and responses are recorded, and for how long they are kept."""
+    """Capture of requests and responses to S3."""
 
     percent: Annotated[int, within(ranges.CAPTURED_PERCENT)] = 100
-    """Share of the requests; fewer where there are many."""
+    """Percent of the requests; SageMaker may capture fewer under high load."""
     requests: bool = True
-    """Record what was asked."""
+    """Record the requests."""
     responses: bool = True
-    """Record what was answered."""
+    """Record the responses."""
     keep_days: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 30
     """Days after which a record is deleted."""
 

@@ -1,4 +1,4 @@
-"""Inference components of an endpoint: what their copies reserve, and how many there are."""
+"""Inference components: reserved resources and number of copies."""
 
 from typing import Annotated, Self
 
@@ -10,10 +10,10 @@ from stages.schema.scaling import Seconds
 
 
 class InstancesConfig(Part):
-    """Between how many instances SageMaker keeps, as many as the copies need."""
+    """Limits of the instance count; SageMaker runs as many instances as the copies need."""
 
     min: Annotated[int, within(components.INSTANCES_MIN)]
-    """Fewest instances: 0 for none while there is no copy, where the region takes that."""
+    """Minimum number of instances; 0 allows none while there is no copy, in some regions."""
     max: Annotated[int, within(components.INSTANCES_MAX)]
     """Most instances."""
 
@@ -24,17 +24,17 @@ class InstancesConfig(Part):
 
 
 class CopiesConfig(Part):
-    """Between how many copies of a model, and by what."""
+    """Limits of the copy count, and the metrics to scale by."""
 
     min: Annotated[int, within(components.COPIES_MIN)]
-    """Fewest copies: with 0, a model that nobody calls has none. The next call is refused, and
-    wakes it."""
+    """Minimum number of copies. With 0, an unused model has no copy; the next request is refused
+    and adds one."""
     max: Annotated[int, within(components.COPIES_MAX)]
     """Most copies."""
     max_rps: Annotated[FiniteFloat, within(components.COPY_RPS)] | None = None
     """Requests a second that one copy sustained in a load test; scaling aims at half of it."""
     concurrency: Annotated[FiniteFloat, within(components.COPY_CONCURRENCY)] | None = None
-    """Requests that each copy works on at once, to aim at: measured every ten seconds."""
+    """Target of requests in progress per copy; the metric is published every ten seconds."""
     scale_out_cooldown_seconds: Seconds | None = None
     """Time in which no further copies are added. Left out: 60."""
     scale_in_cooldown_seconds: Seconds | None = None
@@ -42,7 +42,7 @@ class CopiesConfig(Part):
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
-        targets = [each for each in (self.max_rps, self.concurrency) if each is not None]
+        targets = [target for target in (self.max_rps, self.concurrency) if target is not None]
         problems = components.copies(self.min, self.max)
         problems = problems or components.copies_scale_by(self.min, self.max, targets)
         refuse(problems, depth=2)
@@ -50,10 +50,10 @@ class CopiesConfig(Part):
 
 
 class ComponentConfig(Part):
-    """One model as an inference component. What a copy reserves, no other gets."""
+    """One model as an inference component; reserved resources are exclusive to a copy."""
 
     copies: CopiesConfig
-    """How many copies of the model there are."""
+    """Number of copies of the model."""
     memory_mb: Annotated[int, within(components.MEMORY)]
     """Memory of the instance that each copy reserves, in MB. Less can be reserved than an instance
     has; how much is documented nowhere."""

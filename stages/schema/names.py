@@ -1,4 +1,4 @@
-"""Names in a stage's file, and the names that the facts know."""
+"""Types of names in a stage file."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -10,11 +10,11 @@ from platform_facts.rules import names
 from stages.schema.part import WrittenAs, obeying
 
 STACKS = frozenset({"capture", "delivery", "models", "network"})
-"""What the stacks of a stage are called that are not an endpoint's: `prod-models`."""
+"""Suffixes of stacks other than endpoint stacks, as in `prod-models`."""
 
 
 def _known(lookup: Callable[[str], object]) -> AfterValidator:
-    """Return a validator that asks the facts, whose errors name what there is."""
+    """Return a validator that looks a name up; its error lists known names."""
 
     def check(name: str) -> str:
         try:
@@ -27,7 +27,7 @@ def _known(lookup: Callable[[str], object]) -> AfterValidator:
 
 
 def _no_stack(name: str) -> str:
-    """Return the name of an endpoint, whose stack is called after it."""
+    """Return the name of an endpoint. Raise `ValueError` if another stack has that name."""
     if name in STACKS:
         raise ValueError(f"a stage has a {name} stack already: write another name")
     return name

@@ -1,4 +1,4 @@
-"""The base class of every part of a stage's file, and the checks of its values."""
+"""The base class of all mappings in a stage file, and helpers for validation."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,9 +16,9 @@ Value = TypeVar("Value")
 
 
 class Part(BaseModel):
-    """Keys that the file may have in one place; no others, and none is ever changed.
+    """A mapping in a stage file: immutable, without additional keys.
 
-    Strict: "2" is no number and "off" is no false, but 2 is a float.
+    Types are strict: "2" is not a number and "off" is not false, but 2 is a valid float.
     """
 
     model_config = ConfigDict(
@@ -27,18 +27,18 @@ class Part(BaseModel):
 
 
 def refuse(problems: Iterable[Violation], *, depth: int = 0) -> None:
-    """Raise all problems, if any, for a part that stands `depth` keys below their root."""
+    """Raise all problems, if any; the first `depth` keys of their paths are removed."""
     if listed := [(problem.path[depth:], problem.message) for problem in problems]:
         raise checked_yaml.LocatedErrors(listed)
 
 
 def within(limits: Range) -> Any:
-    """Return the range of a number, for pydantic and for editors."""
+    """Return a pydantic field with the limits of a range."""
     return Field(ge=limits.least, gt=limits.above, le=limits.most)
 
 
 def obeying(rule: Callable[[Value], list[Violation]]) -> AfterValidator:
-    """Return a validator of single values by a rule."""
+    """Return a pydantic validator of a value by a rule."""
 
     def check(value: Value) -> Value:
         for problem in rule(value):
@@ -50,7 +50,7 @@ def obeying(rule: Callable[[Value], list[Violation]]) -> AfterValidator:
 
 @dataclass(frozen=True)
 class WrittenAs:
-    """Text that a pattern fits as a whole: editors get the pattern, people the complaint."""
+    """A string that matches `pattern` as a whole; `complaint` is the error message."""
 
     pattern: str
     complaint: str

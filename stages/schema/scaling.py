@@ -1,4 +1,4 @@
-"""Between how many instances, by what, and when otherwise."""
+"""Scaling of the instance count: limits, metrics and schedules."""
 
 from typing import Annotated, Self
 
@@ -17,7 +17,7 @@ Concurrency = Annotated[FiniteFloat, within(ranges.CONCURRENCY)]
 
 
 class Limits(Part):
-    """Between how many instances."""
+    """Limits of the instance count."""
 
     min_count: Annotated[int, within(ranges.MIN_COUNT)]
     """Fewest instances."""
@@ -26,7 +26,7 @@ class Limits(Part):
 
 
 class ScheduleConfig(Limits):
-    """Other limits from a time on: until another schedule changes them, for none ends by itself."""
+    """Limits that apply from a time on, until another schedule changes them."""
 
     at: Annotated[str, obeying(schedules.expression)]
     """When: cron(0 8 ? * MON-FRI *), of minutes, hours, day of month, month, day of week and year;
@@ -36,18 +36,18 @@ class ScheduleConfig(Limits):
 
 
 class ScalingConfig(Limits):
-    """Between how many instances, and by what."""
+    """Limits of the instance count, and the metrics to scale by."""
 
     max_rps: Annotated[FiniteFloat, within(ranges.MAX_RPS)] | None = None
     """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
     concurrency: Concurrency | dict[InstanceTypeName, Concurrency] | None = None
-    """Requests that each instance works on at once, to aim at: measured every ten seconds, and so
-    the fastest to react. For single-model hosting. Of instance_types that are not alike, one number
-    for each, by minutes."""
+    """Target of requests in progress per instance. The metric is published every ten seconds, so it
+    reacts fastest. For single-model hosting. With instance_types of different capacity: one number
+    for each type, with a metric of one minute."""
     gpu_percent: Annotated[float, within(ranges.GPU_PERCENT)] | None = None
-    """Utilisation of each GPU to aim at."""
+    """Target utilisation of each GPU, in percent."""
     cpu_percent: Annotated[float, within(ranges.CPU_PERCENT)] | None = None
-    """Utilisation of each vCPU to aim at: for models that compute, or prepare, on the CPU."""
+    """Target utilisation of each vCPU, in percent: for models that use the CPU."""
     scale_out_cooldown_seconds: Seconds | None = None
     """Time in which no further instances are added. Left out: 60, and 300 by gpu_percent and
     cpu_percent, which new instances raise at their own start."""
@@ -55,7 +55,7 @@ class ScalingConfig(Limits):
     """Time in which no further instances are removed. Left out: 300, and 600 by gpu_percent and
     cpu_percent."""
     schedules: dict[Name, ScheduleConfig] = {}
-    """Other limits from a time on, by the names of the schedules."""
+    """Scheduled changes of the limits, by name."""
 
     @property
     def targets(self) -> dict[str, object]:

@@ -33,16 +33,16 @@ class ServerConfig(Part):
     python_shm_default_mib: Annotated[int, within(ranges.SHM_DEFAULT)] | None = None
     """Shared memory that each instance of a Python model starts with, in MiB. Left out: 16."""
     python_shm_growth_mib: Annotated[int, within(ranges.SHM_GROWTH)] | None = None
-    """How much it grows at a time, in MiB. Left out: 1."""
+    """Step by which this shared memory grows, in MiB. Left out: 1."""
     model_load_gpu_limit: Annotated[float, within(ranges.MODEL_LOAD_GPU_LIMIT)] | None = None
     """Share of each GPU's memory above which no further model is loaded. Left out: no limit."""
     model_namespacing: bool | None = None
-    """Let archives hold equally named models. Left out: true."""
+    """Allow models with equal names in different archives. Left out: true."""
     ping_mode: Literal["live", "ready"] | None = None
-    """ready makes an instance unhealthy while a model does not load, live does not. Left out: ready
-    for single-model, live for multi-model hosting."""
+    """With ready, an instance is unhealthy if a model fails to load; with live it is not. Left
+    out: ready for single-model, live for multi-model hosting."""
     inference_type: Literal["infer", "generate", "generate_stream"] | None = None
-    """How a single model answers. Left out: infer."""
+    """API of a single model. Left out: infer."""
     additional_args: Annotated[VariableText, NOT_BLANK] | None = None
     """Further arguments of tritonserver."""
 

@@ -1,4 +1,4 @@
-"""A whole stage."""
+"""The schema of a stage file."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
@@ -31,7 +31,7 @@ RetentionDays = Literal[
 
 
 def _no_truth(value: object) -> object:
-    """Raise for true and false, which Python takes for the numbers 1 and 0."""
+    """Reject true and false, which are equal to 1 and 0 in Python."""
     if value is True or value is False:
         raise ValueError("write a number of days")
     return value
@@ -87,13 +87,13 @@ class StageConfig(Part):
     def _obeys(self) -> Self:
         region = platform_facts.region(self.region)
         release = platform_facts.release(self.release)
-        # Without an image, that alone.
+        # If the release has no image in the region, report only that.
         refuse(variants.image(release, region) or self._problems(region, release))
         return self
 
     @property
     def captures(self) -> dict[str, int]:
-        """The endpoints that record requests, and for how many days."""
+        """Endpoint -> retention of its captured data in days."""
         return {
             name: endpoint.data_capture.keep_days
             for name, endpoint in self.endpoints.items()

@@ -1,4 +1,4 @@
-"""Tags of every resource of a stage, within what all services take.
+"""Tags of all resources of a stage, within the limits of all services.
 
 Sources: CloudFormation API reference, Tag (of a stack: a value is not empty); CodeBuild API
 reference, Tag (127 and 255 characters, the shortest of those that a stage has; EC2's keys, too);

@@ -7,15 +7,15 @@ from pydantic import Field, FiniteFloat
 from platform_facts.rules import ranges
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
-    KEEP_OLD_SECONDS,
     PROVISIONING_SECONDS,
+    TERMINATION_WAIT_SECONDS,
     UpdateTimes,
 )
 from stages.schema.part import Part, within
 
 
 class UpdateConfig(Part):
-    """How the endpoint moves to a new configuration."""
+    """The update strategy of the endpoint."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]
     """all-at-once, canary and linear start a second fleet; rolling replaces in place."""
@@ -36,5 +36,5 @@ class UpdateConfig(Part):
             start=PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS,
             percent=self.percent,
             wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
-            keep_old=0 if rolling else KEEP_OLD_SECONDS,
+            termination_wait=0 if rolling else TERMINATION_WAIT_SECONDS,
         )

@@ -1,4 +1,4 @@
-"""Write the images of the local SageMaker's page: `make browser-image`."""
+"""Creation of the dashboard images in the documentation: `make browser-image`."""
 
 import io
 import tempfile
@@ -15,7 +15,7 @@ PAGE_IMAGES = ROOT / "local_sagemaker" / "docs" / "images"
 WIDTH, HEIGHT = 1200, 960
 RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
 
-EVERY_SECONDS, FRAME_MS = 5.0, 250
+INTERVAL_SECONDS, FRAME_MS = 5.0, 250
 """Recording interval in seconds, and display time of a frame in milliseconds: 20x playback."""
 
 COLOURS = 32
@@ -29,37 +29,39 @@ SCRIPT = (
 )
 """(start second, requests a second by model, invalid requests a second)."""
 
-PICTURED, RECORDED = 215.0, 285.0
-"""Seconds after which the screenshot is taken, and the recording ends."""
+SCREENSHOT_SECONDS, RECORDING_SECONDS = 215.0, 285.0
+"""Time of the screenshot and end of the recording, in seconds."""
 
 
 def record_dashboard_images() -> None:
-    """Write page.png and page.gif, of a real load that comes and goes within five minutes."""
+    """Write page.png and page.gif under a real load that rises and falls within five minutes."""
     frames: list[Image.Image] = []
     with (
         tempfile.TemporaryDirectory() as folder,
         busy_aws(Path(folder)) as (url, load),
         chromium() as browser,
     ):
-        pictured = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        pictured.goto(url)
-        shown = browser.new_page(viewport={"width": RECORDED_WIDTH, "height": RECORDED_HEIGHT})
-        shown.goto(url)
-        begun = time.monotonic()
-        while (now := time.monotonic() - begun) < RECORDED:
-            _, load.rates, load.wrong = [each for each in SCRIPT if each[0] <= now][-1]
-            frames.append(Image.open(io.BytesIO(shown.screenshot())).convert("RGB"))
-            if now >= PICTURED > now - EVERY_SECONDS:
-                pictured.screenshot(path=PAGE_IMAGES / "page.png")
-            next_frame = begun + len(frames) * EVERY_SECONDS
-            shown.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
-    # One palette for all frames, taken from a busy one: keeps the GIF small.
+        screenshot_page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        screenshot_page.goto(url)
+        recorded_page = browser.new_page(
+            viewport={"width": RECORDED_WIDTH, "height": RECORDED_HEIGHT}
+        )
+        recorded_page.goto(url)
+        start = time.monotonic()
+        while (now := time.monotonic() - start) < RECORDING_SECONDS:
+            _, load.rates, load.invalid_rate = [step for step in SCRIPT if step[0] <= now][-1]
+            frames.append(Image.open(io.BytesIO(recorded_page.screenshot())).convert("RGB"))
+            if now >= SCREENSHOT_SECONDS > now - INTERVAL_SECONDS:
+                screenshot_page.screenshot(path=PAGE_IMAGES / "page.png")
+            next_frame = start + len(frames) * INTERVAL_SECONDS
+            recorded_page.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
+    # One palette for all frames, from a frame with many colours: keeps the GIF small.
     palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
-    drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    drawn[0].save(
+    gif_frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    gif_frames[0].save(
         PAGE_IMAGES / "page.gif",
         save_all=True,
-        append_images=drawn[1:],
+        append_images=gif_frames[1:],
         duration=FRAME_MS,
         loop=0,
         optimize=True,

@@ -1,4 +1,4 @@
-"""A real local SageMaker with an endpoint that scales, evicts and alarms under a real load."""
+"""A real local SageMaker with an endpoint under load: scaling, evictions and alarms."""
 
 import json
 import os
@@ -23,9 +23,9 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 ENDPOINT, VARIANT, BUCKET = "prod-text", "AllTraffic", "models"
 MODELS = ("minilm", "bert", "reranker", "clip")
 HELD_MIB, MEMORY_MIB = 60, 300
-"""What each model takes beside its process, and an instance has: room for three models."""
+"""Memory of a model without its process, and of an instance, which fits three models."""
 
-AT_ONCE = 16
+MAX_CONCURRENT_CALLS = 16
 KEY = {
     "ServiceNamespace": "sagemaker",
     "ResourceId": f"endpoint/{ENDPOINT}/variant/{VARIANT}",
@@ -34,17 +34,17 @@ KEY = {
 
 
 class Load:
-    """Calls of models, so many a second of each, for as long as the `with` block of `load`."""
+    """A generator of calls with a rate per second for each model."""
 
     def __init__(self, url: str) -> None:
         self._url = f"{url}/endpoints/{ENDPOINT}/invocations"
         self.rates: dict[str, float] = {}
-        self.wrong = 0.0  # calls a second of the first model that it refuses
+        self.invalid_rate = 0.0  # invalid calls of the first model per second
         self.stopping = threading.Event()
 
-    def ask(self, model: str, *, wrong: bool = False) -> int:
-        """Ask a model once, and return the status of the answer."""
-        name = "Y" if wrong else "X"
+    def call(self, model: str, *, invalid: bool = False) -> int:
+        """Call a model once; return the HTTP status."""
+        name = "Y" if invalid else "X"
         tensor = {"name": name, "shape": [1, 1], "datatype": "FP32", "data": [1]}
         headers = {
             "Content-Type": "application/json",
@@ -53,44 +53,44 @@ class Load:
         body = json.dumps({"inputs": [tensor]}).encode()
         request = urllib.request.Request(self._url, body, headers)
         try:
-            with LOOPBACK.open(request) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as refused:
-            return refused.code
+            with LOOPBACK.open(request) as response:
+                return int(response.status)
+        except urllib.error.HTTPError as error:
+            return error.code
 
     def run(self) -> None:
-        """Call until it is stopped, as often as the rates say, at most `AT_ONCE` at a time."""
+        """Call the models with the current rates until `stopping` is set."""
         due: dict[tuple[str, bool], float] = {}
         step = 0.05
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(MAX_CONCURRENT_CALLS) as pool:
             while not self.stopping.wait(step):
-                expected = {(each, False): rate for each, rate in self.rates.items()}
-                expected[MODELS[0], True] = self.wrong
-                for (model, wrong), rate in expected.items():
-                    left = min(4.0, due.get((model, wrong), 0.0) + rate * step)
-                    while left >= 1:
-                        pool.submit(self.ask, model, wrong=wrong)
-                        left -= 1
-                    due[model, wrong] = left
+                rates = {(model, False): rate for model, rate in self.rates.items()}
+                rates[MODELS[0], True] = self.invalid_rate
+                for (model, invalid), rate in rates.items():
+                    due_calls = min(4.0, due.get((model, invalid), 0.0) + rate * step)
+                    while due_calls >= 1:
+                        pool.submit(self.call, model, invalid=invalid)
+                        due_calls -= 1
+                    due[model, invalid] = due_calls
 
 
 def archive(model: str) -> str:
-    """Return a model's TargetModel, named as publishing names archives."""
+    """Return a model's TargetModel in the form of published archives."""
     return f"{model}-0123456789ab.tar.gz"
 
 
 @contextmanager
 def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
-    """Give the page's URL, and the load of an endpoint that has one instance, and three at most."""
-    here = Folder(folder / ".local_sagemaker")
+    """Yield the dashboard's URL and the load of an endpoint with one to three instances."""
+    sagemaker_folder = Folder(folder / ".local_sagemaker")
     values = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
     with patch.dict(os.environ, values):
-        running = local_sagemaker.up(here)
+        running = local_sagemaker.up(sagemaker_folder)
         try:
-            os.environ.update(client_environment(running, here))
-            _host(folder / "written")
-            _scale()
-            _watch()
+            os.environ.update(client_environment(running, sagemaker_folder))
+            _create_endpoint(folder / "archives")
+            _put_scaling_policy()
+            _put_alarm()
             load = Load(running.url)
             thread = threading.Thread(target=load.run)
             thread.start()
@@ -100,21 +100,21 @@ def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
                 load.stopping.set()
                 thread.join()
         finally:
-            local_sagemaker.down(here)
+            local_sagemaker.down(sagemaker_folder)
 
 
-def _host(written: Path) -> None:
+def _create_endpoint(archives: Path) -> None:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     hold = f"self.held = bytearray(b'x') * ({HELD_MIB} << 20)"
     code = times(2, initialize=hold, execute="import time; time.sleep(0.02)")
     for model in MODELS:
-        body = pack_python(written / model, code)
+        body = pack_python(archives / model, code)
         s3.put_object(Bucket=BUCKET, Key=f"text/{archive(model)}", Body=body)
     host(ENDPOINT, multi_model(f"s3://{BUCKET}/text/"))
 
 
-def _scale() -> None:
+def _put_scaling_policy() -> None:
     scaling: Any = boto3.client("application-autoscaling")
     scaling.register_scalable_target(**KEY, MinCapacity=1, MaxCapacity=3)
     metric = {"PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}
@@ -129,7 +129,7 @@ def _scale() -> None:
     )
 
 
-def _watch() -> None:
+def _put_alarm() -> None:
     cloudwatch: Any = boto3.client("cloudwatch")
     names = {"EndpointName": ENDPOINT, "VariantName": VARIANT}
     cloudwatch.put_metric_alarm(

@@ -1,4 +1,4 @@
-"""Chromium, headless, as the page's readers have it."""
+"""A headless Chromium for browser tests."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-"""Programs that `make browser-test` looks for, in this order."""
+"""Program names of Chromium, in the order of preference."""
 
 WIDTHS = (390, 768, 1600)
-"""Of a phone, a tablet and a wide screen, in pixels; pages are looked at in each."""
+"""Tested widths in pixels: a phone, a tablet and a wide screen."""
 
 SCHEMES = ("light", "dark")
 
@@ -19,8 +19,8 @@ ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--host-resolver-rules=MAP evil.example 127.0.0.1",
 )
-"""What lets it run as root in a container, keeps it from asking the network for anything, and gives
-an attacker a name that leads to this machine (DNS rebinding)."""
+"""Arguments that allow running as root in a container, disable background requests, and resolve an
+attacker's name to this machine (DNS rebinding)."""
 
 
 class NoBrowser(Exception):
@@ -29,9 +29,9 @@ class NoBrowser(Exception):
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Give a browser with an empty profile for the length of the `with` block. Raises `NoBrowser`.
+    """Yield a browser with an empty profile. Raise `NoBrowser`.
 
-    Playwright would download one of its own; what is installed is what is tested with.
+    The installed program is used instead of Playwright's download.
     """
     program = next((result for name in CHROMIUM if (result := shutil.which(name))), None)
     if program is None:

@@ -1,4 +1,4 @@
-"""The browser that the tests of one file share."""
+"""A browser fixture that the tests of a file share."""
 
 from collections.abc import Iterator
 

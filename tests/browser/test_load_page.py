@@ -27,7 +27,7 @@ def result(**metrics: float) -> dict[str, Any]:
 
 
 def opened(browser: Browser, tmp_path: Path, measured: dict[str, Any], width: int = 768) -> Page:
-    """Return the page, which reported no error and asked the network for nothing."""
+    """Return the page after checking that it reported no error and made no other request."""
     path = tmp_path / "load.html"
     path.write_text(html_page(json.loads(json.dumps(measured, default=as_json))))
     page = browser.new_page(viewport={"width": width, "height": 900})
@@ -50,7 +50,7 @@ def titles(page: Page) -> list[str]:
     return [str(title) for title in page.locator(".u-title").all_inner_texts()]
 
 
-def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path) -> None:
+def test_all_measurements_are_drawn(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, result(**TIMES, **CACHE))
     assert titles(page) == [
         "Latency (ms)",
@@ -71,7 +71,7 @@ def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path)
     page.close()
 
 
-def test_tritons_queue_is_drawn_where_it_is_published(browser: Browser, tmp_path: Path) -> None:
+def test_triton_queue_time_is_drawn(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
     legend = page.locator(".u-legend").nth(2).inner_text()
     assert "Triton's queue" in legend
@@ -79,17 +79,15 @@ def test_tritons_queue_is_drawn_where_it_is_published(browser: Browser, tmp_path
     page.close()
 
 
-def test_without_metrics_the_page_says_so(browser: Browser, tmp_path: Path) -> None:
+def test_missing_metrics_are_reported(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, result())
     assert len(titles(page)) == 2
-    assert "It has none of these steps." in page.inner_text("body")
+    assert "CloudWatch has no data of these steps." in page.inner_text("body")
     page.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_is_not_wider_than_its_window(
-    browser: Browser, tmp_path: Path, width: int
-) -> None:
+def test_load_page_fits_the_window(browser: Browser, tmp_path: Path, width: int) -> None:
     page = opened(browser, tmp_path, result(**TIMES, **CACHE), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()

@@ -1,7 +1,4 @@
-"""The page of the local SageMaker in a real browser, with states that the tests set.
-
-`make browser-test`; a machine without Chromium fails it.
-"""
+"""The dashboard in a real browser, with states that the tests set (`make browser-test`)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,22 +7,22 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from tests.browser.chromium import SCHEMES, WIDTHS
-from tests.browser.contrasts import CONTRASTS, LEAST
-from tests.browser.watched import (
+from tests.browser.fake_run import (
     DIGEST,
     NOW,
-    Watched,
+    FakeRun,
     alarm,
-    busy,
+    busy_run,
     endpoint,
     instance,
     instance_id,
     model,
-    served,
+    serve_run,
     variant,
 )
+from tests.browser.text_contrasts import CONTRASTS, MIN_CONTRAST
 
 EVIL = '<img src=x onerror="window.harmed = true">'
 LONG = "prod-" + "embeddings" * 6
@@ -42,16 +39,16 @@ FOCUSED = """
 """
 
 
-def hostile() -> Watched:
-    """Return a run in which every name that a user can choose is markup, or long."""
-    run = busy()
+def hostile() -> FakeRun:
+    """Return a run in which every user-defined name is markup or long."""
+    run = busy_run()
     bad = instance(3, model(EVIL, 100, target=f"{EVIL}.tar.gz"))
     first = variant(bad, name="v" * 63, instance_type=EVIL)
     run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
     run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
     place = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
-    run.tell(HappeningKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
-    run.tell(HappeningKind.SCALING, EVIL, *place[:2], ago=4)
+    run.tell(EventKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
+    run.tell(EventKind.SCALING, EVIL, *place[:2], ago=4)
     return run
 
 
@@ -63,49 +60,49 @@ HIDE = """
 """
 
 
-def wait_for_requests(page: Page, run: Watched, times: int) -> None:
-    """Wait until the page has requested the state so many times."""
+def wait_for_requests(page: Page, run: FakeRun, times: int) -> None:
+    """Wait until the page has requested the state `times` times."""
     while len(run.requests) < times:
         page.evaluate("new Promise((done) => setTimeout(done, 50))")
 
 
-def settle(page: Page, run: Watched) -> None:
-    """Wait until the page shows what there is now: it asks again once it has shown an answer."""
+def settle(page: Page, run: FakeRun) -> None:
+    """Wait until the page shows the current state: until the second request from now."""
     wait_for_requests(page, run, len(run.requests) + 2)
 
 
-RUNS = {"busy": busy, "hostile": hostile, "empty": Watched}
+RUNS = {"busy": busy_run, "hostile": hostile, "empty": FakeRun}
 
 
 @pytest.fixture(params=["busy"])
-def run(request: pytest.FixtureRequest) -> Watched:
+def run(request: pytest.FixtureRequest) -> FakeRun:
     return RUNS[request.param]()
 
 
 @pytest.fixture
-def url(run: Watched) -> Iterator[str]:
-    with served(run) as url:
+def url(run: FakeRun) -> Iterator[str]:
+    with serve_run(run) as url:
         yield url
 
 
 @pytest.fixture
 def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The page, which asks for nothing elsewhere and raises nothing."""
+    """The page; the test fails on errors and on requests to other hosts."""
     values: dict[str, Any] = getattr(request, "param", {})
     width, scheme = values.get("width", 1600), values.get("scheme", "light")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.set_default_timeout(0)
-    wrong: list[str] = []
-    page.on("pageerror", lambda each: wrong.append(str(each)))
-    page.on("console", lambda each: wrong.append(each.text) if each.type == "error" else None)
-    page.on("request", lambda each: None if each.url.startswith(url) else wrong.append(each.url))
+    errors: list[str] = []
+    page.on("pageerror", lambda each: errors.append(str(each)))
+    page.on("console", lambda each: errors.append(each.text) if each.type == "error" else None)
+    page.on("request", lambda each: None if each.url.startswith(url) else errors.append(each.url))
     page.goto(url)
     page.wait_for_selector("#none:visible, .lane canvas")
     yield page
     assert page.evaluate("window.harmed") is None
     context.close()
-    assert wrong == []
+    assert errors == []
 
 
 every_run = pytest.mark.parametrize("run", RUNS, indirect=True)
@@ -119,7 +116,7 @@ every_screen = pytest.mark.parametrize(
 
 @every_run
 @every_screen
-def test_nothing_is_wider_than_the_screen(shown: Page) -> None:
+def test_page_fits_the_screen(shown: Page) -> None:
     wide, room = shown.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
     assert wide <= room
     ends = shown.locator("main *:visible").evaluate_all(
@@ -131,20 +128,20 @@ def test_nothing_is_wider_than_the_screen(shown: Page) -> None:
 
 @every_run
 @every_screen
-def test_texts_stand_out(shown: Page) -> None:
-    contrasts = shown.evaluate(CONTRASTS, "body > header, main, #lost")
-    assert len(contrasts) > 5
-    assert [contrast for contrast in contrasts if contrast[1] < LEAST] == []
+def test_text_contrast(shown: Page) -> None:
+    text_contrasts = shown.evaluate(CONTRASTS, "body > header, main, #lost")
+    assert len(text_contrasts) > 5
+    assert [contrast for contrast in text_contrasts if contrast[1] < MIN_CONTRAST] == []
 
 
 @pytest.mark.parametrize("run", ["empty"], indirect=True)
-def test_without_an_endpoint_it_says_how_to_get_one(shown: Page) -> None:
+def test_page_without_endpoints_shows_commands(shown: Page) -> None:
     message = shown.locator("#none").inner_text()
     assert "./tritonsm deploy local --local" in message
     assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in message
 
 
-def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
+def test_instances_and_models_have_text(shown: Page) -> None:
     lanes = shown.locator(".instance")
     assert lanes.count() == 2
     first = lanes.nth(0)
@@ -159,9 +156,7 @@ def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
     ]
 
 
-def test_components_are_beside_their_variant_and_copies_on_its_instances(
-    shown: Page, run: Watched
-) -> None:
+def test_components_and_copies_are_shown(shown: Page, run: FakeRun) -> None:
     scaling = {
         "min": 0,
         "max": 4,
@@ -195,8 +190,8 @@ def test_components_are_beside_their_variant_and_copies_on_its_instances(
     expect(shown.locator(".instance .names .name")).to_have_text(["twice/1"])
 
 
-def test_a_lane_is_drawn_from_when_it_served(shown: Page) -> None:
-    """The line of the second instance begins 102 of 300 s before the end."""
+def test_lane_begins_at_the_start_of_service(shown: Page) -> None:
+    """The line of the second instance begins 102 of 300 s before the right end."""
     painted = shown.locator(".lane canvas").nth(1)
     begin = painted.evaluate(
         """(it) => {
@@ -209,7 +204,7 @@ def test_a_lane_is_drawn_from_when_it_served(shown: Page) -> None:
     assert begin == pytest.approx(1 - 102 / 300, abs=0.01)
 
 
-def test_another_endpoint_is_chosen_by_its_number_or_a_click(shown: Page) -> None:
+def test_endpoint_is_selected_by_key_or_click(shown: Page) -> None:
     shown.keyboard.press("2")
     assert shown.locator("#about").inner_text().startswith("prod-vision is Updating")
     titles = shown.locator(".variant h3").all_inner_texts()
@@ -219,7 +214,7 @@ def test_another_endpoint_is_chosen_by_its_number_or_a_click(shown: Page) -> Non
     assert shown.locator(".endpoint[aria-current] strong").inner_text() == "prod-text"
 
 
-def test_everything_is_reached_by_keyboard_and_seen(shown: Page) -> None:
+def test_tab_order_and_visible_focus(shown: Page) -> None:
     observed = []
     for _ in range(11):
         shown.keyboard.press("Tab")
@@ -230,7 +225,7 @@ def test_everything_is_reached_by_keyboard_and_seen(shown: Page) -> None:
     assert observed[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
 
 
-def test_arrows_move_through_time_and_say_what_was_then(shown: Page) -> None:
+def test_arrow_keys_move_the_time_cursor(shown: Page) -> None:
     shown.locator("#timeline").focus()
     shown.keyboard.press(" ")
     for _ in range(3):
@@ -250,7 +245,7 @@ def test_arrows_move_through_time_and_say_what_was_then(shown: Page) -> None:
     assert shown.locator("#readout").inner_text().startswith("Now, ")
 
 
-def test_the_pointer_chooses_a_moment(shown: Page) -> None:
+def test_pointer_moves_the_time_cursor(shown: Page) -> None:
     box = shown.locator("#timeline").bounding_box()
     assert box
     shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
@@ -259,14 +254,14 @@ def test_the_pointer_chooses_a_moment(shown: Page) -> None:
     assert shown.locator("#readout").inner_text().startswith("Now, ")
 
 
-def test_keys_are_told(shown: Page) -> None:
+def test_keyboard_help_dialog(shown: Page) -> None:
     shown.keyboard.press("?")
     assert shown.locator("dialog").is_visible()
     shown.keyboard.press("Escape")
     assert not shown.locator("dialog").is_visible()
 
 
-def test_an_alarm_that_watches_no_endpoint_is_every_endpoints(shown: Page, run: Watched) -> None:
+def test_alarm_without_endpoint_is_shown_for_all_endpoints(shown: Page, run: FakeRun) -> None:
     run.alarms = [alarm("any-slow", "ALARM", of=None)]
     settle(shown, run)
     for key, name in (("1", "prod-text"), ("2", "prod-vision")):
@@ -275,7 +270,7 @@ def test_an_alarm_that_watches_no_endpoint_is_every_endpoints(shown: Page, run: 
         assert shown.locator("#alarms b").all_inner_texts() == ["any-slow"]
 
 
-def test_a_model_that_no_state_has_has_ended(shown: Page, run: Watched) -> None:
+def test_model_missing_in_the_state_is_shown_as_ended(shown: Page, run: FakeRun) -> None:
     del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
     run.now += 10
     settle(shown, run)
@@ -287,7 +282,7 @@ def test_a_model_that_no_state_has_has_ended(shown: Page, run: Watched) -> None:
     ]
 
 
-def test_focus_stays_when_another_endpoint_goes(shown: Page, run: Watched) -> None:
+def test_focus_is_kept_when_another_endpoint_disappears(shown: Page, run: FakeRun) -> None:
     shown.get_by_role("button", name="prod-vision").focus()
     del run.endpoints[0]
     settle(shown, run)
@@ -295,7 +290,7 @@ def test_focus_stays_when_another_endpoint_goes(shown: Page, run: Watched) -> No
     assert shown.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
 
 
-def test_events_are_the_newest_first_and_filtered_by_kind(shown: Page) -> None:
+def test_events_are_sorted_and_filtered_by_kind(shown: Page) -> None:
     kinds = shown.locator("#events .kind").all_inner_texts()
     assert kinds[:2] == ["● model loaded", "▲ alarm"]
     shown.get_by_role("checkbox", name="models").uncheck()
@@ -306,18 +301,18 @@ def test_events_are_the_newest_first_and_filtered_by_kind(shown: Page) -> None:
     assert shown.locator("#events").inner_text() == "No event of these kinds yet."
 
 
-def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched) -> None:
+def test_new_events_appear_and_important_ones_are_announced(shown: Page, run: FakeRun) -> None:
     assert shown.locator("#said").inner_text() == ""
     place = "prod-text", "AllTraffic"
     run.now += 1
     run.tell(
-        HappeningKind.MODEL_LOADED,
+        EventKind.MODEL_LOADED,
         "clip was loaded.",
         *place,
         instance_id(1),
         f"clip-{DIGEST}.tar.gz",
     )
-    run.tell(HappeningKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
+    run.tell(EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
     shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
     message = shown.locator("#said")
     assert message.get_attribute("aria-live") == "polite"
@@ -325,14 +320,14 @@ def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched
     shown.locator("#events").get_by_text("clip was loaded.").wait_for()
 
 
-def test_only_what_is_new_is_asked_for(shown: Page, run: Watched) -> None:
+def test_page_requests_only_new_data(shown: Page, run: FakeRun) -> None:
     wait_for_requests(shown, run, 3)
     assert run.requests[0] == {"after": 0, "since": 0}
     last = run.happened.after(0)[-1]["sequence"]
     assert run.requests[2] == {"after": last, "since": int(NOW) - 3}
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(shown: Page, run: Watched) -> None:
+def test_hidden_page_does_not_poll(shown: Page, run: FakeRun) -> None:
     shown.evaluate(HIDE, True)
     shown.evaluate("new Promise((done) => setTimeout(done, 1200))")
     before = len(run.requests)
@@ -342,7 +337,7 @@ def test_a_page_that_nobody_sees_asks_for_nothing(shown: Page, run: Watched) -> 
     wait_for_requests(shown, run, before + 1)
 
 
-def test_a_page_that_is_seen_again_does_not_ask_beside_an_ask(shown: Page) -> None:
+def test_visible_page_does_not_start_a_second_request(shown: Page) -> None:
     shown.evaluate("() => { window.asks = 0; fetch = () => (asks += 1, new Promise(() => {})); }")
     while not shown.evaluate("asks"):
         shown.evaluate("new Promise((done) => setTimeout(done, 50))")
@@ -351,7 +346,7 @@ def test_a_page_that_is_seen_again_does_not_ask_beside_an_ask(shown: Page) -> No
     assert shown.evaluate("asks") == 1
 
 
-def test_what_is_told_twice_has_happened_once(shown: Page) -> None:
+def test_repeated_state_adds_no_duplicates(shown: Page) -> None:
     once, twice = shown.evaluate(
         """
         async () => {
@@ -370,10 +365,10 @@ def test_what_is_told_twice_has_happened_once(shown: Page) -> None:
     assert twice == once
 
 
-def test_a_local_sagemaker_that_is_gone_is_said_and_another_one_begins_anew(
+def test_lost_connection_is_shown_and_a_new_run_resets_the_page(
     browser: Browser,
 ) -> None:
-    with served(busy()) as url:
+    with serve_run(busy_run()) as url:
         page = browser.new_page()
         page.set_default_timeout(0)
         page.goto(url)
@@ -381,9 +376,9 @@ def test_a_local_sagemaker_that_is_gone_is_said_and_another_one_begins_anew(
     banner = page.locator("#lost")
     banner.wait_for()
     assert "The local SageMaker has not answered since" in banner.inner_text()
-    other = Watched(started=NOW)
+    other = FakeRun(started=NOW)
     other.endpoints = [endpoint("other", variant(instance(5)))]
-    with served(other, urlsplit(url).port or 0):
+    with serve_run(other, urlsplit(url).port or 0):
         banner.wait_for(state="hidden")
         page.get_by_text("other is InService", exact=False).wait_for()
         assert page.locator("#events").inner_text() == "No event of these kinds yet."

@@ -1,4 +1,4 @@
-"""The page of a real local SageMaker: what Triton does is what is seen."""
+"""The dashboard of a real local SageMaker with Triton."""
 
 from pathlib import Path
 
@@ -7,9 +7,7 @@ from playwright.sync_api import Browser
 from tests.browser.busy_aws import MODELS, busy_aws
 
 
-def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_page_shows_real_activity(browser: Browser, tmp_path: Path) -> None:
     with busy_aws(tmp_path) as (url, load):
         page = browser.new_page()
         page.set_default_timeout(0)
@@ -18,7 +16,7 @@ def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(
         assert page.locator(".instance").count() == 1
         page.get_by_text("No calls yet", exact=False).wait_for()
         for model in MODELS:
-            assert load.ask(model) == 200
+            assert load.call(model) == 200
         names = page.locator(".names li")
         for model, state in zip(MODELS, ("evicted", *["loaded"] * 3), strict=True):
             names.and_(page.locator(f"[aria-label^='{model}: {state}']")).wait_for()
@@ -27,9 +25,9 @@ def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(
         evicted = page.locator("#events [data-kind='model evicted'] p").first
         assert "minilm was unloaded in" in evicted.inner_text()
         assert "to make room for clip." in evicted.inner_text()
-        load.wrong = 5.0
+        load.invalid_rate = 5.0
         page.get_by_text("▲ 1 in ALARM").wait_for()
-        load.wrong = 0.0
+        load.invalid_rate = 0.0
         load.rates = {"clip": 30.0}
         page.locator("#events [data-kind='scaling']").first.wait_for()
         page.locator(".instance:nth-child(2)[data-state='serving']").wait_for()

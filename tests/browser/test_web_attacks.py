@@ -1,4 +1,4 @@
-"""What a page of another origin tries on the local SageMaker, in a real browser."""
+"""Attacks of web pages on the local SageMaker, in a real browser."""
 
 import http.server
 import json
@@ -86,7 +86,7 @@ def _another_server() -> Iterator[int]:
 
 @pytest.fixture(params=["127.0.0.1", "localhost"])
 def evil(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """A page of another port; to browsers, the one of `localhost` is another site, too."""
+    """A page of another origin; on `localhost` it is also another site than 127.0.0.1."""
     with _another_server() as port:
         page = browser.new_page()
         page.set_default_timeout(0)
@@ -103,7 +103,7 @@ def _send(page: Page, origin: str, attack: Attack, mode: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_resets(
+def test_page_of_another_origin_has_no_access(
     victim: LocalSageMaker, evil: Page, host: str, tmp_path: Path
 ) -> None:
     before, written = state(), tmp_path / "written"
@@ -119,7 +119,7 @@ def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_reset
     assert not written.exists()
 
 
-def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
+def test_dns_rebinding_has_no_access(
     victim: LocalSageMaker, browser: Browser, tmp_path: Path
 ) -> None:
     before, written = state(), tmp_path / "written"
@@ -129,16 +129,14 @@ def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
     answer = page.goto(f"{origin}/_local_sagemaker/")
     assert answer is not None
     assert answer.status == 403
-    for name, attack in attacks(written).items():  # of the page's own origin, to the browser
+    for name, attack in attacks(written).items():  # same-origin for the browser
         assert "is not this machine" in _send(page, origin, attack, "same-origin"), name
     page.close()
     assert state() == before
     assert not written.exists()
 
 
-def test_a_page_that_a_bucket_holds_calls_no_service(
-    victim: LocalSageMaker, browser: Browser
-) -> None:
+def test_page_in_a_bucket_cannot_call_services(victim: LocalSageMaker, browser: Browser) -> None:
     page = browser.new_page()
     page.set_default_timeout(0)
     origin = f"http://127.0.0.1:{victim.running.port}"
@@ -151,9 +149,7 @@ def test_a_page_that_a_bucket_holds_calls_no_service(
     page.close()
 
 
-def test_the_page_of_the_local_sagemaker_works_for_who_enters_its_address(
-    victim: LocalSageMaker, browser: Browser
-) -> None:
+def test_dashboard_works_by_its_address(victim: LocalSageMaker, browser: Browser) -> None:
     page = browser.new_page()
     page.set_default_timeout(0)
     for host in ("127.0.0.1", "localhost"):

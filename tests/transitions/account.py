@@ -28,7 +28,7 @@ from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.cloudformation import ResourceType
 from local_sagemaker.cloudwatch import expressions
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import untold
+from local_sagemaker.happenings import ignore_event
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
@@ -82,7 +82,7 @@ class Account:
                 capacities=Capacities(),
                 instances=2,
                 s3=self.s3,
-                tell=untold,
+                tell=ignore_event,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,

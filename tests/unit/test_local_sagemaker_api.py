@@ -13,7 +13,7 @@ SUPPORT = "tests.support."
 
 IN_PROCESS = {
     "tests/browser/test_local_page.py": "shows events on the page that take hours on AWS",
-    "tests/browser/watched.py": "serves the page without endpoints",
+    "tests/browser/fake_run.py": "serves the page without endpoints",
     "tests/synth/api/models.py": "validates requests with the constraints of botocore's models",
     "tests/unit/endpoint_client/test_stream.py": "encodes event streams for the client",
     "tests/transitions/": "runs hundreds of updates without servers and threads",

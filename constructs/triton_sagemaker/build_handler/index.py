@@ -1,4 +1,4 @@
-"""Custom resource handlers of `ModelBuilder`: run a CodeBuild build until its archive is there."""
+"""Custom resource handlers of `ModelBuilder`: start a CodeBuild build and wait for its archive."""
 
 import json
 import os
@@ -22,55 +22,55 @@ VARIABLES = {
     "MODEL_BUCKET": "Bucket",
     "MODEL_KEY": "Key",
 }
-"""Variable of a build -> the resource's property that it is set to, where it has one."""
+"""Environment variable of a build -> property of the custom resource."""
 
 DEADLINE = "BUILD_DEADLINE"
-"""The variable that says until when, in seconds since 1970, a build may wait for its engines."""
+"""Variable: when to stop waiting for engines, in seconds since 1970."""
 
 REQUEST = "BUILD_REQUEST"
-"""The variable with the id of the event that a build was started for."""
+"""Variable: ID of the CloudFormation request that started the build."""
 
 GRACE_SECONDS = 120
-"""How long after its deadline a build may take to end and report what it waited for."""
+"""Time after the deadline in which a build can still end and report an error."""
 
-LONGEST_REASON = 1000
-"""CloudFormation takes no more than 4 KiB of a custom resource's answer."""
+MAX_REASON_LENGTH = 1000
+"""The response of a custom resource to CloudFormation is limited to 4 KiB."""
 
 PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 """Status code of a phase in which CodeBuild could not pull the image (aws/aws-cdk#10460)."""
 
 ATTEMPTS = 2
-"""Builds of one archive at most: the second only where the image of the first was not pulled."""
+"""Maximum builds of one archive: a second only if CodeBuild could not pull the image."""
 
 NO_QUOTA = "more than 0 builds in queue"
-"""In CodeBuild's message to accounts that may run no build at all: waiting does not help
+"""Part of CodeBuild's message if the account's quota is 0 builds: a retry does not help
 (rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
 
 KEPT = "The endpoint and its archives are unchanged."
 
 
 ARCHIVE_KEY = "{endpoint}/{target}/{model}-{digest:.12}.tar.gz"
-"""Where an archive is: below its endpoint and what it is built for, named by its content."""
+"""S3 key of an archive; the digest is that of its content."""
 
 
 def on_event(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Return until when the archive must be there; CloudFormation's Delete keeps the archive."""
+    """Return the deadline of the build; for a Delete request, none (archives are kept)."""
     properties = event["ResourceProperties"]
     physical_id = event.get("PhysicalResourceId") or f"model/{properties['Model']}"
     if event["RequestType"] == "Delete":
         return {"PhysicalResourceId": physical_id}
-    _refuse_other_places(properties)
-    # To the minute, because Lambda may deliver an event twice: the second asks for the same build.
+    _validate_key_and_source(properties)
+    # Rounded to minutes: Lambda may deliver an event twice, and both must start the same build.
     deadline = 60 * (int(time.time()) // 60 + int(properties["WaitMinutes"]))
     return {"PhysicalResourceId": physical_id, "Deadline": deadline}
 
 
 def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Return whether the archive is there; raise where its build failed, or took too long.
+    """Return whether the archive exists. Raise `RuntimeError` if its build failed or timed out.
 
-    The provider framework fails the resource with any error that is raised here, so transient
-    ones, a full queue of CodeBuild among them, are left to the next poll. `BuildId` in the answer
-    spares whoever adds it to the event the search for the build.
+    The provider framework fails the resource on any error, so transient errors, such as a full
+    build queue, only wait for the next poll. Callers other than the framework can add `BuildId` of
+    the response to the next event, which then needs no search for the build.
     """
     if "Deadline" not in event:
         return {"IsComplete": True}
@@ -95,7 +95,7 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
 def _newest_build(event: dict[str, Any]) -> "BuildTypeDef | None":
     """Return the event's build, started if missing; None if the archive exists."""
     properties = event["ResourceProperties"]
-    _refuse_other_places(properties)
+    _validate_key_and_source(properties)
     builds = _builds(event)
     if not builds and _is_built(properties):
         return None
@@ -113,19 +113,21 @@ def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
             raise RuntimeError(f"CodeBuild has no build {event['BuildId']}. {KEPT}")
         if not _pull_failure(builds[0]):
             return builds
-    # The provider framework gives each poll the same event: what an earlier poll has started is
-    # known by its variables alone. Newest first is the default order, and with an order of its own
-    # the call fails where a project has more than 100 builds (API reference, ListBuildsForProject).
-    begun = event["Deadline"] - 60 * int(event["ResourceProperties"]["WaitMinutes"])
-    own: list[BuildTypeDef] = []
+    # The provider framework passes the same event to each poll: a build of an earlier poll can
+    # only be found by its variables. The default order is newest first; with an explicit order the
+    # call fails for more than 100 builds (API reference, ListBuildsForProject).
+    start = event["Deadline"] - 60 * int(event["ResourceProperties"]["WaitMinutes"])
+    event_builds: list[BuildTypeDef] = []
     pages = codebuild.get_paginator("list_builds_for_project")
     for page in pages.paginate(projectName=os.environ["PROJECT"]):
         ids = page.get("ids")
         builds = codebuild.batch_get_builds(ids=ids)["builds"] if ids else []
-        own += [build for build in builds if _variables(build).get(REQUEST) == event["RequestId"]]
-        if any(build["startTime"].timestamp() < begun for build in builds):
+        event_builds += [
+            build for build in builds if _variables(build).get(REQUEST) == event["RequestId"]
+        ]
+        if any(build["startTime"].timestamp() < start for build in builds):
             break
-    return sorted(own, key=lambda build: build["startTime"], reverse=True)
+    return sorted(event_builds, key=lambda build: build["startTime"], reverse=True)
 
 
 def _variables(build: "BuildTypeDef") -> dict[str, str]:
@@ -133,11 +135,11 @@ def _variables(build: "BuildTypeDef") -> dict[str, str]:
     return {variable["name"]: variable["value"] for variable in variables}
 
 
-def _refuse_other_places(properties: dict[str, str]) -> None:
-    """Raise unless the archive's key and source are those of its model and digest.
+def _validate_key_and_source(properties: dict[str, str]) -> None:
+    """Raise `RuntimeError` unless key and source match the model and its digest.
 
-    Whoever calls chooses what is built: its own source would run as the builder, and another key
-    would be what somebody else asks for. The build verifies that the source has the digest.
+    The caller controls the event: any other source would run with the builder's permissions, and
+    another key could replace another model's archive. The build verifies the digest of the source.
     """
     key, digest, bucket = properties["Key"], properties["Digest"], os.environ["BUCKET"]
     expected = ARCHIVE_KEY.format(
@@ -161,32 +163,32 @@ def _refuse_other_places(properties: dict[str, str]) -> None:
 
 
 def _is_built(properties: dict[str, str]) -> bool:
-    """Return whether the archive is complete: a manifest, and the bytes that it records.
+    """Return whether the archive is complete: it has a manifest with the same checksum.
 
-    Builders write the manifest last; those before this one recorded no checksum.
+    Builders write the manifest last. Manifests of older versions have no checksum.
     """
     s3, bucket, key = boto3.client("s3"), properties["Bucket"], properties["Key"]
-    manifest = key.removesuffix(".tar.gz") + ".json"
+    manifest_key = key.removesuffix(".tar.gz") + ".json"
     try:
-        written = json.loads(s3.get_object(Bucket=bucket, Key=manifest)["Body"].read())
+        manifest = json.loads(s3.get_object(Bucket=bucket, Key=manifest_key)["Body"].read())
         head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     except ClientError as error:
         if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
             return False
         raise
-    there = head.get("ChecksumSHA256", "")
-    recorded = written["archive"].get("checksum", there)
-    if (there, properties["Digest"]) != (recorded, written["digest"]):
+    checksum = head.get("ChecksumSHA256", "")
+    recorded = manifest["archive"].get("checksum", checksum)
+    if (checksum, properties["Digest"]) != (recorded, manifest["digest"]):
         raise RuntimeError(
-            f"s3://{bucket}/{key} has the SHA-256 {there or 'of no builder'}, and its manifest "
-            f"records {recorded} of the digest {written['digest']}: somebody has replaced it. "
+            f"s3://{bucket}/{key} has the SHA-256 {checksum or 'of no builder'}, and its manifest "
+            f"records {recorded} of the digest {manifest['digest']}: somebody has replaced it. "
             "Delete both, and deploy again"
         )
     return True
 
 
 def _start(event: dict[str, Any], *, attempt: int) -> "BuildTypeDef":
-    """Start a build; the same attempt within five minutes is the same build, by the token."""
+    """Start a build; idempotent for one attempt within five minutes, by the token."""
     properties, deadline = event["ResourceProperties"], event["Deadline"]
     variables = {name: properties[key] for name, key in VARIABLES.items() if properties.get(key)}
     variables |= {DEADLINE: str(deadline), REQUEST: event["RequestId"]}
@@ -205,7 +207,7 @@ def _start(event: dict[str, Any], *, attempt: int) -> "BuildTypeDef":
 def _is_transient(error: Exception) -> bool:
     """Return whether the same call may succeed later."""
     if not isinstance(error, ClientError):
-        return True  # no connection, or none that lasted
+        return True  # a connection error
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
     if code == "AccountLimitExceededException":
         return NO_QUOTA not in message
@@ -223,11 +225,11 @@ def _failure(model: str, build: "BuildTypeDef") -> str:
     status = build["buildStatus"].replace("_", " ").lower()
     reason = _pull_failure(build) or _last_error(build) or _failed_phase(build)
     log = build.get("logs", {}).get("deepLink", "in CodeBuild")
-    return f"Build of {model} {status}{reason[:LONGEST_REASON]}. Log: {log} . {KEPT}"
+    return f"Build of {model} {status}{reason[:MAX_REASON_LENGTH]}. Log: {log} . {KEPT}"
 
 
 def _pull_failure(build: "BuildTypeDef") -> str:
-    """Return why the image could not be pulled, nothing where it was."""
+    """Return the reason that the image could not be pulled, or an empty string."""
     for phase in build.get("phases", []):
         for context in phase.get("contexts", []):
             if context.get("statusCode") == PULL_FAILED:
@@ -236,15 +238,15 @@ def _pull_failure(build: "BuildTypeDef") -> str:
 
 
 def _last_error(build: "BuildTypeDef") -> str:
-    """Return the last error in the build's log, or an empty text."""
+    """Return the last error in the build's log, or an empty string."""
     log = build.get("logs", {})
     if "groupName" not in log or "streamName" not in log:
-        return ""  # it never ran
+        return ""  # the build never ran
     try:
         events = boto3.client("logs").get_log_events(
             logGroupName=log["groupName"], logStreamName=log["streamName"], startFromHead=False
         )["events"]
-    except ClientError:  # how the build ended is worth telling without it
+    except ClientError:  # the log is optional in the error message
         return ""
     lines = [line for event in events for line in event["message"].splitlines()]
     errors = [line for line in lines if line.startswith("error:")]

@@ -1,17 +1,15 @@
-"""Custom resource handler of `UpdateChecks`: holds updates and the deletion of an endpoint.
+"""Custom resource handler of `UpdateChecks`: checks an endpoint before and after an update.
 
-Of inference components, the guard waits for operations in progress and compares checksums as of
-other archives; the check looks at each component, too, since entries of the catalog follow it. A
-component keeps its name from version to version: while it is updated or rolled back, copies of both
-versions answer, and the entry has the other one's version.
+The handler only reads. The provider framework calls it once as `on_event` and then as `is_complete`
+every 15 seconds, until it returns a result or the framework times out. The framework would report
+any error as the result, so throttled and failed calls wait for the next poll.
 
-It changes nothing. The provider calls `on_event` first, and then `is_complete` every 15 seconds
-until it answers or the time is up. Throttled and failed calls are repeated in the same way: the
-provider takes every error for the result.
+Inference components: the guard also waits for their operations and compares the checksums of their
+archives. The check also checks each component, because catalog entries depend on it. A component
+keeps its name in an update: during an update or rollback, copies of both versions serve requests.
 
-In CloudFormation's own rollback, which brings back what served before, the guard only waits. The
-check still fails: where SageMaker has rolled that update back, CloudFormation would go on to delete
-what serves.
+During a rollback by CloudFormation, the guard only waits, but the check can fail: if SageMaker has
+rolled back that update too, CloudFormation would delete resources that still serve.
 """
 
 import json
@@ -27,21 +25,21 @@ GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
 
 UNCHANGED = "Nothing was changed."
 
-LONGEST_REASON = 2000
-"""CloudFormation takes no more than 4 KiB of a custom resource's answer."""
+MAX_REASON_LENGTH = 2000
+"""The response of a custom resource to CloudFormation is limited to 4 KiB."""
 
 SERVING = ("InService", "SystemUpdating")
-"""The latter is AWS's maintenance, which changes nothing (API reference, DescribeEndpoint)."""
+"""SystemUpdating is maintenance by AWS (API reference, DescribeEndpoint)."""
 SCALING = ("Updating", "RollingBack")
-"""Scaling sets these too; an update to another configuration has a PendingDeploymentSummary beside
-them (API reference, DescribeEndpoint)."""
+"""Statuses during scaling. An update to another configuration also has a PendingDeploymentSummary
+(API reference, DescribeEndpoint)."""
 IN_PROGRESS = (*SCALING, "Creating", "Deleting", "SystemUpdating")
-"""Statuses that end by themselves; until then SageMaker refuses to update or delete it."""
+"""Transient statuses, in which SageMaker refuses to update or delete an endpoint."""
 
 WAIT_MINUTES = 20
-"""How long an update waits: what is refused then is deployed again."""
+"""Maximum wait of an update; after it, the user deploys again."""
 LONG_WAIT_MINUTES = 50
-"""How long a rollback and a deletion wait, which a person has to mend if they fail."""
+"""Maximum wait of a rollback and a deletion, whose failure needs manual repair."""
 
 ALARM_REASON = (
     "a rollback alarm went off (aws cloudwatch describe-alarm-history --history-item-type "
@@ -53,10 +51,10 @@ UNREACHABLE = (exceptions.ConnectionError, exceptions.HTTPClientError)
 Record = dict[str, Any]
 
 
-class NotYet(Exception):
-    """An operation in progress, with the advice for when it takes too long.
+class OperationInProgress(Exception):
+    """An operation in progress; `advice` is for the error message after a timeout.
 
-    Without advice, that is no reason to fail.
+    If `advice` is None, a timeout is not an error.
     """
 
     def __init__(self, state: str, advice: str | None) -> None:
@@ -65,17 +63,17 @@ class NotYet(Exception):
 
 
 def handle(event: Record, _context: object) -> Record:
-    """Return whether CloudFormation may go on, of an event that was begun, or begin it.
+    """Return the response to `on_event`, or to `is_complete` if the event has `Since`.
 
-    A begun event has the time as `Since`; the id is kept when the endpoint's name changes. Raise
-    `RuntimeError` with a reason and advice.
+    `Since` is the start time in seconds since 1970. The physical ID stays the same if the name of
+    the endpoint changes. Raise `RuntimeError` with a reason and advice.
     """
     if "Since" not in event:
         name = f"{event['ResourceType']}/{event['ResourceProperties']['Endpoint']}"
         return {"PhysicalResourceId": event.get("PhysicalResourceId", name), "Since": time.time()}
     try:
         _decide(event)
-    except (NotYet, ClientError, *UNREACHABLE) as error:
+    except (OperationInProgress, ClientError, *UNREACHABLE) as error:
         if isinstance(error, ClientError) and not _is_transient(error):
             raise
         return {"IsComplete": False}
@@ -83,22 +81,22 @@ def handle(event: Record, _context: object) -> Record:
 
 
 def _decide(event: Record) -> None:
-    """Raise `NotYet` where the answer is not known, `RuntimeError` where it is no, or too late."""
+    """Run the check. Raise `OperationInProgress` to wait, `RuntimeError` on failure or timeout."""
     is_deleted = event["RequestType"] == "Delete"
     try:
         DECISIONS[event["ResourceType"], is_deleted](event)
-    except NotYet as waiting:
+    except OperationInProgress as waiting:
         minutes = (time.time() - event["Since"]) / 60
-        is_final = is_deleted or _rolls_back(event["StackId"])
+        is_final = is_deleted or _is_rolling_back(event["StackId"])
         if minutes < (LONG_WAIT_MINUTES if is_final else WAIT_MINUTES):
             raise
         reason = f"{waiting} after {minutes:.0f} minutes: {waiting.advice}"
         if waiting.advice:
-            raise RuntimeError(reason[:LONGEST_REASON]) from None
+            raise RuntimeError(reason[:MAX_REASON_LENGTH]) from None
 
 
-def _may_be_updated(event: Record) -> None:
-    """Raise where the endpoint is going to be updated, and must not be."""
+def _check_update_allowed(event: Record) -> None:
+    """Raise if the endpoint cannot be updated now, or if the update is not allowed."""
     properties, stack = event["ResourceProperties"], event["StackId"]
     live = _live_endpoint(properties["Endpoint"])
     if live is None:
@@ -107,51 +105,51 @@ def _may_be_updated(event: Record) -> None:
     is_other = live["EndpointConfigName"] != properties["ConfigName"] or any(
         properties["Components"][name] != _model(each) for name, each in components.items()
     )
-    busy = _busy(live, components)
+    busy = _operation_in_progress(live, components)
     if busy and (is_other or _changes_endpoint(event)):
         advice = f"wait until it is InService, and deploy again. {UNCHANGED}"
-        if _rolls_back(stack):
+        if _is_rolling_back(stack):
             advice = f"wait until it is InService, then continue the rollback: {_continue(stack)}"
-        raise NotYet(busy, advice)
-    refusals = [*_refusals(properties, live)] if is_other and not _rolls_back(stack) else []
+        raise OperationInProgress(busy, advice)
+    refusals = [*_refusals(properties, live)] if is_other and not _is_rolling_back(stack) else []
     if refusals:
-        raise RuntimeError(" ".join([*refusals, UNCHANGED])[:LONGEST_REASON])
+        raise RuntimeError(" ".join([*refusals, UNCHANGED])[:MAX_REASON_LENGTH])
 
 
-def _was_updated(event: Record) -> None:
-    """Raise where the endpoint does not serve what was deployed, or has not left its old VPC."""
+def _check_update_result(event: Record) -> None:
+    """Raise if the endpoint does not serve the deployed configuration or is in its old VPC."""
     properties = event["ResourceProperties"]
     if deviation := _deviation(properties):
-        if _rolls_back(event["StackId"]):
-            deviation += f" {_way_on(properties, event['StackId'])}"
-        raise RuntimeError(deviation[:LONGEST_REASON])
+        if _is_rolling_back(event["StackId"]):
+            deviation += f" {_recovery_commands(properties, event['StackId'])}"
+        raise RuntimeError(deviation[:MAX_REASON_LENGTH])
     group = event.get("OldResourceProperties", {}).get("SecurityGroup")
     if group != properties.get("SecurityGroup") and (interfaces := _interfaces(group)):
-        raise NotYet(f"Network interfaces {interfaces} are still in {group}", None)
+        raise OperationInProgress(f"Network interfaces {interfaces} are still in {group}", None)
 
 
-def _may_be_deleted(event: Record) -> None:
-    """Raise while SageMaker refuses to delete it or a component; scalable targets are gone."""
+def _check_deletion_allowed(event: Record) -> None:
+    """Raise while SageMaker would refuse to delete the endpoint or a component."""
     properties = event["ResourceProperties"]
     live = _live_endpoint(properties["Endpoint"])
-    if live and (busy := _busy(live, _components(properties))):
-        raise NotYet(busy, "wait until it is InService, and delete the stack again")
+    if live and (busy := _operation_in_progress(live, _components(properties))):
+        raise OperationInProgress(busy, "wait until it is InService, and delete the stack again")
 
 
-def _is_gone(event: Record) -> None:
-    """Raise while an endpoint that was deleted still has network interfaces.
+def _check_interfaces_deleted(event: Record) -> None:
+    """Raise while a deleted endpoint still has network interfaces.
 
-    SageMaker deletes them later, as the endpoint's role: "Do not delete or revoke the permissions
+    SageMaker deletes them later, with the endpoint's role: "Do not delete or revoke the permissions
     for your ExecutionRoleArn, otherwise SageMaker cannot delete these resources" (API reference,
-    DeleteEndpoint). CloudFormation waits for none of it (aws-cloudformation/
-    cloudformation-coverage-roadmap#1327), and goes on with the role, security group and subnets.
+    DeleteEndpoint). CloudFormation does not wait (aws-cloudformation/
+    cloudformation-coverage-roadmap#1327) and would delete role, security group and subnets next.
     """
     name = event["ResourceProperties"]["Endpoint"]
     group = event["ResourceProperties"].get("SecurityGroup")
     if _live_endpoint(name):  # only the guard is deleted
         return
     if interfaces := _interfaces(group):
-        raise NotYet(
+        raise OperationInProgress(
             f"Endpoint {name} is deleted, and its network interfaces {interfaces} are still in "
             f"{group}",
             'delete them, and then the stack again (docs/runbook.md, "A private stage is not '
@@ -160,26 +158,26 @@ def _is_gone(event: Record) -> None:
 
 
 DECISIONS = {
-    (GUARD, False): _may_be_updated,
-    (CHECK, False): _was_updated,
-    (CHECK, True): _may_be_deleted,
-    (GUARD, True): _is_gone,
+    (GUARD, False): _check_update_allowed,
+    (CHECK, False): _check_update_result,
+    (CHECK, True): _check_deletion_allowed,
+    (GUARD, True): _check_interfaces_deleted,
 }
-"""Type of the resource, and whether it is deleted -> what is checked. CloudFormation deletes the
+"""(Resource type, is a deletion) -> check. CloudFormation deletes the
 check before the endpoint, and the guard between the endpoint and its configuration."""
 
 
 def _changes_endpoint(event: Record) -> bool:
-    """Whether CloudFormation calls UpdateEndpoint next."""
+    """Return whether CloudFormation calls UpdateEndpoint next."""
     old, new = event.get("OldResourceProperties"), event["ResourceProperties"]
     return old is None or any(old.get(key) != new.get(key) for key in ("ConfigName", "Deployment"))
 
 
 def _refusals(properties: Record, live: Record) -> Iterator[str]:
-    """Yield why the endpoint must not be updated to the properties configuration now."""
+    """Yield the reasons that forbid the update to the configuration in `properties`."""
     name, status = live["EndpointName"], live["EndpointStatus"]
     if status == "Failed":
-        # EndpointSummary's API reference: it can only be deleted.
+        # API reference, EndpointSummary: a failed endpoint can only be deleted.
         yield (
             f"Endpoint {name} has failed, and SageMaker can only delete it. Deploy a second "
             "endpoint and move the clients, then destroy this one's stack: no call to it is "
@@ -187,8 +185,8 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         )
         return
     if status not in ("InService", "UpdateRollbackFailed"):
-        # Of the latter, developer guide, "Use rolling deployments": "You can make another call to
-        # the UpdateEndpoint API to return your endpoint to a healthy state".
+        # UpdateRollbackFailed: developer guide, "Use rolling deployments": "You can make another
+        # call to the UpdateEndpoint API to return your endpoint to a healthy state".
         yield f"{_state(live)}: wait until it is InService, and deploy again."
         return
     old = _config(live["EndpointConfigName"])
@@ -202,7 +200,7 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         )
         return
     new = _config(properties["ConfigName"])
-    assert new is not None  # this resource depends on it
+    assert new is not None  # the guard depends on the new configuration
     if _variants(old) != _variants(new):
         # Developer guide, deployment-guardrails-exclusions: "your new endpoint configuration must
         # have the same variant name as the old endpoint configuration".
@@ -212,15 +210,15 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
             "Deploy a second endpoint, and move the clients."
         )
         return
-    if _of_components(old) != _of_components(new):
+    if _hosts_components(old) != _hosts_components(new):
         yield (
             f"Endpoint {name} would begin or cease to host inference components: calls with or "
             "without an InferenceComponentName would fail at once. Deploy a second endpoint, and "
             "move the clients."
         )
         return
-    if _of_components(new):
-        yield from _other_type(name, old, new)
+    if _hosts_components(new):
+        yield from _changed_instance_type(name, old, new)
         yield from _replaced_archives(properties, _containers(new, properties))
         return
     yield from _scaled_variants(properties, old, new)
@@ -232,19 +230,21 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
             "the clients."
         )
         return
-    yield from _other_models(properties, after)
+    yield from _wrong_models(properties, after)
     prefixes = _urls(before, "MultiModel"), _urls(after, "MultiModel")
     yield from _missing_archives(properties, *prefixes)
     yield from _replaced_archives(properties, after)
 
 
-def _other_type(name: str, old: Record, new: Record) -> Iterator[str]:
-    """An endpoint of inference components keeps its instance type.
+def _changed_instance_type(name: str, old: Record, new: Record) -> Iterator[str]:
+    """Yield an error if an endpoint of inference components changes its instance type.
 
     "Cannot update endpoint with a different instance type for endpoints to which you plan to deploy
     Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
     """
-    types = [{each.get("InstanceType") for each in _production(config)} for config in (old, new)]
+    types = [
+        {each.get("InstanceType") for each in _production_variants(config)} for config in (old, new)
+    ]
     if types[0] != types[1]:
         yield (
             f"SageMaker updates endpoint {name}, of inference components, to no other instance "
@@ -253,16 +253,18 @@ def _other_type(name: str, old: Record, new: Record) -> Iterator[str]:
 
 
 def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[str]:
-    """A variant that is registered for scaling may not get another instance type.
+    """Yield an error if a variant with registered scaling changes its instance type.
 
-    Source: SageMaker developer guide, "Update endpoints that use auto scaling". Scaling stays where
-    a variant gets instance pools, or has them (AWS machine learning blog, "Capacity-aware
-    inference", 2026-05-04): those are not compared.
+    Source: SageMaker developer guide, "Update endpoints that use auto scaling". Variants with
+    instance pools, before or after the update, keep their scaling (AWS machine learning blog,
+    "Capacity-aware inference", 2026-05-04) and are skipped.
     """
-    types = {variant["VariantName"]: variant.get("InstanceType") for variant in _production(new)}
+    types = {
+        variant["VariantName"]: variant.get("InstanceType") for variant in _production_variants(new)
+    }
     pairs = {
         variant["VariantName"]: (variant.get("InstanceType"), types[variant["VariantName"]])
-        for variant in _production(old)
+        for variant in _production_variants(old)
     }
     changed = {
         f"endpoint/{properties['Endpoint']}/variant/{name}"
@@ -283,10 +285,13 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
         )
 
 
-def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]:
-    """A call that names no TargetModel is answered by whatever model there is."""
+def _wrong_models(properties: Record, containers: list[Record]) -> Iterator[str]:
+    """Yield an error for each model in the catalog that is not the model of the archive.
+
+    Single-model hosting ignores the name of the model, so another model would respond.
+    """
     served = {url.rpartition("/")[2] for url in _urls(containers, "SingleModel")}
-    for model in sorted(entry["model"] for entry in _entries(properties["Catalog"])):
+    for model in sorted(entry["model"] for entry in _catalog_entries(properties["Catalog"])):
         for archive in sorted(name for name in served if name.rpartition("-")[0] != model):
             yield (
                 f"Clients call endpoint {properties['Endpoint']} for {model}, but another model, "
@@ -295,20 +300,20 @@ def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]
 
 
 def _missing_archives(properties: Record, before: set[str], after: set[str]) -> Iterator[str]:
-    """What the catalog names, before and after, must be wherever instances serve from meanwhile.
+    """Yield an error for each prefix that lacks an archive of the catalog.
 
-    Instances of both prefixes answer while the endpoint is updated. Entries change after that, and
-    those of models that leave go last, with what CloudFormation cleans up. If it rolls back then,
-    the endpoint goes first, and they name what is new. An endpoint that stays where it is moves
-    nobody: what is missing there was missing already, or is built by this stack.
+    During an update, instances of both prefixes serve requests. Catalog entries change after the
+    update, and entries of removed models are deleted last. In a rollback, the endpoint changes
+    first, while entries still have the new archives. So both prefixes need the archives of the
+    entries before and after the update. If the prefix does not change, nothing is checked.
     """
     if before == after:
         return
-    named = _named(properties)
+    archives = _catalog_archives(properties)
     for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         keys = set(_keys_below(bucket, prefix))
-        missing = sorted(name for name in named if not keys >= {name, _manifest(name)})
+        missing = sorted(name for name in archives if not keys >= {name, _manifest(name)})
         if missing:
             yield (
                 f"Instances could not find {', '.join(missing)}: missing in {prefix}, from which "
@@ -319,26 +324,26 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
 
 
 def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator[str]:
-    """What new instances load must have the SHA-256 that its builder recorded in the manifest.
+    """Yield an error for each archive whose SHA-256 differs from its manifest.
 
-    The bucket's policy lets builders alone write either. What a publisher wrote has a manifest of
-    the publisher's, and earlier builders recorded no checksum: neither is compared.
+    Only builders can write archives and manifests, except those of publishers, which are skipped.
+    Manifests of older builders without a checksum are skipped too.
     """
     s3 = boto3.client("s3")
     urls, prefixes = _urls(containers, "SingleModel"), _urls(containers, "MultiModel")
-    built = {name for name in _named(properties) if not name.startswith("published/")}
+    built = {name for name in _catalog_archives(properties) if not name.startswith("published/")}
     urls |= {prefix + archive for prefix in prefixes for archive in built}
     for url in sorted(urls):
         bucket, _, key = url.removeprefix("s3://").partition("/")
         try:
-            written = s3.get_object(Bucket=bucket, Key=_manifest(key))["Body"].read()
+            manifest = s3.get_object(Bucket=bucket, Key=_manifest(key))["Body"].read()
             head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
         except ClientError as error:
             if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
                 raise
-            continue  # what is missing is no reason here
+            continue  # missing archives are reported elsewhere
         checksum = head.get("ChecksumSHA256", "")
-        recorded = json.loads(written)["archive"].get("checksum", checksum)
+        recorded = json.loads(manifest)["archive"].get("checksum", checksum)
         if checksum != recorded:
             yield (
                 f"{url} has the SHA-256 {checksum or 'of no builder'}, and its manifest records "
@@ -347,24 +352,27 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
             )
 
 
-def _named(properties: Record) -> set[str]:
-    """Return the archives that the catalog names, before and after the update."""
-    entries = _entries(properties["Catalog"])
+def _catalog_archives(properties: Record) -> set[str]:
+    """Return the archives in the catalog before and after the update."""
+    entries = _catalog_entries(properties["Catalog"])
     served = {archive for entry in entries if (archive := entry.get("target_model"))}
     return {*served, *properties["Archives"]}
 
 
 def _manifest(archive: str) -> str:
-    """Return the name of what builders write once an archive is complete."""
+    """Return the key of an archive's manifest."""
     return archive.removesuffix(".tar.gz") + ".json"
 
 
 def _urls(containers: list[Record], mode: str) -> set[str]:
-    return {each["ModelDataUrl"] for each in containers if each["Mode"] == mode}
+    return {container["ModelDataUrl"] for container in containers if container["Mode"] == mode}
 
 
 def _deviation(properties: Record) -> str | None:
-    """Return why the endpoint does not serve what was deployed. Raise `NotYet`."""
+    """Return why the endpoint does not serve its deployed configuration, None if it does.
+
+    Raise `OperationInProgress` while it is updated.
+    """
     name = properties["Endpoint"]
     live = _live_endpoint(name)
     if live is None:
@@ -374,13 +382,13 @@ def _deviation(properties: Record) -> str | None:
     if serves and (is_scaling or status in SERVING):
         return _deviating_component(properties)
     if status in IN_PROGRESS:
-        raise NotYet(
+        raise OperationInProgress(
             f"{_state(live)}, and serves with {live['EndpointConfigName']},",
             f"to see the reason: aws sagemaker describe-endpoint --endpoint-name {name}",
         )
     if status != "InService":
         return f"{_state(live)}: {live.get('FailureReason', '')}"
-    # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
+    # After an alarm there is no FailureReason (hashicorp/terraform-provider-aws#48997).
     return (
         f"SageMaker rolled back the update of endpoint {name}: "
         f"{live.get('FailureReason', ALARM_REASON)}. It serves with "
@@ -389,9 +397,10 @@ def _deviation(properties: Record) -> str | None:
 
 
 def _deviating_component(properties: Record) -> str | None:
-    """Return why a component does not serve what was deployed. Raise `NotYet`.
+    """Return why a component does not serve its deployed Model, None if all do.
 
-    One that is Updating with the deployed Model is scaled.
+    Raise `OperationInProgress` while one is updated. A component with status Updating and the
+    deployed Model is being scaled.
     """
     live = _components(properties)
     for name, model in properties.get("Components", {}).items():
@@ -405,7 +414,7 @@ def _deviating_component(properties: Record) -> str | None:
         if _model(live[name]) != model:
             if live[name]["InferenceComponentStatus"] in IN_PROGRESS:
                 command = f"describe-inference-component --inference-component-name {name}"
-                raise NotYet(status, f"to see the reason: aws sagemaker {command}")
+                raise OperationInProgress(status, f"to see the reason: aws sagemaker {command}")
             return (
                 f"SageMaker rolled back the update of inference component {name}: {reason}. It "
                 f"serves Model {_model(live[name])}, as before, and the catalog is unchanged."
@@ -413,8 +422,8 @@ def _deviating_component(properties: Record) -> str | None:
     return None
 
 
-def _way_on(properties: Record, stack: str) -> str:
-    """Return the commands that continue a rollback: it only runs this check again."""
+def _recovery_commands(properties: Record, stack: str) -> str:
+    """Return the commands that continue a rollback, which runs this check again."""
     name, config = properties["Endpoint"], properties["ConfigName"]
     if "Components" in properties:
         return (
@@ -430,7 +439,7 @@ def _way_on(properties: Record, stack: str) -> str:
 
 
 def _interfaces(group: str | None) -> str:
-    """Return the ids of the network interfaces in a security group, an empty text without any."""
+    """Return the IDs of the network interfaces in a security group, or an empty string."""
     if not group:
         return ""
     filters = [{"Name": "group-id", "Values": [group]}]
@@ -439,7 +448,7 @@ def _interfaces(group: str | None) -> str:
 
 
 def _continue(stack: str) -> str:
-    """Return the command for a stack by its ARN, arn:...:stack/NAME/ID."""
+    """Return the command that continues the rollback of a stack; `stack` is its ARN."""
     return f"aws cloudformation continue-update-rollback --stack-name {stack.split('/')[1]}"
 
 
@@ -449,7 +458,7 @@ def _state(live: Record) -> str:
     return f"Endpoint {live['EndpointName']} is {live['EndpointStatus']}"
 
 
-def _busy(live: Record, components: dict[str, Record]) -> str | None:
+def _operation_in_progress(live: Record, components: dict[str, Record]) -> str | None:
     """Return the state of the endpoint, or of a component, with an operation in progress."""
     if live["EndpointStatus"] in IN_PROGRESS:
         return _state(live)
@@ -458,10 +467,10 @@ def _busy(live: Record, components: dict[str, Record]) -> str | None:
 
 
 def _components(properties: Record) -> dict[str, Record]:
-    """Return what there is of the deployed inference components, by their names."""
+    """Return the existing inference components by name."""
     describe = boto3.client("sagemaker").describe_inference_component
     described = {
-        name: _if_found(describe, InferenceComponentName=name)
+        name: _describe_or_none(describe, InferenceComponentName=name)
         for name in properties.get("Components", ())
     }
     return {name: component for name, component in described.items() if component}
@@ -472,26 +481,28 @@ def _model(component: Record) -> str | None:
     return name
 
 
-def _rolls_back(stack: str) -> bool:
+def _is_rolling_back(stack: str) -> bool:
     (described,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     return "ROLLBACK" in described["StackStatus"]
 
 
 def _is_transient(error: ClientError) -> bool:
-    """Whether the same call may succeed later: AWS throttles it, or fails."""
+    """Return whether the error is throttling or an error of AWS."""
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     return status == 429 or status >= 500 or "Throttl" in error.response["Error"]["Code"]
 
 
 def _live_endpoint(name: str) -> Record | None:
-    return _if_found(boto3.client("sagemaker").describe_endpoint, EndpointName=name)
+    return _describe_or_none(boto3.client("sagemaker").describe_endpoint, EndpointName=name)
 
 
 def _config(name: str) -> Record | None:
-    return _if_found(boto3.client("sagemaker").describe_endpoint_config, EndpointConfigName=name)
+    return _describe_or_none(
+        boto3.client("sagemaker").describe_endpoint_config, EndpointConfigName=name
+    )
 
 
-def _if_found(describe: Any, **request: str) -> Record | None:
+def _describe_or_none(describe: Any, **request: str) -> Record | None:
     try:
         answer: Record = describe(**request)
     except ClientError as error:
@@ -502,47 +513,47 @@ def _if_found(describe: Any, **request: str) -> Record | None:
 
 
 def _pages(service: str, operation: str, expression: str, **request: Any) -> Iterator[Any]:
-    """Yield the values of a JMESPath expression in every page of an answer."""
+    """Yield the values of a JMESPath expression in all pages of a response."""
     pages = boto3.client(service).get_paginator(operation).paginate(**request)  # type: ignore[call-overload]
     return (value for value in pages.search(expression) if value is not None)
 
 
-def _production(config: Record) -> list[Record]:
+def _production_variants(config: Record) -> list[Record]:
     variants: list[Record] = config["ProductionVariants"]
     return variants
 
 
 def _variants(config: Record) -> str:
-    return ", ".join(sorted(variant["VariantName"] for variant in _production(config)))
+    return ", ".join(sorted(variant["VariantName"] for variant in _production_variants(config)))
 
 
-def _of_components(config: Record) -> bool:
-    """Whether the endpoint hosts inference components: its variants have no Models."""
-    return any("ModelName" not in variant for variant in _production(config))
+def _hosts_components(config: Record) -> bool:
+    """Return whether the endpoint hosts inference components: its variants have no Models."""
+    return any("ModelName" not in variant for variant in _production_variants(config))
 
 
 def _containers(config: Record, properties: Record | None = None) -> list[Record]:
-    """Return the containers of a configuration, as far as their Models are still there.
+    """Return the containers of a configuration whose Models exist.
 
-    With `properties`, also those of the inference components that are going to be deployed.
+    With `properties`, include the inference components to be deployed.
     """
     describe = boto3.client("sagemaker").describe_model
     names = sorted(
-        {variant["ModelName"] for variant in _production(config) if "ModelName" in variant}
+        {variant["ModelName"] for variant in _production_variants(config) if "ModelName" in variant}
         | {*(properties or {}).get("Components", {}).values()}
         | {
             pool["ModelNameOverride"]
-            for variant in _production(config)
+            for variant in _production_variants(config)
             for pool in variant.get("InstancePools", ())
             if "ModelNameOverride" in pool
         }
     )
-    models = [_if_found(describe, ModelName=name) for name in names]
+    models = [_describe_or_none(describe, ModelName=name) for name in names]
     return [{"Mode": "SingleModel", **model["PrimaryContainer"]} for model in models if model]
 
 
-def _entries(path: str) -> Iterator[Record]:
-    """Yield the catalog's entries. Raise `RuntimeError` where a publisher wrote something else."""
+def _catalog_entries(path: str) -> Iterator[Record]:
+    """Yield the catalog entries. Raise `RuntimeError` if a parameter is not a catalog entry."""
     for parameter in _pages("ssm", "get_parameters_by_path", "Parameters[]", Path=path):
         match _parsed(parameter["Value"]):
             case {"model": str(), **others} as entry if isinstance(

@@ -1,11 +1,11 @@
 """Triton's backend directory for the local server.
 
-The nvidia-pytriton wheel has the C++ python backend only. Triton takes a `model.py` in a backend's
-directory for a backend written in Python, and so the folders beside this file stand in for the C++
-backends of the production image: the same config.pbtxt and the same model file, run by the same
-framework's Python package. Execution options of the C++ backends are not exercised.
+The nvidia-pytriton wheel only contains the python backend. Triton runs a `model.py` in a backend's
+directory as a backend written in Python. The folders beside this file are such stand-ins for the
+C++ backends of the production image: they read the same config.pbtxt and model file, and use the
+Python package of the same framework. Execution options of the C++ backends have no effect.
 
-Stand-ins run in this project's environment, and Python models in one of their own.
+Stand-ins run in this project's Python environment, Python models in a separate one.
 """
 
 import shlex
@@ -19,13 +19,13 @@ STAND_INS = tuple(path.parent for path in sorted(Path(__file__).parent.glob("*/m
 
 
 def install(triton: TritonInstallation, to: Path) -> None:
-    """Fill the folder `to`, which may exist, with the python backend and the stand-ins.
+    """Install the python backend and the stand-ins into the folder `to`, which may exist.
 
-    Raises `LocalSageMakerError` when the environment of Python models cannot be made.
+    Raise `LocalSageMakerError` if the environment of Python models cannot be created.
     """
     stub = _python_backend(triton, to / "python")
-    # A link: the stub finds the wheel's libraries relative to where it really lies. No script: that
-    # would undo the PATH of a model with an EXECUTION_ENV_PATH.
+    # A link, because the stub finds the wheel's libraries relative to its real path. Not a script,
+    # because it would override the PATH of a model with EXECUTION_ENV_PATH.
     stub.unlink(missing_ok=True)
     stub.symlink_to(triton.model_python.stub)
     packages.make_environment(triton, to)
@@ -38,20 +38,20 @@ def install(triton: TritonInstallation, to: Path) -> None:
 
 
 def _python_backend(triton: TritonInstallation, folder: Path) -> Path:
-    """Copy what the wheel has of it, and return where Triton looks for the stub.
+    """Copy the python backend's files into a backend folder; return the path of its stub.
 
-    It takes a backend's own stub where that has utils beside it. Source: python_backend,
-    src/python_be.cc.
+    Triton uses the stub in the backend's folder if the utils file is beside it. Source:
+    python_backend, src/python_be.cc.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # Copies: Triton refuses a library that is a link out of the backend directory.
+    # Copies, because Triton rejects links that leave the backend directory.
     for name in ("libtriton_python.so", "triton_python_backend_utils.py"):
         shutil.copy2(triton.root / "backends" / "python" / name, folder)
     return folder / "triton_python_backend_stub"
 
 
 def _in_own_environment(triton: TritonInstallation) -> str:
-    """Return a script that starts a stub as if this project's environment were the server's."""
+    """Return a script that starts a stub in this project's Python environment."""
     own = triton.own_python
     path, libraries, stub = map(shlex.quote, (search_path(), str(own.library_path), str(own.stub)))
     return f'#!/bin/sh\nexport PATH={path} LD_LIBRARY_PATH={libraries}\nexec {stub} "$@"\n'

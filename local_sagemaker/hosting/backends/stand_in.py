@@ -1,4 +1,4 @@
-"""Code that the stand-ins for Triton's C++ backends share; it is copied beside each of them."""
+"""Base class of the stand-ins for Triton's C++ backends; a copy is beside each of them."""
 
 import json
 from abc import ABC, abstractmethod
@@ -13,9 +13,9 @@ Arrays = Sequence[np.ndarray[Any, Any]]
 
 
 class StandIn(ABC):
-    """A backend in Python. Subclasses say `file`, and how to `load` it and to `run` a batch.
+    """A backend in Python. Subclasses define the model's `file`, `load` and `run`.
 
-    `run` takes the input arrays and returns the output arrays, each in the order of config.pbtxt.
+    `run` maps input arrays to output arrays, both in the order of config.pbtxt.
     """
 
     file: str
@@ -39,7 +39,7 @@ class StandIn(ABC):
         self.load(Path(args["model_repository"], args["model_version"], file))
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """Run all requests of equal shapes as one batch, as the C++ backends do."""
+        """Run the requests as one batch if their shapes are equal, as the C++ backends do."""
         requested = [self.input_arrays(request) for request in requests]
         if not self.max_batch_size or len({_shape(arrays) for arrays in requested}) > 1:
             return [self.answer(arrays) for arrays in requested]
@@ -60,5 +60,5 @@ class StandIn(ABC):
 
 
 def _shape(arrays: Arrays) -> tuple[tuple[int, ...], ...]:
-    """The shapes behind the batch axis."""
+    """Return the shapes without the batch axis."""
     return tuple(array.shape[1:] for array in arrays)

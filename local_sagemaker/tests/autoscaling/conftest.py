@@ -7,7 +7,7 @@ import pytest
 from local_sagemaker.autoscaling.alarms import AlarmState
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening
+from local_sagemaker.happenings import DashboardEvent
 
 Record = dict[str, Any]
 
@@ -185,14 +185,14 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def happenings() -> list[Happening]:
+def happenings() -> list[DashboardEvent]:
     """The recorded events of Application Auto Scaling."""
     return []
 
 
 @pytest.fixture
 def scaling(
-    variants: Variants, cloudwatch: CloudWatch, time: Time, happenings: list[Happening]
+    variants: Variants, cloudwatch: CloudWatch, time: Time, happenings: list[DashboardEvent]
 ) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
     hosting: Any = variants

@@ -21,7 +21,7 @@ DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName",
 
 def requests(configuration: dict[str, Any]) -> list[dict[str, Any]]:
     made = {**policy("p", configuration), "PolicyARN": "arn:p", "Alarms": []}
-    return alarm_requests(TargetKey.of(KEY), made)
+    return alarm_requests(TargetKey.from_request(KEY), made)
 
 
 def test_policy_has_a_high_and_a_low_alarm() -> None:

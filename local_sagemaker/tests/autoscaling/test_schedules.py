@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from local_sagemaker.autoscaling.schedules import MOST_SECONDS, parse
+from local_sagemaker.autoscaling.schedules import MAX_LOOKBACK_SECONDS, parse
 
 
 def timestamp(text: str) -> float:
@@ -53,7 +53,7 @@ def test_missed_time_is_due_once_within_the_limit() -> None:
     assert schedule(morning - 3600, morning + 3600)
     assert not schedule(morning, morning + 3600)
     once = parse("cron(0 8 4 1 ? 2027)", since=0, speed=1)
-    assert not once(morning - 60, morning + MOST_SECONDS + 60)  # fmt: skip
+    assert not once(morning - 60, morning + MAX_LOOKBACK_SECONDS + 60)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ AVERAGE_UTILIZATION = (
 )
 def test_average_of_instance_types_with_data(data: dict[str, float], value: float | None) -> None:
     by_name = {name: {7: data[name]} if name in data else {} for name in ("measured", "requests")}
-    assert Expression.of(queries(AVERAGE_UTILIZATION)).values(by_name, [7]).get(7) == value
+    assert Expression.parse(queries(AVERAGE_UTILIZATION)).values(by_name, [7]).get(7) == value
 
 
 def test_described_alarm_has_metrics_only(evaluator: Evaluator) -> None:
@@ -144,6 +144,6 @@ def test_unsupported_expression_is_refused(
     status, answer = call("_put_metric_alarm", **ALARM, Metrics=metrics)
     assert status == 400
     with pytest.raises(ValueError, match=why) as refused:
-        Expression.of(metrics)
+        Expression.parse(metrics)
     assert answer["message"] == str(refused.value)
     assert ministack._alarms.get("a") is None

@@ -102,14 +102,14 @@ def test_metrics_are_kept_for_the_range_of_alarms(retention: Retention) -> None:
 def test_number_of_datapoints_is_limited(
     retention: Retention, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention_module, "MOST_POINTS", 2)
+    monkeypatch.setattr(retention_module, "MAX_POINTS", 2)
     put("m", *range(T0, T0 + 5))
     retention.forget(T0)
     assert kept_values() == {"m": [T0 + 3, T0 + 4]}
 
 
 def test_alarm_history_is_limited(retention: Retention, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention_module, "MOST_CHANGES", 2)
+    monkeypatch.setattr(retention_module, "MAX_CHANGES", 2)
     alarm(Period=60)
     for state in ("OK", "ALARM", "OK"):
         change = {"AlarmName": "a", "StateValue": state, "StateReason": "test"}
@@ -122,7 +122,7 @@ def test_alarm_history_is_limited(retention: Retention, monkeypatch: pytest.Monk
 def test_number_of_log_events_is_limited(
     retention: Retention, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention_module, "MOST_EVENTS", 2)
+    monkeypatch.setattr(retention_module, "MAX_EVENTS", 2)
     write("long", 1, 3, 5)
     write("short", 2, 4)
     retention.forget(T0)

@@ -251,27 +251,6 @@ def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
 # Projects
 
 
-def test_projects_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
-    client = client_for("codebuild", codebuild.service)
-    created = client.create_project(**project("third"), timeoutInMinutes=10)["project"]
-    arn = "arn:aws:codebuild:us-east-1:000000000000:project/third"
-    assert (created["arn"], created["queuedTimeoutInMinutes"]) == (arn, 480)
-    client.update_project(name="third", queuedTimeoutInMinutes=20)
-    answer = client.batch_get_projects(names=[arn, "none"])
-    assert answer["projectsNotFound"] == ["none"]
-    (result,) = answer["projects"]
-    assert (result["timeoutInMinutes"], result["queuedTimeoutInMinutes"]) == (10, 20)
-    assert client.list_projects()["projects"] == ["builder", "other", "third"]
-    with pytest.raises(client.exceptions.ResourceAlreadyExistsException):
-        client.create_project(**project("third"))
-    build = client.start_build(projectName="third")["build"]["id"]
-    for _ in range(2):
-        client.delete_project(name="third")
-    with pytest.raises(client.exceptions.ResourceNotFoundException):
-        client.update_project(name="third")
-    assert client.batch_get_builds(ids=[build])["builds"][0]["id"] == build
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

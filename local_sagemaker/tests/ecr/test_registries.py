@@ -56,8 +56,8 @@ def test_account_registry_is_answered_by_ministack() -> None:
 
 def test_other_operations_are_answered_by_ministack() -> None:
     service = registries(OwnRegistry())
-    assert service.is_for("BatchGetImage")
-    assert not service.is_for("CreateRepository")
+    assert service.handles("BatchGetImage")
+    assert not service.handles("CreateRepository")
 
 
 @pytest.mark.parametrize(

@@ -30,24 +30,24 @@ def _large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_memory_of_instance_types(instance_type: str, gib: int) -> None:
-    assert Capacity.of({"InstanceType": instance_type}).memory == gib * GIB
+    assert Capacity.for_variant({"InstanceType": instance_type}).memory == gib * GIB
 
 
 def test_instance_memory_is_limited_by_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 4096}.get)
-    assert Capacity.of({"InstanceType": "ml.m5.xlarge"}).memory == 4 * GIB
+    assert Capacity.for_variant({"InstanceType": "ml.m5.xlarge"}).memory == 4 * GIB
 
 
 def test_volume_size_defaults_to_30_gib() -> None:
-    assert Capacity.of({"VolumeSizeInGB": 7}).disk == 7 * GIB
-    assert Capacity.of({}).disk == 30 * GIB
+    assert Capacity.for_variant({"VolumeSizeInGB": 7}).disk == 7 * GIB
+    assert Capacity.for_variant({}).disk == 30 * GIB
 
 
 def test_environment_variables_override_the_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MEMORY, "300")
     monkeypatch.setenv(DISK, "200")
     variant = {"InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 7}
-    assert Capacity.of(variant) == Capacity(memory=300 * MIB, disk=200 * MIB)
+    assert Capacity.for_variant(variant) == Capacity(memory=300 * MIB, disk=200 * MIB)
 
 
 def test_resident_bytes_count_all_processes_of_a_session() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import NO_ROOM
@@ -57,7 +57,7 @@ class Account:
 
     def __init__(self, folder: Path, s3: Any) -> None:
         self.followed: list[tuple[str, str]] = []
-        self.events: list[Happening] = []
+        self.events: list[DashboardEvent] = []
         self.capacities = Capacities({"ml.g6.xlarge": 0})
         s3.objects["models", "m.tar.gz"] = b""
         host = Host(
@@ -128,7 +128,7 @@ class Account:
         assert variant["CurrentInstanceCount"] == variant["DesiredInstanceCount"]
         return int(variant["CurrentInstanceCount"])
 
-    def instance_events(self) -> list[Happening]:
+    def instance_events(self) -> list[DashboardEvent]:
         """Return the events of instances and copies."""
         return [event for event in self.events if event.instance]
 
@@ -288,16 +288,16 @@ def test_copy_has_its_own_log_stream_and_events(
     account.scale("a", 0)
     (started, healthy, *copy_events) = account.instance_events()
     assert [started.kind, healthy.kind] == [
-        HappeningKind.INSTANCE_STARTED,
-        HappeningKind.INSTANCE_HEALTHY,
+        EventKind.INSTANCE_STARTED,
+        EventKind.INSTANCE_HEALTHY,
     ]
     assert [(event.kind, event.model, event.instance) for event in copy_events] == [
         (kind, "a/1", started.instance)
         for kind in (
-            HappeningKind.MODEL_LOADING,
-            HappeningKind.MODEL_LOADED,
-            HappeningKind.MODEL_UNLOADING,
-            HappeningKind.MODEL_UNLOADED,
+            EventKind.MODEL_LOADING,
+            EventKind.MODEL_LOADED,
+            EventKind.MODEL_UNLOADING,
+            EventKind.MODEL_UNLOADED,
         )
     ]
     stream = f"only/{started.instance}-1"

@@ -63,7 +63,7 @@ class FakeInstance:
 
     def __init__(self, variant: str, *models: str) -> None:
         self.variant, self.models = variant, models
-        self.calls = self.most_calls = 0
+        self.calls = self.max_calls = 0
         self.running: FakeInstance | None = self
         self.container = self
 
@@ -205,7 +205,7 @@ def test_maximum_of_concurrent_calls_is_recorded() -> None:
     for call in [choose(fleet) for _ in range(3)]:
         fleet.release(call)
     fleet.release(choose(fleet))
-    assert (instance.calls, instance.most_calls) == (0, 3)
+    assert (instance.calls, instance.max_calls) == (0, 3)
 
 
 def test_instance_with_the_model_is_preferred() -> None:
@@ -313,7 +313,7 @@ def test_volume_size_and_model_cache_setting_reach_the_container(
     container: Any = running_server(
         start_fleet(host, "text", config(small), {"m": uncached})
     ).container
-    assert container._memory == Capacity.of(small).memory
+    assert container._memory == Capacity.for_variant(small).memory
     assert container._store.limit == 5 * GIB
     assert not container._caches
     container = running_server(start_fleet(host, "text", config({}), {"m": model()})).container

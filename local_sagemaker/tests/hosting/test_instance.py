@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
@@ -158,7 +158,7 @@ def instance(servers: Servers) -> Iterator[Instance]:
 
 def invoke(instance: Instance, outcome: bool | Exception = True) -> str:
     invocation = FakeInvocation(outcome)
-    uvloop.run(invocation.answer_by(instance))
+    uvloop.run(invocation.invoke_instance(instance))
     return str(invocation.answer)
 
 
@@ -238,7 +238,7 @@ def test_failed_start_is_retried(instance: Instance, servers: Servers) -> None:
 def test_events_of_a_replacement_have_a_new_instance_id(
     servers: Servers,
 ) -> None:
-    messages: list[tuple[str, HappeningKind]] = []
+    messages: list[tuple[str, EventKind]] = []
 
     def begin() -> RunningServer:
         server = servers.begin()
@@ -251,18 +251,18 @@ def test_events_of_a_replacement_have_a_new_instance_id(
     instance.wait_until_healthy(TIMEOUT_SECONDS)
     assert instance.state == "serving"
     servers.started[0].dead.set()
-    eventually(lambda: ("1", HappeningKind.INSTANCE_HEALTHY) in messages)
+    eventually(lambda: ("1", EventKind.INSTANCE_HEALTHY) in messages)
     instance.leave()
     assert instance.state == "leaving"
     instance.stop()
     assert instance.server is None
     assert messages == [
-        ("0", HappeningKind.INSTANCE_HEALTHY),
-        ("0", HappeningKind.INSTANCE_REPLACED),
-        ("0", HappeningKind.INSTANCE_ENDED),
-        ("1", HappeningKind.INSTANCE_HEALTHY),
-        ("1", HappeningKind.INSTANCE_LEAVING),
-        ("1", HappeningKind.INSTANCE_ENDED),
+        ("0", EventKind.INSTANCE_HEALTHY),
+        ("0", EventKind.INSTANCE_REPLACED),
+        ("0", EventKind.INSTANCE_ENDED),
+        ("1", EventKind.INSTANCE_HEALTHY),
+        ("1", EventKind.INSTANCE_LEAVING),
+        ("1", EventKind.INSTANCE_ENDED),
     ]
 
 
@@ -314,7 +314,7 @@ def test_waiting_invocation_fails_when_the_instance_is_stopped(
 def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    messages: list[tuple[HappeningKind, str]] = []
+    messages: list[tuple[EventKind, str]] = []
 
     def begin() -> RunningServer:
         return replace(servers.begin(), tell=lambda *event: messages.append(event))
@@ -326,11 +326,11 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     eventually(lambda: servers.started[0].pings == [True])
     instance.stop()
     fails = (
-        HappeningKind.INSTANCE_UNHEALTHY,
+        EventKind.INSTANCE_UNHEALTHY,
         "The container fails the ping health check: GET /ping is answered with 400. "
         "It keeps serving.",
     )
-    passes = HappeningKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+    passes = EventKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
     assert messages[1:-1] == [fails, passes, fails]
     assert caplog.text.count("fails the ping health check") == 2
     assert len(servers.started) == 1
@@ -386,7 +386,7 @@ def test_invocation_timeout(
 async def test_model_latency_excludes_loading_time(instance: Instance, servers: Servers) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     waiting = FakeInvocation()
-    called = asyncio.ensure_future(waiting.answer_by(instance))
+    called = asyncio.ensure_future(waiting.invoke_instance(instance))
     await asyncio.sleep(0)
     assert (waiting.model_was_loaded, waiting.model_seconds) == (False, None)
     load.set_result(None)
@@ -395,14 +395,14 @@ async def test_model_latency_excludes_loading_time(instance: Instance, servers: 
     assert waiting.model_seconds is not None
     servers.started[0].load = None
     at_once = FakeInvocation()
-    await at_once.answer_by(instance)
+    await at_once.invoke_instance(instance)
     assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
 
 
 async def test_failed_invocation_records_latency(instance: Instance) -> None:
     failing = FakeInvocation(model_error(400, b"no"))
     with pytest.raises(ApiError):
-        await failing.answer_by(instance)
+        await failing.invoke_instance(instance)
     assert failing.model_seconds is not None
 
 
@@ -419,7 +419,7 @@ async def test_failed_load_fails_the_invocation(
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     load.set_exception(error)
     with pytest.raises(ApiError) as rejected:
-        await FakeInvocation().answer_by(instance)
+        await FakeInvocation().invoke_instance(instance)
     assert (rejected.value.status, rejected.value.message) == (424, expected)
     assert servers.started[0].calls == 0
 
@@ -430,7 +430,7 @@ async def test_slow_load_continues_and_the_client_is_asked_to_retry(
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
     with pytest.raises(ApiError) as rejected:
-        await FakeInvocation().answer_by(instance)
+        await FakeInvocation().invoke_instance(instance)
     assert (rejected.value.code, rejected.value.status) == ("ModelNotReadyException", 429)
     assert rejected.value.message == (
         "Model m is not ready for inference: it is still loading. Retry."

@@ -16,7 +16,7 @@ from local_sagemaker.hosting.connections import PART, Connection, Connections
 from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.metrics.collected import Collected
+from local_sagemaker.metrics.collected import MetricBuffer
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.tests.conftest import Streams, client, served
 
@@ -95,7 +95,7 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
         route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
     )
     recorder: Any = None
-    invocations = Invocations({"text": text}, recorder, Collected(speed=1), components={})
+    invocations = Invocations({"text": text}, recorder, MetricBuffer(speed=1), components={})
     async with served(invocations) as port:
         yield container, port
         connections.close()

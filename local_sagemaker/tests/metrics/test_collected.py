@@ -1,7 +1,7 @@
 """Metric values that are collected by period for CloudWatch."""
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, MetricDimensions, Series
+from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions, Series
 
 PLACE = MetricDimensions("text", "only")
 
@@ -15,7 +15,7 @@ class Time:
 
 def test_values_are_returned_after_their_period() -> None:
     time = Time()
-    collected = Collected(1, clock=time)
+    collected = MetricBuffer(1, clock=time)
     for time.now in (0, 59.9, 60):
         collected.add(names.INVOCATIONS, PLACE, 1)
     (series,) = collected.take()
@@ -28,7 +28,7 @@ def test_values_are_returned_after_their_period() -> None:
 
 def test_expected_metric_without_values_is_0() -> None:
     time = Time()
-    collected = Collected(1, clock=time)
+    collected = MetricBuffer(1, clock=time)
     collected.expect(names.INVOCATIONS, PLACE)
     time.now = 61
     collected.expect(names.INVOCATIONS, PLACE)
@@ -40,7 +40,7 @@ def test_expected_metric_without_values_is_0() -> None:
 
 def test_metrics_have_their_own_period() -> None:
     time = Time()
-    collected = Collected(60, clock=time)
+    collected = MetricBuffer(60, clock=time)
     collected.add(names.CONCURRENT_REQUESTS, PLACE, 3)
     collected.add(names.INVOCATIONS, PLACE, 1)
     time.now = 0.5
@@ -51,7 +51,7 @@ def test_metrics_have_their_own_period() -> None:
 
 def test_dimensions_are_separate() -> None:
     time = Time()
-    collected = Collected(1, clock=time)
+    collected = MetricBuffer(1, clock=time)
     places = [PLACE, MetricDimensions("text", "only", "one"), MetricDimensions("other", "only")]
     for place in places:
         collected.add(names.INVOCATIONS, place, 1)
@@ -66,7 +66,7 @@ def test_dimensions_are_separate() -> None:
 
 def test_only_latencies_are_rounded() -> None:
     time = Time()
-    collected = Collected(1, clock=time)
+    collected = MetricBuffer(1, clock=time)
     for metric, value in (
         (names.MODEL_LATENCY, 123_456.0),
         (names.INVOCATIONS_PER_INSTANCE, 1 / 3),

@@ -18,7 +18,7 @@ G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
 class Fleet:
     """A fake fleet: two instances with processes; `counts` has the instance count."""
 
-    of_copies = False
+    serves_component = False
 
     def __init__(self, folder: Path, *, loaded: int | None = 3) -> None:
         self.counts = {"only": 2}
@@ -37,10 +37,10 @@ class Fleet:
             id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
-        return SimpleNamespace(calls=0, most_calls=0, running=running, pool=None)
+        return SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)
 
 
-class Collected:
+class MetricBuffer:
     """Fake collected metrics: values by metric name."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Measured:
     """The metrics of a fleet of the endpoint `text`."""
 
     def __init__(self, fleet: Fleet, **more: Any) -> None:
-        self.fleet, self.now, self.collected = fleet, 0.0, Collected()
+        self.fleet, self.now, self.collected = fleet, 0.0, MetricBuffer()
         self.fleets: list[Any] = [("text", fleet)]
         collected: Any = self.collected
         self._metrics = InstanceMetrics(
@@ -112,11 +112,11 @@ def test_concurrent_requests_are_the_maximum_of_each_instance(
 ) -> None:
     measured.after(60)
     first, second = measured.fleet.instances
-    first.calls, first.most_calls = 0, 6  # all calls have ended
+    first.calls, first.max_calls = 0, 6  # all calls have ended
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [6]}
     assert measured.after(10) == {}
-    first.calls = first.most_calls = 6
-    second.calls, second.most_calls = 3, 4
+    first.calls = first.max_calls = 6
+    second.calls, second.max_calls = 3, 4
     measured.fleet.counts = {"only": 5}  # three instances have no process
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.6]}
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.2]}
@@ -124,7 +124,10 @@ def test_concurrent_requests_are_the_maximum_of_each_instance(
 
 def test_scaling_metrics_are_0_without_invocations(measured: Measured) -> None:
     measured.fleets.append(
-        ("starting", SimpleNamespace(counts={}, of_copies=False, serving=lambda: {"only": []}))
+        (
+            "starting",
+            SimpleNamespace(counts={}, serves_component=False, serving=lambda: {"only": []}),
+        )
     )
     measured.after(10)
     place = MetricDimensions("text", "only")
@@ -151,14 +154,14 @@ def test_pools_have_metrics_by_instance_type(measured: Measured) -> None:
 
 def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
     copies = Fleet(tmp_path)
-    copies.of_copies = True
+    copies.serves_component = True
     for copy in copies.instances:
         copy.running.capacity = Capacity(memory=500, disk=40, cpus=2.0)
-        copy.most_calls = 3
+        copy.max_calls = 3
     measured = Measured(copies)
     measured.after(60)
     for copy in copies.instances:
-        copy.most_calls = 3
+        copy.max_calls = 3
     assert measured.after(60, cpu=60) == {
         "ConcurrentRequestsPerCopy": [3, 3],
         "MemoryUtilizationNormalized": [50, 50],
@@ -183,7 +186,7 @@ def test_instances_of_copies_have_reservation_metrics(tmp_path: Path) -> None:
         triton=host, container=host, id="i-1", capacity=Capacity(memory=1000, disk=40)
     )
     fleet = Fleet(tmp_path)
-    fleet.instances = [SimpleNamespace(calls=0, most_calls=0, running=running, pool=None)]
+    fleet.instances = [SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)]
     measured = Measured(fleet)
     assert measured.after(60) == {
         "MemoryUtilization": [0],

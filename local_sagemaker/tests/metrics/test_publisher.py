@@ -25,7 +25,7 @@ class CloudWatch:
         self.puts.append((Namespace, MetricData))
 
 
-class Collected:
+class MetricBuffer:
     """Fake collected metrics that are returned once."""
 
     def __init__(self, *series: Series) -> None:
@@ -37,7 +37,7 @@ class Collected:
 
 
 def publisher(cloudwatch: CloudWatch, *series: Series) -> Publisher:
-    collected: Any = Collected(*series)
+    collected: Any = MetricBuffer(*series)
     return Publisher(collected, cloudwatch)
 
 

@@ -11,7 +11,7 @@ from local_sagemaker.quotas.account import (
     BUILDS_AT_ONCE,
     QUEUED_BUILDS,
     AccountQuotas,
-    quotas_here,
+    configured_quotas,
 )
 from local_sagemaker.quotas.service import service_quotas
 from release.preflight import quotas as needed
@@ -75,11 +75,11 @@ def test_unknown_service_or_quota_is_an_error() -> None:
 def test_invalid_quotas_variable_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", text)
     with pytest.raises(LocalSageMakerError, match="write JSON with whole numbers"):
-        quotas_here()
+        configured_quotas()
 
 
 def test_quotas_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_SAGEMAKER_QUOTAS", raising=False)
-    assert quotas_here() == {}
+    assert configured_quotas() == {}
     monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", json.dumps({M5: 1}))
-    assert quotas_here() == {M5: 1}
+    assert configured_quotas() == {M5: 1}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -28,7 +28,7 @@ PINGS = 10
 class Pings:
     """A counter of the pings whose status is not 200."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> None:
         self.failed, self._happened = 0, happened
         request = Triton.request
 
@@ -47,11 +47,11 @@ class Pings:
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return any(each.kind is HappeningKind.INSTANCE_REPLACED for each in list(self._happened))
+        return any(each.kind is EventKind.INSTANCE_REPLACED for each in list(self._happened))
 
 
 @pytest.fixture
-def pings(monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> Pings:
+def pings(monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> Pings:
     monkeypatch.setattr(health, "PING_SECONDS", 0.01)
     monkeypatch.setattr(
         health, "PING_TIMEOUT_SECONDS", 1.0
@@ -73,13 +73,13 @@ def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def happened() -> list[Happening]:
+def happened() -> list[DashboardEvent]:
     return []
 
 
 @pytest.fixture
 def caller(
-    pings: Pings, bucket: Bucket, happened: list[Happening], tmp_path: Path
+    pings: Pings, bucket: Bucket, happened: list[DashboardEvent], tmp_path: Path
 ) -> Iterator[Caller]:
     """A caller of a multi-model instance whose container has no environment variables."""
     installation, s3 = find_triton(), bucket
@@ -107,7 +107,7 @@ def test_other_models_answer_during_a_long_load(
     caller: Caller,
     pings: Pings,
     upload: Callable[[str, str], None],
-    happened: list[Happening],
+    happened: list[DashboardEvent],
     new_gate: Callable[[], Gate],
 ) -> None:
     upload("twice", times(2))
@@ -120,9 +120,9 @@ def test_other_models_answer_during_a_long_load(
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(TIMEOUT_SECONDS) == 21
-    eventually(lambda: happened[-1].kind is HappeningKind.INSTANCE_HEALTHY)
+    eventually(lambda: happened[-1].kind is EventKind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [each.message for each in happened if each.kind is HappeningKind.INSTANCE_UNHEALTHY]
+    unhealthy = [each.message for each in happened if each.kind is EventKind.INSTANCE_UNHEALTHY]
     assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
 
 

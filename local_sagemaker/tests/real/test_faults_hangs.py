@@ -98,7 +98,7 @@ class Caller:
         }
         invocation = Invocation(headers, receive, send)
         await invocation.receive()
-        await invocation.answer_by(self._instance)
+        await invocation.invoke_instance(self._instance)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 
 

@@ -1,4 +1,4 @@
-"""An inference component on a real Triton: to no copy and no instance, and back by one call."""
+"""An inference component that scales to 0 copies and instances, and back after one call."""
 
 import json
 from collections.abc import Iterator
@@ -35,9 +35,7 @@ def invoke() -> float:
     return float(json.loads(answer["Body"].read())["outputs"][0]["data"][0])
 
 
-def test_a_component_scales_to_zero_and_a_call_wakes_it(
-    local_sagemaker: LocalSageMaker, tmp_path: Path
-) -> None:
+def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_path: Path) -> None:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket="models")
     archive = pack_python(tmp_path / "twice", times(2))

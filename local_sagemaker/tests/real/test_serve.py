@@ -1,7 +1,7 @@
-"""What an application may rely on in Triton's SageMaker mode, on the local Triton.
+"""The SageMaker mode of the local Triton.
 
-The cases are those of triton-inference-server/server, qa/L0_sagemaker. Left out is what came after
-Triton 2.51: limits of a body's size and chunks, and a POST /models that is no JSON, which ends it.
+Source of the cases: triton-inference-server/server, qa/L0_sagemaker, without the cases that need a
+release after 2.51 (limits of body size and chunks, and a POST /models with invalid JSON).
 """
 
 import json
@@ -44,7 +44,7 @@ CONTENT_TYPE = "Content-Type"
 
 @dataclass(frozen=True)
 class Server:
-    """A Triton that is healthy, and the folder that it sees its models in."""
+    """A healthy Triton, the folder of its models and its command."""
 
     triton: Triton
     models: Path
@@ -65,7 +65,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Model:
-    """One of a multi-model server's, as SageMaker speaks of it: by a name of its own."""
+    """A model of a multi-model server; `name` is the model name in SageMaker's requests."""
 
     server: Server
     name: str
@@ -120,7 +120,7 @@ class Start:
             yield server
 
     @contextmanager
-    def _server(self, command: ServeCommand, models: Path, seen_at: Path) -> Iterator[Server]:
+    def _server(self, command: ServeCommand, models: Path, model_path: Path) -> Iterator[Server]:
         triton = Triton(
             self.installation,
             arguments=command.arguments,
@@ -129,7 +129,7 @@ class Start:
             folder=models.parent,
             notes=command.notes,
             ping=command.ping,
-            models=(models, seen_at),
+            models=(models, model_path),
         )
         try:
             triton.wait_until_healthy(LOAD_SECONDS)
@@ -142,7 +142,7 @@ class Start:
 def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
     installation = find_triton()
     if not installation.isolated:
-        pytest.skip("this machine does not let servers have namespaces of their own")
+        pytest.skip("this machine does not allow private network namespaces")
     root = tmp_path_factory.mktemp("serve")
     backends.install(installation, root / "backends")
     return Start(installation, root)
@@ -161,7 +161,7 @@ RESTRICTED = "--http-restricted-api=inference,model-repository:key=value"
 
 @pytest.fixture(scope="module")
 def many(start: Start) -> Iterator[Server]:
-    """A server that listens where it may, and restricts what is not SageMaker's."""
+    """A server with a safe port range and restricted HTTP APIs."""
     environment = {
         "SAGEMAKER_BIND_TO_PORT": "8080",
         "SAGEMAKER_SAFE_PORT_RANGE": "8081-9000",
@@ -174,7 +174,7 @@ def many(start: Start) -> Iterator[Server]:
         yield server
 
 
-def test_an_archive_with_its_configuration_at_the_root_lives_as_sagemaker_says(
+def test_lifecycle_of_a_model_with_its_config_at_the_root(
     many: Server,
 ) -> None:
     files = {"config.pbtxt": f'name: "other"{CONFIG}', "1/model.py": TIMES.replace("FACTOR", "2")}
@@ -197,9 +197,9 @@ def test_an_archive_with_its_configuration_at_the_root_lives_as_sagemaker_says(
     assert 'Invoking SageMaker TargetModel: flat.tar.gz"' in many.log
 
 
-def test_an_ensemble_leaves_with_its_steps(many: Server) -> None:
+def test_ensemble_is_unloaded_with_its_steps(many: Server) -> None:
     archive = write_ensemble(many.models / "line" / "model")
-    (archive / archive.name / "1").mkdir()  # which a build adds
+    (archive / archive.name / "1").mkdir()  # as a build does
     line = Model(many, "line")
     assert line.load() == 200
     assert numbers(line.invoke(REQUEST)) == [7]
@@ -208,20 +208,20 @@ def test_an_ensemble_leaves_with_its_steps(many: Server) -> None:
     eventually(lambda: many.log.count(unloaded) == 3)
 
 
-def test_what_sagemaker_does_not_ask_is_a_bad_request(many: Server) -> None:
+def test_other_routes_are_a_bad_request(many: Server) -> None:
     for method, path in (("GET", "/v2/health/live"), ("GET", "/"), ("PUT", "/models/flat")):
         assert many.ask(method, path).status == 400
     assert b"unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME" in many.invoke(REQUEST).body
 
 
-def test_a_model_that_does_not_load_leaves_the_server_alive(many: Server) -> None:
+def test_server_is_healthy_after_a_failed_load(many: Server) -> None:
     write(many.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
     assert Model(many, "broken").load() == 400
     assert Model(many, "absent").load() == 400
     assert many.ask("GET", "/ping").status == 200
 
 
-def test_without_a_ping_mode_a_model_that_does_not_load_is_the_servers_illness(
+def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
     start: Start,
 ) -> None:
     with start.many("unhealthy") as server:
@@ -231,7 +231,7 @@ def test_without_a_ping_mode_a_model_that_does_not_load_is_the_servers_illness(
         assert server.log.startswith("Triton is running in SageMaker MME mode.")
 
 
-def test_a_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
+def test_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
     ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
     message = (
         r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
@@ -256,7 +256,7 @@ def binary_request() -> tuple[bytes, int]:
     return header + struct.pack("<f", 3), len(header)
 
 
-def test_the_only_model_is_the_default_and_the_log_warns(one: Server) -> None:
+def test_only_model_is_the_default(one: Server) -> None:
     assert numbers(one.invoke(REQUEST)) == [6]
     assert one.log.startswith(
         "WARNING: No SAGEMAKER_TRITON_DEFAULT_MODEL_NAME provided.\n"
@@ -275,14 +275,14 @@ def test_the_only_model_is_the_default_and_the_log_warns(one: Server) -> None:
         pytest.param(f"{BINARY}99999999999", id="larger than an integer"),
     ],
 )
-def test_a_malformed_binary_header_is_a_bad_request(one: Server, content_type: str) -> None:
+def test_malformed_binary_header_is_a_bad_request(one: Server, content_type: str) -> None:
     body, header = binary_request()
     assert one.invoke(body, **{CONTENT_TYPE: content_type.format(header)}).status == 400
     answer = one.invoke(body, **{CONTENT_TYPE: f"{BINARY}{header}"})
     assert answer.body.endswith(struct.pack("<f", 6))
 
 
-def test_a_model_generates_one_answer_or_a_stream_of_them(start: Start) -> None:
+def test_generate_and_generate_stream(start: Start) -> None:
     files = {"config.pbtxt": SPEAKS_CONFIG, "1/model.py": SPEAKS}
     with start.one("speaks", files, SAGEMAKER_TRITON_INFERENCE_TYPE="generate_stream") as server:
         stream = server.invoke({"PROMPT": "hello", "TIMES": 3})

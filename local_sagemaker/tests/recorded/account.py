@@ -176,7 +176,7 @@ class Account:
         target: str = headers.get("X-Amz-Target", "")
         prefix, operation = target.rpartition(".")[::2]
         service = self._services.get(prefix)
-        if service and service.is_for(operation):
+        if service and service.handles(operation):
             status, answered, content = service.answer(operation, body)
         else:
             with self._lock:

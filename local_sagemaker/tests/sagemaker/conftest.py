@@ -10,7 +10,7 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import Happening
+from local_sagemaker.happenings import DashboardEvent
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
@@ -43,8 +43,8 @@ class FakeInstance:
         pass
 
     async def answer(self, invocation: Invocation) -> bool:
-        headers = [(b"content-type", b"text/plain"), *invocation.answer_headers]
-        await invocation.begin_answer(headers)
+        headers = [(b"content-type", b"text/plain"), *invocation.response_headers]
+        await invocation.start_response(headers)
         await invocation.send_part(self.text.encode(), more=False)
         return True
 
@@ -195,7 +195,7 @@ def quotas() -> AccountQuotas:
 
 
 @pytest.fixture
-def happenings() -> list[Happening]:
+def happenings() -> list[DashboardEvent]:
     """The recorded events of endpoints."""
     return []
 
@@ -203,7 +203,7 @@ def happenings() -> list[Happening]:
 @pytest.fixture
 def hosting(
     fleets: Fleets,
-    happenings: list[Happening],
+    happenings: list[DashboardEvent],
     s3: Any,
     scaled: set[str],
     clock: FakeClock,

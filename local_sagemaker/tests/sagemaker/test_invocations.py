@@ -15,12 +15,12 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
 from local_sagemaker.hosting.invocation import (
     MAX_BODY_BYTES,
-    ClientGoneError,
+    ClientDisconnectedError,
     Invocation,
     model_error,
 )
 from local_sagemaker.hosting.pools import Pool
-from local_sagemaker.metrics.collected import Collected
+from local_sagemaker.metrics.collected import MetricBuffer
 from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
@@ -48,13 +48,13 @@ def _forward_to_fake_instance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def collected() -> Collected:
+def collected() -> MetricBuffer:
     """The collected metrics; each invocation is in its own finished period."""
-    return Collected(speed=1, clock=itertools.count(0, 60).__next__)
+    return MetricBuffer(speed=1, clock=itertools.count(0, 60).__next__)
 
 
 @pytest.fixture
-def endpoint(hosting: Components, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
+def endpoint(hosting: Components, fleets: Fleets, collected: MetricBuffer) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
@@ -81,7 +81,7 @@ def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: Cli
 def test_invocations_are_reported_with_duration_and_result(
     hosting: Components,
     endpoint: Invocations,
-    collected: Collected,
+    collected: MetricBuffer,
     client_for: ClientFor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -199,7 +199,9 @@ async def test_error_is_sent_despite_an_incomplete_body(
         assert (await asyncio.to_thread(send_half, port)).startswith(b"HTTP/1.1 424")
 
 
-@pytest.mark.parametrize("error", [ClientGoneError(), ApiError("ModelError", "no", status=424)])
+@pytest.mark.parametrize(
+    "error", [ClientDisconnectedError(), ApiError("ModelError", "no", status=424)]
+)
 async def test_failed_invocation_is_counted_as_ended(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -222,7 +224,7 @@ async def test_truncated_response_is_not_followed_by_an_error(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail_after_first_part(_: FakeInstance, invocation: Invocation) -> None:
-        await invocation.begin_answer([(b"content-length", b"9"), *invocation.answer_headers])
+        await invocation.start_response([(b"content-length", b"9"), *invocation.response_headers])
         await invocation.send_part(b"part", more=True)
         raise ApiError("ModelError", "broken off", status=424)
 
@@ -252,7 +254,7 @@ def test_response_stream_has_the_parts_of_the_container(
 ) -> None:
     async def invoke(_: object, invocation: Invocation) -> None:
         headers = [(b"content-type", b"text/event-stream"), (b"content-length", b"6")]
-        await invocation.begin_answer(headers)
+        await invocation.start_response(headers)
         for part in (b"one", b"two"):
             await invocation.send_part(part, more=True)
         await invocation.send_part(b"", more=False)
@@ -279,7 +281,7 @@ def test_broken_stream_ends_with_an_error_event(
     code: str,
 ) -> None:
     async def invoke(_: object, invocation: Invocation) -> None:
-        await invocation.begin_answer([])
+        await invocation.start_response([])
         await invocation.send_part(b"one", more=True)
         raise error
 
@@ -296,19 +298,10 @@ def test_broken_stream_ends_with_an_error_event(
     }
 
 
-def test_error_before_the_stream_is_a_model_error(
-    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_invocations(monkeypatch, model_error(400, b"no"))
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ModelError, match="no"):
-        client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
-
-
 # Metrics
 
 
-def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
+def totals(collected: MetricBuffer) -> dict[tuple[str, str | None], float]:
     """Return the sums of the metrics, by name and configuration or instance type."""
     result: dict[tuple[str, str | None], float] = {}
     for series in collected.take():
@@ -319,7 +312,7 @@ def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
 
 
 def test_metrics_of_variant_and_configuration(
-    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: Collected
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: MetricBuffer
 ) -> None:
     fleets.started[0].counts = {"only": 4}
     client = client_for("sagemaker-runtime", endpoint)
@@ -336,7 +329,7 @@ def test_metrics_of_a_pool_have_the_instance_type(
     endpoint: Invocations,
     client_for: ClientFor,
     fleets: Fleets,
-    collected: Collected,
+    collected: MetricBuffer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(FakeInstance, "pool", Pool("ml.g6.xlarge", "model"))
@@ -351,7 +344,7 @@ def test_metrics_of_a_pool_have_the_instance_type(
 
 
 @pytest.fixture
-def components(hosting: Components, collected: Collected) -> Invocations:
+def components(hosting: Components, collected: MetricBuffer) -> Invocations:
     """InvokeEndpoint of the endpoint `Empty`, which hosts the component `times`."""
     create_host(hosting, "Empty")
     hosting.create_inference_component(REQUEST)
@@ -367,7 +360,7 @@ def component_error(client: Any, code: str = "ValidationError", **names: str) ->
     return str(refused.value.response["Error"]["Message"])
 
 
-def values(collected: Collected) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+def values(collected: MetricBuffer) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """Return the sums of the metrics, by name and dimensions."""
     return {
         (
@@ -382,7 +375,7 @@ TIMES_ONLY = (("InferenceComponentName", "times"),)
 
 
 def test_component_is_invoked_and_has_its_own_metrics(
-    components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
+    components: Invocations, hosting: Components, collected: MetricBuffer, client_for: ClientFor
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
@@ -401,7 +394,7 @@ def test_component_is_invoked_and_has_its_own_metrics(
 
 
 def test_component_without_copies_refuses_and_counts_invocations(
-    components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
+    components: Invocations, hosting: Components, collected: MetricBuffer, client_for: ClientFor
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}

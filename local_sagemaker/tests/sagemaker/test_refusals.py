@@ -4,7 +4,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.refusals import (
-    MOST_ENVIRONMENT_BYTES,
+    MAX_ENVIRONMENT_BYTES,
     check_desired,
     check_endpoint_config,
     check_model,
@@ -64,7 +64,7 @@ def test_model_without_container_or_image_is_refused(
             "write s3:// instead of https://models/m.tar.gz.",
         ),
         (
-            {"Environment": {"A": "é" * (MOST_ENVIRONMENT_BYTES // 2)}},
+            {"Environment": {"A": "é" * (MAX_ENVIRONMENT_BYTES // 2)}},
             "Environment has more than 32768 bytes.",
         ),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
@@ -85,7 +85,7 @@ def routed_config(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float
 
 
 def test_events_of_updates_and_rollbacks(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], happenings: list[Happening]
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], happenings: list[DashboardEvent]
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
@@ -96,21 +96,21 @@ def test_events_of_updates_and_rollbacks(
         "Text is InService: configuration new",
     ]
     assert {(event.kind, event.endpoint) for event in happenings} == {
-        (HappeningKind.ENDPOINT_STATUS, "Text")
+        (EventKind.ENDPOINT_STATUS, "Text")
     }
     happenings.clear()
     clock.on_sleep = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert [(event.kind, event.message) for event in happenings] == [
-        (HappeningKind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
-        (HappeningKind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
-        (HappeningKind.ENDPOINT_STATUS, "Text is InService: configuration new"),
+        (EventKind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
+        (EventKind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
+        (EventKind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
     happenings.clear()
     endpoint.delete_endpoint(TEXT)
     assert [(event.kind, event.message) for event in happenings] == [
-        (HappeningKind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
-        (HappeningKind.ENDPOINT_DELETED, "Text is deleted."),
+        (EventKind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
+        (EventKind.ENDPOINT_DELETED, "Text is deleted."),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A template of an inference component that scales to zero, and is scaled out by one call."""
+"""A template of an inference component that scales to 0, and out after one call."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.watch.alarms import Alarms
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,12 +44,12 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def happenings() -> list[Happening]:
+def happenings() -> list[DashboardEvent]:
     return []
 
 
 @pytest.fixture
-def alarms(cloudwatch: CloudWatch, happenings: list[Happening]) -> Alarms:
+def alarms(cloudwatch: CloudWatch, happenings: list[DashboardEvent]) -> Alarms:
     return Alarms(cloudwatch, happenings.append)
 
 
@@ -88,14 +88,14 @@ def test_metric_math_alarm_has_the_variant_of_its_metrics(
 
 
 def test_state_change_is_reported_once(
-    alarms: Alarms, cloudwatch: CloudWatch, happenings: list[Happening]
+    alarms: Alarms, cloudwatch: CloudWatch, happenings: list[DashboardEvent]
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):
         cloudwatch.alarm["StateValue"] = state
         alarms.look()
     assert [(event.kind, event.message) for event in happenings] == [
-        (HappeningKind.ALARM, "slow: from OK to ALARM. below"),
-        (HappeningKind.ALARM_ENDED, "slow: from ALARM to OK. below"),
+        (EventKind.ALARM, "slow: from OK to ALARM. below"),
+        (EventKind.ALARM_ENDED, "slow: from ALARM to OK. below"),
     ]
     assert {(event.endpoint, event.variant) for event in happenings} == {("text", "only")}
     assert {event.time for event in happenings} == {BEGAN.timestamp()}

@@ -1,17 +1,17 @@
-from local_sagemaker.happenings import Happening, HappeningKind
-from local_sagemaker.watch.events import MOST, MOST_MESSAGE, Events
+from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.watch.events import MAX_EVENTS, MAX_MESSAGE_LENGTH, Events
 
 MODEL = "m-0123456789ab.tar.gz"
 
 
 def tell(events: Events, message: str = "message", **more: float) -> None:
-    events.tell(Happening(HappeningKind.ALARM, message, "text", **more))  # type: ignore[arg-type]
+    events.tell(DashboardEvent(EventKind.ALARM, message, "text", **more))  # type: ignore[arg-type]
 
 
 def test_event_fields() -> None:
     events = Events(clock=lambda: 7.0)
     events.tell(
-        Happening(HappeningKind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", MODEL)
+        DashboardEvent(EventKind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", MODEL)
     )
     assert events.after(0) == [
         {
@@ -44,8 +44,8 @@ def test_events_after_a_sequence_number() -> None:
 
 def test_number_of_events_and_message_length_are_limited() -> None:
     events = Events()
-    for _ in range(MOST + 1):
-        tell(events, "x" * (MOST_MESSAGE + 1))
+    for _ in range(MAX_EVENTS + 1):
+        tell(events, "x" * (MAX_MESSAGE_LENGTH + 1))
     kept = events.after(0)
-    assert (len(kept), kept[0]["sequence"]) == (MOST, 2)
-    assert kept[0]["message"] == "x" * (MOST_MESSAGE - 1) + "…"
+    assert (len(kept), kept[0]["sequence"]) == (MAX_EVENTS, 2)
+    assert kept[0]["message"] == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"

@@ -1,6 +1,6 @@
 import pytest
 
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.watch.models import model_events, model_name
@@ -14,35 +14,35 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
     [
         (
             ModelStep(ModelStepKind.DOWNLOAD, A, 1.25, bytes=3 * MIB),
-            HappeningKind.MODEL_DOWNLOADED,
+            EventKind.MODEL_DOWNLOADED,
             "minilm was downloaded in 1.2 s: 3.0 MiB unpacked.",
         ),
         (
             ModelStep(ModelStepKind.UNLOAD, A, 2.0),
-            HappeningKind.MODEL_UNLOADED,
+            EventKind.MODEL_UNLOADED,
             "minilm was unloaded in 2.0 s.",
         ),
         (
             ModelStep(ModelStepKind.UNLOAD, A, 2.0, room_for=B),
-            HappeningKind.MODEL_EVICTED,
+            EventKind.MODEL_EVICTED,
             "minilm was unloaded in 2.0 s to make room for bert.",
         ),
         (
             ModelStep(ModelStepKind.DELETE, A, room_for=B),
-            HappeningKind.MODEL_DELETED,
+            EventKind.MODEL_DELETED,
             "minilm was deleted from the volume to make room for bert.",
         ),
         (
             ModelStep(ModelStepKind.FAIL, A, why="no such file"),
-            HappeningKind.MODEL_FAILED,
+            EventKind.MODEL_FAILED,
             "minilm is not loaded: no such file",
         ),
     ],
 )
-def test_event_message_of_a_model_step(step: ModelStep, kind: HappeningKind, message: str) -> None:
-    messages: list[Happening] = []
+def test_event_message_of_a_model_step(step: ModelStep, kind: EventKind, message: str) -> None:
+    messages: list[DashboardEvent] = []
     model_events(messages.append)("text", "only", "i-0", step)
-    assert messages == [Happening(kind, message, "text", "only", "i-0", A)]
+    assert messages == [DashboardEvent(kind, message, "text", "only", "i-0", A)]
 
 
 def test_model_name_of_an_archive() -> None:

@@ -26,35 +26,35 @@ def add(traffic: Traffic, *seconds: float, failed: bool = False) -> None:
 
 
 def test_variant_without_calls_has_no_rates(traffic: Traffic) -> None:
-    rates = traffic.of("text", "only", 0)
+    rates = traffic.rates("text", "only", 0)
     assert rates == {"first": 1000, "calls": [], "errors": [], "p50": [], "p95": []}
 
 
 def test_rates_of_finished_seconds(traffic: Traffic, clock: Clock) -> None:
     add(traffic, 0.1, 0.1)
     add(traffic, 0.1, failed=True)
-    assert traffic.of("text", "only", 0)["calls"] == []
+    assert traffic.rates("text", "only", 0)["calls"] == []
     clock.now = 1002
     add(traffic, 0.1)
     clock.now = 1003
-    rates = traffic.of("text", "only", 0)
+    rates = traffic.rates("text", "only", 0)
     assert (rates["first"], rates["calls"], rates["errors"]) == (1000, [3, 0, 1], [1, 0, 0])
     assert rates["p50"][1] is None
-    assert traffic.of("text", "other", 0)["calls"] == []
+    assert traffic.rates("text", "other", 0)["calls"] == []
 
 
 def test_rates_since_a_second(traffic: Traffic, clock: Clock) -> None:
     add(traffic, 0.1)
     clock.now = 1004
-    rates = traffic.of("text", "only", 1002)
+    rates = traffic.rates("text", "only", 1002)
     assert (rates["first"], rates["calls"]) == (1002, [0, 0])
-    assert traffic.of("text", "only", 5000)["calls"] == []
+    assert traffic.rates("text", "only", 5000)["calls"] == []
 
 
 def test_percentiles_of_each_second(traffic: Traffic, clock: Clock) -> None:
     add(traffic, *[0.004] * 90, *[0.0076] * 10)
     clock.now += 1
-    rates = traffic.of("text", "only", 0)
+    rates = traffic.rates("text", "only", 0)
     assert (rates["p50"], rates["p95"]) == ([4], [7.6])
 
 
@@ -64,7 +64,7 @@ def test_rates_are_kept_for_ten_minutes(traffic: Traffic, clock: Clock, later: i
     clock.now += later - 1
     add(traffic, 0.1)
     clock.now += 1
-    rates = traffic.of("text", "only", 0)
+    rates = traffic.rates("text", "only", 0)
     assert len(rates["calls"]) == SECONDS
     assert sum(rates["calls"]) == 1
     assert rates["calls"][-1] == 1
@@ -74,6 +74,6 @@ def test_rates_of_deleted_endpoints_are_removed(traffic: Traffic, clock: Clock) 
     add(traffic, 0.1)
     clock.now += 1
     traffic.keep({"text"})
-    assert traffic.of("text", "only", 0)["calls"] == [1]
+    assert traffic.rates("text", "only", 0)["calls"] == [1]
     traffic.keep({"other"})
-    assert traffic.of("text", "only", 0)["calls"] == []
+    assert traffic.rates("text", "only", 0)["calls"] == []

@@ -8,7 +8,7 @@ import pytest
 
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import TargetKey
-from local_sagemaker.happenings import untold
+from local_sagemaker.happenings import ignore_event
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.component import Component, component_plan
@@ -219,7 +219,7 @@ def test_components_and_their_copies_are_shown(
         "EndpointConfigName": "empty",
         "ProductionVariants": [{"VariantName": "only_variant", "InstanceType": "ml.m5.xlarge"}],
     }
-    local.endpoint.plan = local.endpoint.coming = Plan(config, {})
+    local.endpoint.plan = local.endpoint.pending_plan = Plan(config, {})
     specification = {
         "ModelName": "m",
         "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},
@@ -233,7 +233,7 @@ def test_components_and_their_copies_are_shown(
         },
         component_plan("times", "ml.m5.xlarge", specification, {}),
         threading.RLock(),
-        untold,
+        ignore_event,
     )
     component.fleet = SimpleNamespace(counts={"times": 1})  # type: ignore[assignment]
     local.components["times"] = component

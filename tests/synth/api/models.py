@@ -8,7 +8,7 @@ import botocore.session
 from botocore.model import Shape
 from botocore.validate import ParamValidator
 
-from local_sagemaker.constraints import refuse_violations
+from local_sagemaker.constraints import check_constraints
 from local_sagemaker.errors import ApiError
 from tests.synth.api.calls import Calls
 
@@ -30,7 +30,7 @@ def _violations(parameters: dict[str, Any], shape: Shape) -> Iterator[str]:
         yield report.generate_report()
         return
     try:
-        refuse_violations(parameters, shape)
+        check_constraints(parameters, shape)
     except ApiError as error:
         yield str(error)
 

@@ -74,6 +74,6 @@ def test_only_a_non_default_python_is_in_the_prefix(release: str, python: str, p
 
 @pytest.mark.parametrize("text", ["", "3", "3.10.12", "2.7", "3.011", "python3.11", "3.11\n"])
 def test_invalid_python_version_is_refused(text: str) -> None:
-    message = f"TRITON_PYTHON is {text!r}, no version of Python: write one such as 3.11, or "
+    message = f"TRITON_PYTHON is {text!r}, not a Python version: write one such as 3.11, or "
     with pytest.raises(BuildError, match=re.escape(message)):
         BuildTarget(release="24.09").with_python(text)

@@ -1,6 +1,6 @@
-"""Stands in for Triton's C++ dali backend: the DALI Python package, on the CPU.
+"""A stand-in for Triton's C++ dali backend: the DALI Python package on the CPU.
 
-Its packages lie in `site-packages` beside this file, where `packages` puts them.
+Its packages are in `site-packages` beside this file; `hosting.packages` installs them.
 """
 
 import sys
@@ -31,7 +31,7 @@ class TritonPythonModel(StandIn):
             batch_size=self.max_batch_size,
             num_threads=1,
             device_id=types.CPU_ONLY_DEVICE_ID,
-            exec_pipelined=False,  # an answer for each run
+            exec_pipelined=False,  # each run returns its own output
             exec_async=False,
         )
         self.pipeline.build()
@@ -40,7 +40,7 @@ class TritonPythonModel(StandIn):
         try:
             return super().answer(arrays)
         except RuntimeError as error:
-            self.build()  # a pipeline that failed once is no longer valid
+            self.build()  # a failed pipeline cannot be reused
             return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
 
     def run(self, arrays: Arrays) -> Arrays:
@@ -48,5 +48,5 @@ class TritonPythonModel(StandIn):
         return [output.as_array() for output in self.pipeline.run(**samples)]
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """Run each request for itself, so that a broken picture fails its own request only."""
+        """Run requests one by one, so that an invalid image only fails its own request."""
         return [self.answer(self.input_arrays(request)) for request in requests]

@@ -1,8 +1,8 @@
-"""Stands in for Triton's C++ fil backend: the Treelite Python package, on the CPU.
+"""A stand-in for Triton's C++ fil backend: the Treelite Python package on the CPU.
 
-It reads the same files by the same library, and answers as fil_backend does at r24.09
-(src/tl_model.h). Its packages lie in `site-packages` beside this file, where `stand_in_packages`
-puts them.
+It reads the same files with the same library, and returns the outputs of fil_backend r24.09
+(src/tl_model.h). Its packages are in `site-packages` beside this file; `hosting.packages` installs
+them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Stands in for Triton's C++ onnxruntime backend: the onnxruntime Python package on the CPU."""
+"""A stand-in for Triton's C++ onnxruntime backend: the onnxruntime Python package on the CPU."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Stands in for Triton's C++ pytorch backend: TorchScript through the torch package on the CPU."""
+"""A stand-in for Triton's C++ pytorch backend: the torch package on the CPU, with TorchScript."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -67,7 +67,7 @@ def test_build_to_the_bucket_skips_a_published_archive(
     source = f"sources/{digest_of(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
     before = dict(aws.s3.objects)
-    message = f"{url} is there already: nothing to build\n"
+    message = f"{url} already exists: nothing to build\n"
     assert succeed("build", doubled, *TO_BUCKET, *digest) == message
     assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
     assert aws.s3.objects == before

@@ -94,7 +94,7 @@ def test_script_runs_isolated_with_the_installed_packages(
     package_word, parameter, isolated, path = json.loads(to.read_text())
     assert (package_word, parameter, isolated) == ("installed", "first", 1)
     assert not any("site-packages" in entry for entry in path)
-    assert progress_lines == [f"installing {requirements} into a folder of its own, once"]
+    assert progress_lines == [f"installing {requirements} into the cache"]
     to.unlink()
     progress_lines.clear()
     _run(requirements, script, progress_lines, to=str(to), word="second")

@@ -61,9 +61,9 @@ def test_option_newer_than_the_release_is_a_violation() -> None:
 
 
 def test_update_must_end_before_the_sagemaker_limit() -> None:
-    fits = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2899, keep_old=300)
+    fits = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2899, termination_wait=300)
     assert updates.update(fits) == []
-    late = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2900, keep_old=300)
+    late = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2900, termination_wait=300)
     assert late.longest() == LONGEST_SECONDS
     (problem,) = updates.update(late)
     assert problem.path == ("update", "wait_seconds")

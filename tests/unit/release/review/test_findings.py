@@ -108,7 +108,9 @@ def test_unchanged_templates_are_not_linted(clone: Clone) -> None:
     write_file(clone, "bin/cfn-lint", CFN_LINT)
     write_file(clone, ".venv-checkov/bin/checkov", CHECKOV)
     same, other = {"Messages": ["a"]}, {"Messages": ["b"]}
-    before, after = ({("prod", "prod-a"): same, ("prod", "prod-b"): each} for each in (same, other))
+    before, after = (
+        {("prod", "prod-a"): same, ("prod", "prod-b"): messages} for messages in (same, other)
+    )
     change = template_findings(clone, before, after)["prod"]
     assert change.still == ()
     assert all("prod-b" in line for line in (*change.new, *change.fixed))

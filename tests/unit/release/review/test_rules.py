@@ -466,7 +466,7 @@ def test_over_budget(
     after = copy.deepcopy(RESOURCES)
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
     sides = (
-        PROD.model_copy(update={"max_monthly_usd": each}) for each in (file_before, file_after)
+        PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (file_before, file_after)
     )
     files = dict(zip(("file_before", "file_after"), sides, strict=True))
     assert bool(messages_of("over_budget", RESOURCES, after, **files)) == crossed

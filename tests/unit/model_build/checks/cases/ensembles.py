@@ -128,31 +128,31 @@ CASES = [
         "input type other than that of the step",
         ENSEMBLE,
         {BOTH: {'"X" data_type: TYPE_STRING': '"X" data_type: TYPE_UINT8'}},
-        'both/config.pbtxt:8:5: first: "A" is BYTES, what it is given is UINT8 [ensemble_maps]',
+        'both/config.pbtxt:8:5: first: "A" is BYTES, but its tensor is UINT8 [ensemble_maps]',
     ),
     case(
         "output type other than that of the step",
         ENSEMBLE,
         {BOTH: {'"Y" data_type: TYPE_FP32': '"Y" data_type: TYPE_FP16'}},
-        'both/config.pbtxt:3:10: the ensemble\'s output: "Y" is FP16, what it is given is '
+        'both/config.pbtxt:3:10: the ensemble\'s output: "Y" is FP16, but its tensor is '
         "FP32 [ensemble_maps]",
     ),
     case(
         "sizes that the next step does not accept",
         ENSEMBLE,
         {FIRST: {"[ -1, 4 ]": "[ 5, 4 ]"}},
-        'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [5, 4] [ensemble_maps]',
+        'both/config.pbtxt:14:5: second: "C" has dims [3, 4], but gets [5, 4] [ensemble_maps]',
     ),
     case(
         "fewer dims than the next step needs",
         ENSEMBLE,
         {FIRST: {"[ -1, 4 ]": "[ 3 ]"}},
-        'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [3] [ensemble_maps]',
+        'both/config.pbtxt:14:5: second: "C" has dims [3, 4], but gets [3] [ensemble_maps]',
     ),
     case(
         "optional input with another type",
         ENSEMBLE,
         {BOTH: {OUTPUT_MAP: f"{HINT_MAP}\n    {OUTPUT_MAP}"}},
-        'both/config.pbtxt:15:5: second: "hint" is FP32, what it is given is BYTES [ensemble_maps]',
+        'both/config.pbtxt:15:5: second: "hint" is FP32, but its tensor is BYTES [ensemble_maps]',
     ),
 ]

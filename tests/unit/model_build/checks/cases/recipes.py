@@ -74,7 +74,7 @@ CASES = [
                 ONNX_STEP: "    to: copy\n    weights: twice.onnx\n",
             }
         },
-        "recipe.yaml:4: twice/1/model.onnx: twice.onnx is none of the recipe's weights: "
+        "recipe.yaml:4: twice/1/model.onnx: twice.onnx is not one of the recipe's weights: "
         "write one of a.onnx [recipe_meets_files]",
     ),
     case(

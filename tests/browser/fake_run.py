@@ -1,4 +1,4 @@
-"""States of a local SageMaker that nobody runs, and the real page that shows them."""
+"""Fake states of a local SageMaker, and a server of the real dashboard for them."""
 
 import asyncio
 import copy
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.site import Site
 
@@ -22,8 +22,8 @@ MIB = 1 << 20
 DIGEST = "0123456789ab"
 
 
-class Watched:
-    """A run of which tests set the state; time passes when they say so."""
+class FakeRun:
+    """A local SageMaker whose state and clock are set by tests."""
 
     def __init__(self, *, started: float = NOW - 900) -> None:
         self.now = NOW
@@ -34,7 +34,7 @@ class Watched:
         self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
-        """Answer as `Watch` does."""
+        """Return the state, as `Watch.state` does."""
         self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
@@ -53,10 +53,10 @@ class Watched:
             "events": self.happened.after(after),
         }
 
-    def tell(self, kind: HappeningKind, message: str, *place: str, ago: float = 0) -> None:
-        """Let something have happened so many seconds ago, to an endpoint and what is in it."""
+    def tell(self, kind: EventKind, message: str, *place: str, ago: float = 0) -> None:
+        """Add an event `ago` seconds before now; `place` is endpoint, variant, instance, model."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
-        self.happened.tell(Happening(kind, message, **members, time=self.now - ago))
+        self.happened.tell(DashboardEvent(kind, message, **members, time=self.now - ago))
 
 
 def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Record:
@@ -73,7 +73,7 @@ def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Recor
 
 
 def instance_id(number: int) -> str:
-    """Return an id that differs from others in what is shown of it."""
+    """Return an instance id whose displayed prefix is unique."""
     return f"i-{hashlib.sha256(bytes([number])).hexdigest()[:17]}"
 
 
@@ -93,7 +93,7 @@ def instance(number: int, *models: Record, **more: Any) -> Record:
 
 
 def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> Record:
-    """Return calls that come and go, with a wave of errors if some fail."""
+    """Return rates in waves, with a period of errors if `failing`."""
     waves = [0.5 + 0.5 * math.sin(each / 40) for each in range(seconds)]
     calls = [int(most * wave) for wave in waves]
     errors = [c // 4 if failing and 420 < each < 460 else 0 for each, c in enumerate(calls)]
@@ -144,14 +144,14 @@ def alarm(name: str, state: str = "OK", *, of: str | None = "prod-text", **more:
     }
 
 
-def busy() -> Watched:
-    """Return two endpoints at work: one scales out, evicts a model and is in ALARM."""
-    run = Watched()
+def busy_run() -> FakeRun:
+    """Return a run with two endpoints: one scales out, evicts a model and is in ALARM."""
+    run = FakeRun()
     text, only = "prod-text", "AllTraffic"
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
         run.tell(
-            HappeningKind.INSTANCE_STARTED,
+            EventKind.INSTANCE_STARTED,
             "The container was started.",
             text,
             only,
@@ -159,7 +159,7 @@ def busy() -> Watched:
             ago=ago,
         )
         messages = "The instance passed the ping health check after 8.0 s."
-        run.tell(HappeningKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
+        run.tell(EventKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
     for name, where, ago, gone in (
         ("minilm", first, 400, None),
         ("bert", first, 260, 60),
@@ -168,20 +168,20 @@ def busy() -> Watched:
         ("bert", second, 50, None),
     ):
         place = text, only, where, f"{name}-{DIGEST}.tar.gz"
-        run.tell(HappeningKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
-        run.tell(HappeningKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
-        run.tell(HappeningKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
+        run.tell(EventKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
+        run.tell(EventKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
+        run.tell(EventKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
         if gone:
             why = f"{name} was unloaded in 0.2 s to make room for clip."
-            run.tell(HappeningKind.MODEL_EVICTED, why, *place, ago=gone)
+            run.tell(EventKind.MODEL_EVICTED, why, *place, ago=gone)
     place = text, only, first, f"clip-{DIGEST}.tar.gz"
-    run.tell(HappeningKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
-    run.tell(HappeningKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
+    run.tell(EventKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
+    run.tell(EventKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
     why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
     messages = f"Setting desired instance count to 2 (InProgress): {why}"
-    run.tell(HappeningKind.SCALING, messages, text, only, ago=112)
+    run.tell(EventKind.SCALING, messages, text, only, ago=112)
     run.tell(
-        HappeningKind.ALARM,
+        EventKind.ALARM,
         "prod-text-slow: updated from OK to ALARM. Crossed.",
         text,
         only,
@@ -239,8 +239,8 @@ def busy() -> Watched:
 
 
 @contextmanager
-def served(run: Watched, port: int = 0) -> Iterator[str]:
-    """Serve the page of a run as the front does, and give its URL."""
+def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
+    """Serve the dashboard of a run, with the real guard; yield its URL."""
     nobody: Any = None
     site = Site(lambda **requests: run.state(**requests))
     server = http_server(RequestGuard(nobody, site), port=port)

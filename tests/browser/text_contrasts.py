@@ -1,7 +1,7 @@
-"""How well texts stand out in a page."""
+"""Measurement of text contrasts in a page."""
 
-LEAST = 4.5
-"""Of the contrast of text (WCAG 2.2, success criterion 1.4.3)."""
+MIN_CONTRAST = 4.5
+"""Minimum contrast of text (WCAG 2.2, success criterion 1.4.3)."""
 
 CONTRASTS = """
 (roots) => {
@@ -40,5 +40,5 @@ CONTRASTS = """
   return found;
 }
 """
-"""The contrast of each text that is seen, below the elements of a selector, against what is painted
-below it, by WCAG 2.2's relative luminance."""
+"""Script that returns each visible text below the elements of a selector with its contrast to the
+background, according to WCAG 2.2's relative luminance."""
