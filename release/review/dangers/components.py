@@ -26,7 +26,7 @@ def missing_components(comparison: Comparison) -> Iterator[Danger]:
     return _new(comparison, faults)
 
 
-def never_woken(comparison: Comparison) -> Iterator[Danger]:
+def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
     """A component can scale in to zero copies, and no alarm scales it out again.
 
     Target tracking does not scale out from zero (huggingface/skills,

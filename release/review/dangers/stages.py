@@ -12,7 +12,7 @@ from release.stage_file import StageFile
 PRODUCTION_SUBJECTS = {
     "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
     "replaced_resources": re.compile(r"\S+-models\.Alarms/\S+"),
-    "unheard_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
+    "silenced_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
 }
 """Rule -> subjects that exist only in production stages (stacks/endpoint_stack.py,
 stacks/model_stack.py)."""
@@ -36,7 +36,7 @@ def new_environment(comparison: Comparison) -> Iterator[Danger]:
     )
 
 
-def left_production(comparison: Comparison) -> Iterator[Danger]:
+def no_longer_production(comparison: Comparison) -> Iterator[Danger]:
     """The stage is no longer production: its alarms and their notifications are deleted."""
     if comparison.file_before.production and not comparison.file_after.production:
         yield Danger(

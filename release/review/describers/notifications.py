@@ -7,7 +7,7 @@ from release.review.describers.generic import is_recreated
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
 
-SILENCED_ALARMS = "unheard_alarms"
+SILENCED_ALARMS = "silenced_alarms"
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 

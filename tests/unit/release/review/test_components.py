@@ -122,19 +122,19 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "scale to zero without an alarm": (
         together(SLEEPS, drop("WakeAlarm")),
-        f"never_woken: {NAME} can scale in to zero copies and does not scale out again: add ",
+        f"no_wake_up_alarm: {NAME} can scale in to zero copies and does not scale out again: add ",
     ),
     "scale to zero with target tracking": (
         together(SLEEPS, put("Wake", "PolicyType", "TargetTrackingScaling")),
-        "never_woken: ",
+        "no_wake_up_alarm: ",
     ),
     "alarm on more than one failure": (
         together(SLEEPS, put("WakeAlarm", "ComparisonOperator", "GreaterThanThreshold")),
-        "never_woken: ",
+        "no_wake_up_alarm: ",
     ),
     "alarm without actions": (
         together(SLEEPS, drop("WakeAlarm", "AlarmActions")),
-        "never_woken: ",
+        "no_wake_up_alarm: ",
     ),
     "more GPUs than an instance has": (
         put("Component", *NEEDS, "NumberOfAcceleratorDevicesRequired", 2),

@@ -168,17 +168,17 @@ def test_changed_alarm_actions(change: dict[str, Any], texts: list[str]) -> None
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **NOTIFYING)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **NOTIFYING, **change})}
     expected = [f"AWS::CloudWatch::Alarm prod-text/It: {text}" for text in texts]
-    assert messages_of("unheard_alarms", before, after) == expected
+    assert messages_of("silenced_alarms", before, after) == expected
 
 
 def test_changed_subscription() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
     text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified by t"
-    assert review_dangers(mail, {}, stack="prod-models") == [("unheard_alarms", text)]
+    assert review_dangers(mail, {}, stack="prod-models") == [("silenced_alarms", text)]
     filtered = copy.deepcopy(mail)
     filtered["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
-    assert messages_of("unheard_alarms", mail, filtered, stack="prod-models")
+    assert messages_of("silenced_alarms", mail, filtered, stack="prod-models")
     deleted = [("replaced_resources", "AWS::SNS::Topic It is deleted")]
     assert review_dangers(topic, {}, stack="prod-models") == deleted
 
@@ -502,14 +502,14 @@ def test_group_key_depends_on_all_members() -> None:
     assert len({key(alarms("A")), key(alarms("B")), key(alarms()), key(alarms("A", "B"))}) == 4
 
 
-def test_left_production_hides_no_other_danger() -> None:
+def test_no_longer_production_hides_no_other_danger() -> None:
     alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
     paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
     before = {**RESOURCES, "Paged": paged}
     after = {key: each for key, each in RESOURCES.items() if key != "Quota"}
     less = PROD.model_copy(update={"production": False})
     rules = [rule for rule, _ in review_dangers(before, after, file_after=less)]
-    assert rules == ["left_production", "lost_alarms"]
+    assert rules == ["no_longer_production", "lost_alarms"]
 
 
 def test_unknown_region_and_instance_type() -> None:
