@@ -4,7 +4,7 @@
     engine-jobs/<digest>/claims/<attempt>.json   the build of an attempt; the first writer wins
     engine-jobs/<digest>/raw/<build>/            output of the GPU step, not accepted yet
 
-A lifecycle rule deletes them after some weeks; accepted results have another prefix.
+A lifecycle rule deletes these objects after some weeks; accepted results have another prefix.
 """
 
 import json
