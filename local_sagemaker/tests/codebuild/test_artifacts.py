@@ -105,14 +105,14 @@ def test_no_artifacts(s3: Any, sources: Path) -> None:
     [
         (
             {"type": "CODEPIPELINE"},
-            "does not support type CODEPIPELINE: use S3",
+            "the local SageMaker does not support type CODEPIPELINE: use S3",
         ),
         ({"type": "NO_ARTIFACTS", "name": "a"}, "artifact type NO_ARTIFACTS should have null"),
         ({**S3, "location": "a/b"}, "location must be the name of the output bucket"),
         ({**S3, "name": ""}, "name is missing: use the name of the artifact, or"),
         (
             {**S3, "packaging": "ZIP"},
-            "does not support packaging ZIP: use NONE",
+            "the local SageMaker does not support packaging ZIP: use NONE",
         ),
     ],
 )
