@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from local_sagemaker.clock import Clock
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -26,8 +26,8 @@ from local_sagemaker.sagemaker.endpoint import (
     reason,
 )
 from local_sagemaker.sagemaker.instance_quotas import Limit, check_quotas
-from local_sagemaker.sagemaker.refusals import check_desired
 from local_sagemaker.sagemaker.registry import Plan, Registry
+from local_sagemaker.sagemaker.request_checks import check_desired
 from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Record
 from local_sagemaker.sagemaker.update import Update
 

@@ -9,8 +9,8 @@ from unittest.mock import Mock
 import pytest
 
 from local_sagemaker.api import JsonService
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import DashboardEvent
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.sagemaker.refusals import (
+from local_sagemaker.sagemaker.request_checks import (
     MAX_ENVIRONMENT_BYTES,
     check_desired,
     check_endpoint_config,
