@@ -171,7 +171,7 @@ def test_failed_endpoint_refuses_updates(hosting: Hosting, fleets: Fleets) -> No
     eventually(lambda: status(hosting) == "Failed")
     with pytest.raises(ApiError) as refused:
         update(hosting)
-    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete it and create it anew.'
+    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete and recreate it.'
     assert refusal(refused) == message
     with pytest.raises(ApiError, match="Cannot update failed endpoint"):
         set_capacity(hosting, DesiredInstanceCount=4)
@@ -213,7 +213,7 @@ def test_configurations_of_an_update_cannot_be_deleted(
     wait_in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    with pytest.raises(ApiError, match="which is Updating, needs it"):
+    with pytest.raises(ApiError, match="uses it and has the status Updating"):
         hosting.delete_endpoint_config({"EndpointConfigName": name})
     hosting.delete_model({"ModelName": "m"})
     fleets.ready.set()

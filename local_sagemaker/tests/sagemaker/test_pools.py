@@ -68,5 +68,5 @@ def test_missing_model_of_a_pool_is_refused(hosting: Hosting) -> None:
 def test_pools_for_multi_model_containers_are_refused(hosting: Hosting, s3: Any) -> None:
     s3.objects["models", "many/m.tar.gz"] = b""
     hosting.create_model(model("other", Mode="MultiModel", ModelDataUrl="s3://models/many/"))
-    with pytest.raises(ApiError, match="has no InstancePools for multi-model containers"):
+    with pytest.raises(ApiError, match="does not support InstancePools for multi-model containers"):
         hosting.create_endpoint_config(pooled_config("pools"))
