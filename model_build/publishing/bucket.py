@@ -32,9 +32,9 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     stored = stored_checksum(s3, bucket=bucket, key=key)
     if stored is not None and stored != _recorded(manifest, default=stored):
         raise BuildError(
-            f"s3://{bucket}/{key} has {f'the SHA-256 {stored}' if stored else 'no SHA-256'}, and "
-            f"its manifest records {_recorded(manifest)}: somebody has replaced the archive. "
-            "Delete it, and deliver or publish again"
+            f"s3://{bucket}/{key} has the SHA-256 {stored or '(none)'}, and its manifest "
+            f"records {_recorded(manifest)}: the archive was replaced. Delete it, and "
+            "deliver or publish again"
         )
     return stored is not None
 
