@@ -22,7 +22,7 @@ FAILING_INITIALIZE = """
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(try_model, "ARCHIVES", tmp_path / "tried")
+    monkeypatch.setattr(try_model, "ARCHIVE_CACHE", tmp_path / "tried")
 
 
 @pytest.fixture
