@@ -128,7 +128,7 @@ def test_clean_up_runs_no_step(world: World, capsys: pytest.CaptureFixture[str])
     world.left = LEFT
     assert world.run(clean_up=True) == 0
     assert (world.done, world.removals) == ([], 1)
-    line = "deletes stack triton-acctest-cpu, which an earlier run has left"
+    line = "deletes stack triton-acctest-cpu, left over from an earlier run"
     assert line in capsys.readouterr().out
 
 
@@ -171,7 +171,7 @@ def test_run_from_another_machine_is_an_error(
 ) -> None:
     world.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
     assert world.run() == 1
-    assert "a run from elsewhere is in progress" in capsys.readouterr().err
+    assert "a run on another machine is in progress" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
 
 
@@ -280,7 +280,7 @@ def test_report_names_aws_or_emulator_as_source(
     assert world.report["answered_by"] == "AWS"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     world.run(free=True)
-    assert world.report["answered_by"] == "an emulator, whose answers say nothing of AWS"
+    assert world.report["answered_by"] == "an emulator, whose responses prove nothing about AWS"
 
 
 def test_price_lines_have_hourly_rate_total_and_source() -> None:
@@ -293,7 +293,7 @@ def test_price_lines_have_hourly_rate_total_and_source() -> None:
 
 
 def test_unknown_price_is_stated() -> None:
-    assert "is unknown here" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
+    assert "is not in prices.toml" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
 
 
 def test_checkout_sets_region_options_and_model_factor(
