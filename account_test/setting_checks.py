@@ -123,7 +123,7 @@ def canary_rounding(answers: Answers) -> StatementFinding:
     """Decide by the new instances' share of invocations in each minute of a canary."""
     statistics = sorted(
         answers.of("GetMetricStatistics").successful,
-        key=lambda each: len(each.request["Dimensions"]),
+        key=lambda answer: len(answer.request["Dimensions"]),
     )
     if len(statistics) < 2:
         return inconclusive("the metrics of a canary update were not read")
