@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 
 _KINDS = {
     "InProgress": EventKind.SCALING,

@@ -110,7 +110,7 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     kind_of_metric = predefined["PredefinedMetricType"]
     scaled = "InferenceComponent" if key.component else "Variant"
     if kind_of_metric not in PREDEFINED or not kind_of_metric.startswith(f"SageMaker{scaled}"):
-        raise invalid(f"PredefinedMetricType {kind_of_metric} is not of {key.dimension}.")
+        raise invalid(f"PredefinedMetricType {kind_of_metric} cannot be used for {key.dimension}.")
     name, statistic, seconds = PREDEFINED[kind_of_metric]
     return {
         "Dimensions": [{"Name": name, "Value": value} for name, value in key.names.items()],

@@ -60,7 +60,9 @@ class Expression:
         if not metrics or not _is_computed(root, metrics):
             raise refusal
         if len({metric["Period"] for metric in metrics.values()}) > 1:
-            raise ValueError(f"The local SageMaker computes {shown} of metrics with one period.")
+            raise ValueError(
+                f"The local SageMaker evaluates {shown} only if its metrics have the same period."
+            )
         return cls(metrics, root)
 
     @property

@@ -20,7 +20,7 @@ import uvicorn
 
 from local_sagemaker.api import send_response
 from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.watch.site import PREFIX
+from local_sagemaker.watch.web_app import PREFIX
 
 _LOOPBACK = re.compile(
     rb"(([a-z0-9_-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE

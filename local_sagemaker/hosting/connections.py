@@ -175,7 +175,7 @@ class ContainerResponse:
                 return
             if await self._read() >= PART and not self._in_body:
                 break
-        raise ConnectionError("invalid answer of the container: its header has no end")
+        raise ConnectionError("invalid response of the container: its header does not end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
         """Yield the parts of the body, each with whether more follow."""
@@ -193,7 +193,7 @@ class ContainerResponse:
         async for part, _ in self.body():
             body += part
             if len(body) > most:
-                raise ConnectionError(f"the container answered with more than {most} bytes")
+                raise ConnectionError(f"the response of the container has more than {most} bytes")
         return body
 
     async def _read(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local_sagemaker.metrics.collected import MetricBuffer, Series
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, Series
 
 _log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from local_sagemaker.clock import Clock
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet

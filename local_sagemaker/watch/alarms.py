@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent
 
 Record = dict[str, Any]
 

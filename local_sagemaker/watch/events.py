@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from local_sagemaker.happenings import DashboardEvent
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.watch.models import model_name
 
 Record = dict[str, Any]

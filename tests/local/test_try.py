@@ -65,7 +65,7 @@ def test_errors_have_the_message_of_triton(
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
     assert parse_command(["try", str(folder)])() == 1
     output = capsys.readouterr().err
-    assert "error: Triton does not load it: " in output
+    assert "error: Triton cannot load the model: " in output
     assert "ValueError: no weights" in output
     assert " vowels-score/1/model.py(" in output
     assert output.count("Triton's log: E") == 1

@@ -66,7 +66,7 @@ def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
     aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error(
-        "ValidationException", "The local SageMaker has no MetricsConfig: leave it out."
+        "ValidationException", "The local SageMaker does not support MetricsConfig: leave it out."
     )
     with pytest.raises(ClientError):
         describe(recorder)
