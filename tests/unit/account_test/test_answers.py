@@ -66,7 +66,7 @@ def test_unsupported_call_of_local_sagemaker_is_not_recorded(
     aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error(
-        "ValidationException", "The local SageMaker has no MetricsConfig: leave it out."
+        "ValidationException", "The local SageMaker does not support MetricsConfig: leave it out."
     )
     with pytest.raises(ClientError):
         describe(recorder)
