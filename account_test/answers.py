@@ -18,7 +18,7 @@ from release.preflight.clients import client
 Record = dict[str, Any]
 
 KEPT = Path(__file__).with_name("kept.toml")
-NOT_EMULATED = re.compile("the local SageMaker has no", re.IGNORECASE)
+NOT_EMULATED = re.compile("the local SageMaker (has no|does not support)", re.IGNORECASE)
 """Error of the local SageMaker for operations that it does not emulate; not recorded."""
 
 

@@ -1,8 +1,12 @@
-"""`cdk deploy` of the stage local on a new local SageMaker, split into its parts.
+"""`cdk deploy` of the stage `local` on a new local SageMaker, split into its parts.
 
-The floors are a synthesis of the same templates as raw resources; a deploy of the same number of
-stacks with one SSM parameter each, for the CLI and CloudFormation; and the builder's command, for
-the build. The times of CloudFormation and of the build are those of stack events and build records;
+Each part is compared with its floor, the least time that it can take:
+
+- synth: a synthesis of the same templates as raw resources
+- CLI and CloudFormation: a deploy of the same number of stacks, with one SSM parameter each
+- build: the builder's command
+
+The times of CloudFormation and of the build are those of stack events and build records;
 "CLI" is the rest of the deploy. "Written assembly" is `cdk diff` without a synthesis.
 """
 
@@ -39,7 +43,8 @@ def run(results: Results) -> None:
             deploy, small_deploy = _deploy(ours), _deploy(small)
             direct = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
             _add(results, "whole deploy", total(synth, deploy), total(floor, small_deploy, direct))
-            stacks_time, small_stacks_time, build_time = _stacks(ours), _stacks(small), _builds()
+            stacks_time, small_stacks_time = map(_stack_seconds, (ours, small))
+            build_time = _build_seconds()
             diff = partial(command, "cdk", "diff", "--all", "--no-validation", "--app")
             results.add("cdk diff, unchanged", "app", diff("python app.py", "-c", "stage=local"))
             results.add("cdk diff, unchanged", "written assembly", diff(ours))
@@ -69,7 +74,7 @@ def _deploy(assembly: Path) -> Turn:
     return command("cdk", "deploy", "--all", "--require-approval", "never", "--app", assembly)
 
 
-def _stacks(assembly: Path) -> float:
+def _stack_seconds(assembly: Path) -> float:
     """Return the sum of the seconds between the first and the last event of each stack."""
     cloudformation: Any = boto3.client("cloudformation")
     seconds = 0.0
@@ -80,7 +85,7 @@ def _stacks(assembly: Path) -> float:
     return seconds
 
 
-def _builds() -> float:
+def _build_seconds() -> float:
     codebuild: Any = boto3.client("codebuild")
     builds = codebuild.batch_get_builds(ids=codebuild.list_builds()["ids"])["builds"]
     seconds: float = sum(

@@ -9,7 +9,7 @@ from types import FrameType
 from cli.interrupts import INTERRUPTS
 
 INTERRUPTED = 128 + signal.SIGINT
-MESSAGE = "error: interrupted\n"
+INTERRUPT_MESSAGE = "error: interrupted\n"
 DISK_FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
@@ -40,7 +40,7 @@ class InterruptHandler:
 
 
 def _exit(_: int, __: FrameType | None) -> None:
-    os.write(sys.stderr.fileno(), MESSAGE.encode())
+    os.write(sys.stderr.fileno(), INTERRUPT_MESSAGE.encode())
     os._exit(INTERRUPTED)
 
 
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     except BaseException:
         if not handler.interrupted:
             raise
-        sys.stderr.write(MESSAGE)
+        sys.stderr.write(INTERRUPT_MESSAGE)
         return INTERRUPTED
     return code
 

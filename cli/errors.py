@@ -18,7 +18,7 @@ class CommandError(Exception):
     """An error of a command; the message has the fix."""
 
 
-PRINTED = (
+EXPECTED_ERRORS = (
     BuildError,
     CheckoutError,
     CommandError,
@@ -31,7 +31,7 @@ PRINTED = (
 
 
 def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command and return its exit code: 1 for an error in `PRINTED`."""
+    """Run a command and return its exit code: 1 for an error in `EXPECTED_ERRORS`."""
     try:
         return run(options)
     except (BotoCoreError, ClientError) as error:
@@ -39,7 +39,9 @@ def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namesp
     except Exception as error:
         # Not imported here, because a delivery, which has credentials, must not import the package.
         local = sys.modules.get("local_sagemaker")
-        if not isinstance(error, (*PRINTED, *((local.LocalSageMakerError,) if local else ()))):
+        if not isinstance(
+            error, (*EXPECTED_ERRORS, *((local.LocalSageMakerError,) if local else ()))
+        ):
             raise
         print(f"error: {error}", file=sys.stderr)
     return 1

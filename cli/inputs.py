@@ -132,7 +132,7 @@ def _suggestion(entry: CatalogEntry) -> str:
             for tensor in entry.inputs
         }
         options = (f"--input '{name}={json.dumps(value)}'" for name, value in values.items())
-        return f"write it, or add {' '.join(options)}"
+        return f"write {golden.FILE}, or add {' '.join(options)}"
     inputs = {
         tensor.name: {
             "datatype": tensor.datatype,
@@ -141,7 +141,7 @@ def _suggestion(entry: CatalogEntry) -> str:
         }
         for tensor in entry.inputs
     }
-    return f"write it, such as {json.dumps({'inputs': inputs})}"
+    return f"write {golden.FILE}, such as {json.dumps({'inputs': inputs})}"
 
 
 def _example(tensor: Tensor) -> Any:

@@ -20,7 +20,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(command: Callable[[], int]) -> int:
-    """Run a command with the local SageMaker; return its exit code, or 1 if none is running."""
+    """Run a command with the local SageMaker; return 1 if no local SageMaker is running."""
     import local_sagemaker
     from local_sagemaker import Folder, LocalSageMakerError
 
@@ -33,9 +33,9 @@ def run(command: Callable[[], int]) -> int:
 
 
 def use_local_sagemaker() -> "RunningSageMaker":
-    """Configure this process and its children for the local SageMaker, and return it.
+    """Configure this process and its children for the local SageMaker, and return its data.
 
-    Raise `LocalSageMakerError` if none is running.
+    Raise `LocalSageMakerError` if no local SageMaker is running.
     """
     from local_sagemaker import Folder, client_environment
 

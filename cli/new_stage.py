@@ -16,8 +16,8 @@ from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import name_problems
 
-SCHEMA = "# yaml-language-server: $schema=stage.schema.json\n"
-ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
+SCHEMA_COMMENT = "# yaml-language-server: $schema=stage.schema.json\n"
+ENDPOINTS_SECTION = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
 """The key `endpoints` with all its lines."""
 
 
@@ -62,9 +62,9 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
         instance_type, *_ = first.variant_instance_types(next(iter(first.variants)))
         lines = "endpoints:\n"
         lines += "".join(_endpoint_yaml(option, instance_type, models) for option in endpoints)
-        text = ENDPOINTS.sub(lambda _: lines, text + "\n").rstrip() + "\n"
-    if not text.startswith(SCHEMA):
-        text = SCHEMA + text
+        text = ENDPOINTS_SECTION.sub(lambda _: lines, text + "\n").rstrip() + "\n"
+    if not text.startswith(SCHEMA_COMMENT):
+        text = SCHEMA_COMMENT + text
     _check(text, name, stages)
     path.write_text(text, encoding="utf-8")
     return path

@@ -23,7 +23,7 @@ FOLDER = CACHE / "served"
 """The folder that is mounted at `MOUNTED_AT` in the server's container."""
 MOUNTED_AT = Path("/opt/ml/models")
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
-LOAD_SECONDS = 300
+REQUEST_TIMEOUT_SECONDS = 300
 """Time limit for loading or invoking a model: our choice."""
 
 
@@ -59,7 +59,7 @@ class StartedTriton:
         headers = {TARGET_MODEL: target_model, "Content-Type": content_type}
         request = Request(self.url.rstrip("/") + path, body, headers, method=method)
         try:
-            with urlopen(request, timeout=LOAD_SECONDS) as response:
+            with urlopen(request, timeout=REQUEST_TIMEOUT_SECONDS) as response:
                 return Response(response.status, dict(response.headers), response.read())
         except HTTPError as error:
             text = error.read().decode(errors="replace")

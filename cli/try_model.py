@@ -45,7 +45,7 @@ from release.delivery import golden
 
 RELEASE = "24.09"
 """The SageMaker release closest to the local Triton, as in stages/local.yaml."""
-ARCHIVES = CACHE / "tried"
+ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20
 
 
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     target = options.target
     if not options.server:
         target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
-    archive = ARCHIVES / str(target) / plan.target_model
+    archive = ARCHIVE_CACHE / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)

@@ -110,7 +110,7 @@ def _up(options: argparse.Namespace) -> None:
 def _number(option: str, text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
-        raise LocalSageMakerError(f"{option} {text!r}: write a name and a whole number, NAME=N")
+        raise LocalSageMakerError(f"{option} {text!r}: expected NAME=N, with N a whole number")
     return name, int(value)
 
 

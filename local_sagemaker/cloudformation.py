@@ -139,7 +139,7 @@ def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
 
     def deleted(kind: str, physical_id: str, properties: Any, stack: str, logical_id: str) -> None:
         if _rollback_fails(_stacks[stack]):
-            raise RuntimeError("it is kept because the rollback failed")
+            raise RuntimeError("the resource is kept because the rollback failed")
         delete(kind, physical_id, properties, stack, logical_id)
 
     return deleted

@@ -52,7 +52,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
-    from local_sagemaker import copied_parts
+    from local_sagemaker import upload_part_copy
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
@@ -65,7 +65,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     log_events.install(cloudwatch_logs)
     alarm_records.install(cloudwatch)
     expressions.install(cloudwatch, provisioners)
-    copied_parts.install(s3)
+    upload_part_copy.install(s3)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:

@@ -127,7 +127,7 @@ class Folder:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:
-            raise LocalSageMakerError("no local SageMaker is running: run up first")
+            raise LocalSageMakerError("the local SageMaker is not running: run `up` first")
         return running
 
     def remember(self, running: RunningSageMaker) -> None:

@@ -45,14 +45,14 @@ def _up(folder: Folder, port: int | None) -> RunningSageMaker:
     running = folder.running()
     if running:
         raise LocalSageMakerError(
-            f"the local SageMaker is up already: {running.url} (to stop it: run down)"
+            f"the local SageMaker is already running: {running.url} (stop it with `down`)"
         )
     if port is not None and not 1 <= port <= 65535:
         raise LocalSageMakerError(
-            f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"
+            f"{port} is not a valid port: use 1 to 65535, or leave --port out to get a free one"
         )
     if port is not None and not _is_free(port):
-        raise LocalSageMakerError(f"port {port} is taken: leave --port out to get a free one")
+        raise LocalSageMakerError(f"port {port} is in use: leave --port out to get a free one")
     installation = find_triton()
     for shortcoming in filter(None, (installation.exposed, installation.other_python)):
         print(f"warning: {shortcoming}", file=sys.stderr)  # noqa: T201
@@ -127,7 +127,7 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if gone.is_set():
         raise LocalSageMakerError(
-            f"the local SageMaker has ended: read {folder.log}; `up` starts a new one, with "
+            f"the local SageMaker has exited: read {folder.log}; `up` starts a new one, with "
             "nothing deployed"
         )
 
@@ -141,7 +141,7 @@ def _alone(folder: Folder) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise LocalSageMakerError(
-                "the local SageMaker is being started by another up: wait for it"
+                "another `up` is starting the local SageMaker: wait for it"
             ) from None
         yield
 

@@ -36,7 +36,7 @@ def page(
                 if (key(record) < last if descending else key(record) > last)
             ]
         except (RecursionError, TypeError, ValueError):
-            raise ApiError(refusal, "Invalid NextToken: it is of another list.") from None
+            raise ApiError(refusal, "Invalid NextToken: it is for another list.") from None
     most = request.get("MaxResults", size)
     more = {"NextToken": _token(key(ordered[most - 1]))} if len(ordered) > most else {}
     return ordered[:most], more

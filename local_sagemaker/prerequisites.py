@@ -90,13 +90,13 @@ def find_triton() -> TritonInstallation:
     if not (3, 11) <= sys.version_info[:2] < (3, 13):
         raise LocalSageMakerError(
             f"Python {sys.version_info.major}.{sys.version_info.minor} is not supported: use 3.11 "
-            "or 3.12, the versions that the local Triton has a Python backend for"
+            "or 3.12, the versions that the Python backend of the local Triton supports"
         )
     spec = importlib.util.find_spec("pytriton")
     if spec is None or spec.origin is None:
         if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
             raise LocalSageMakerError(
-                f"the local Triton runs on Linux on x86-64, and this is {platform.system()} on "
+                f"the local Triton needs Linux on x86-64, but this is {platform.system()} on "
                 f"{platform.machine()}, for which nvidia-pytriton has no wheel: deploy to AWS, or "
                 "use a Linux machine"
             )
@@ -106,13 +106,13 @@ def find_triton() -> TritonInstallation:
     numpy = importlib.metadata.version("numpy")
     if int(numpy.split(".")[0]) >= 2:
         raise LocalSageMakerError(
-            f"numpy {numpy} is installed, with which the local Triton's Python backend returns "
-            "empty tensors: pip install 'numpy<2'"
+            f"numpy {numpy} is not supported: the local Triton's Python backend returns empty "
+            "tensors with it: pip install 'numpy<2'"
         )
     root = Path(spec.origin).parent / "tritonserver"
     if not root.is_dir():
         raise LocalSageMakerError(
-            f"nvidia-pytriton has no {root.name}: pip install --force-reinstall it"
+            f"nvidia-pytriton has no {root.name}: pip install --force-reinstall nvidia-pytriton"
         )
     own = _own_python(root)
     return TritonInstallation(
@@ -129,8 +129,8 @@ def _own_python(root: Path) -> Interpreter:
     own = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
     if not own.can_be_embedded():
         raise LocalSageMakerError(
-            f"libpython{version}.so.1.0 is not on this machine, which Triton's Python backend "
-            f"needs: install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
+            f"libpython{version}.so.1.0, which Triton's Python backend needs, is missing: "
+            f"install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
             "Python built with --enable-shared"
         )
     return own

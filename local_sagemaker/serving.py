@@ -80,12 +80,12 @@ class TritonServer:
                     "POST", path, body=body, headers=headers, timeout=timeout
                 )
             except OSError as error:
-                raise self._error("Triton does not answer", str(error), log_size) from None
+                raise self._error("Triton does not respond", str(error), log_size) from None
 
         response = self._call(model, request)
         if response.status != 200:
             message = response.body.decode(errors="replace")
-            raise self._error(f"Triton answers {response.status}", message, log_size)
+            raise self._error(f"Triton responds with status {response.status}", message, log_size)
         return response
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
@@ -109,9 +109,9 @@ class TritonServer:
             await asyncio.shield(load)
         except ApiError as error:
             message = error.fields.get("OriginalMessage", error.message)
-            raise self._error("Triton does not load it", message, log_size) from None
+            raise self._error("Triton cannot load the model", message, log_size) from None
         except OSError as error:
-            raise self._error("Triton has ended", str(error), log_size) from None
+            raise self._error("Triton has exited", str(error), log_size) from None
 
     def _log_size(self) -> int:
         return self.running.triton.log.stat().st_size

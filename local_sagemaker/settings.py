@@ -19,7 +19,7 @@ def whole_number(variable: str) -> int | None:
     if not value:
         return None
     if not re.fullmatch("[1-9][0-9]*", value):
-        raise LocalSageMakerError(f"{variable} is {value!r}: write a whole number above 0")
+        raise LocalSageMakerError(f"{variable} is {value!r}: expected a whole number above 0")
     return int(value)
 
 
@@ -37,5 +37,5 @@ def speed() -> float:
     """
     value = os.environ.get(SPEED) or "60"
     if not re.fullmatch(r"\d+(\.\d+)?", value) or not float(value):
-        raise LocalSageMakerError(f"{SPEED} is {value!r}: write a number above 0, such as 60")
+        raise LocalSageMakerError(f"{SPEED} is {value!r}: expected a number above 0, such as 60")
     return float(value)

@@ -26,7 +26,7 @@ from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
-_NOT_SERVED = ("requirements.txt",)
+_BUILDER_FILES = ("requirements.txt",)
 """Files of model directories that only the builder reads: they stay out of the archive."""
 
 
@@ -159,7 +159,7 @@ def _copy_source_files(
     """
     for path in digest.files(source_repository.folder):
         relative = path.relative_to(source_repository.folder)
-        if relative.parts[0] in source_repository.models and path.name not in _NOT_SERVED:
+        if relative.parts[0] in source_repository.models and path.name not in _BUILDER_FILES:
             (to / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to / relative)
     for name, model in Repository.read(to).models.items():

@@ -6,17 +6,20 @@ from typing import Any
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-_GLIBC = ("c", "dl", "m", "pthread", "resolv", "rt", "util")
-_IN_IMAGES = {
+_GLIBC_LIBRARIES = ("c", "dl", "m", "pthread", "resolv", "rt", "util")
+_LIBRARIES_IN_IMAGES = {
     "ld-linux-x86-64.so.2",
-    *(f"lib{name}.so.{version}" for name in _GLIBC for version in (0, 1, 2, 6)),
+    *(f"lib{name}.so.{version}" for name in _GLIBC_LIBRARIES for version in (0, 1, 2, 6)),
     *("libstdc++.so.6", "libgcc_s.so.1"),
     *("libgomp.so.1", "libnuma.so.1", "libcurl.so.4", "libarchive.so.13", "libz.so.1"),
 }
-"""Libraries of every release's image: tritonserver's own, and those of the Debian packages that
-triton-inference-server/server, build.py, installs (libgomp1 for its onnxruntime and pytorch
-backends, libnuma-dev, libcurl4-openssl-dev, libarchive-dev, and zlib, which these need), at v2.14.0
-(21.08), v2.22.0, v2.31.0, v2.41.0, v2.50.0, v2.61.0 and v2.69.0 (26.05)."""
+"""Shared libraries that every release's image has.
+
+tritonserver itself needs glibc and the compiler's runtime (libstdc++, libgcc_s). The others are in
+Debian packages that build.py of triton-inference-server/server installs: libgomp1, libnuma-dev,
+libcurl4-openssl-dev, libarchive-dev and zlib. Checked in build.py of v2.14.0 (21.08), v2.22.0,
+v2.31.0, v2.41.0, v2.50.0, v2.61.0 and v2.69.0 (26.05).
+"""
 
 
 def missing_library_warnings(folder: Path) -> list[str]:
@@ -26,12 +29,12 @@ def missing_library_warnings(folder: Path) -> list[str]:
     folder: wheels have their own library folders.
     """
     files = [path for path in sorted(folder.rglob("*.so*")) if path.is_file()]
-    present = {path.name for path in files} | _IN_IMAGES
+    present = {path.name for path in files} | _LIBRARIES_IN_IMAGES
     needed = {library: path for path in reversed(files) for library in _needed(path)}
     return [
         f"{path.relative_to(folder).as_posix()} needs {library}, which the archive does not have; "
-        "whether Triton's image has it is unknown: add a package that brings it, or try it on the "
-        "release's image"
+        "whether Triton's image has it is unknown: add a package that contains it, or try "
+        "the archive on the release's image"
         for library, path in sorted(needed.items())
         if library not in present
     ]

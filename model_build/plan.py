@@ -51,8 +51,9 @@ class ModelPlan:
             return None
         return (
             f"{self.name} has sequence_batching, and the endpoint up to {most_instances} "
-            "instances: one instance keeps a sequence, and SageMaker sends its requests to any: "
-            "serve it on one instance, or send the state with each request"
+            "instances: the state of a sequence is on one instance, but SageMaker sends the "
+            "sequence's requests to any. Serve the model on one instance, or send the state with "
+            "each request"
         )
 
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:

@@ -43,7 +43,7 @@ Files = dict[str, AnyStep]
 """Steps by the path of the generated file in the model repository."""
 
 
-def _are_version_files(files: Files) -> Files:
+def _check_version_files(files: Files) -> Files:
     for path in files:
         parts = PurePosixPath(path).parts
         outside = path.startswith("/") or ".." in parts
@@ -55,7 +55,7 @@ def _are_version_files(files: Files) -> Files:
     return files
 
 
-VersionFiles = Annotated[Files, AfterValidator(_are_version_files)]
+VersionFiles = Annotated[Files, AfterValidator(_check_version_files)]
 AlternativeName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -75,7 +75,9 @@ class Recipe(Strict):
     def _alternatives_change_backends(cls, alternatives: dict[str, Files]) -> dict[str, Files]:
         for name, files in alternatives.items():
             if not any(step.backend for step in files.values()):
-                raise ValueError(f"{name} makes no model file: give it one, or remove it")
+                raise ValueError(
+                    f"{name} makes no model file: add a model file, or remove the alternative"
+                )
         return alternatives
 
     @property

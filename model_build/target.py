@@ -75,8 +75,8 @@ class BuildTarget:
         if match is None:
             raise ValueError(
                 f"{text!r} is not a build target: write cpu-RELEASE or "
-                "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86, and -py311 "
-                "behind it where Python is not the release's"
+                "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86, with -py311 "
+                "at the end if Python is not the release's"
             )
         return cls(
             release=match["cpu"] or match["cuda"],

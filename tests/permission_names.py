@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from release.permissions import NAMED
+from release.permissions import NAMED_RESOURCES
 from release.permissions.ledger import Condition
 
 Names = Mapping[str, str]
@@ -41,14 +41,16 @@ class Place:
     mirror_repository: str = "*"
 
     def names(self, resources: Names) -> dict[str, str]:
-        """Return all placeholder values; `resources` are the ARNs of the resources in NAMED."""
+        """Return all placeholder values; `resources` are the ARNs of NAMED_RESOURCES."""
         name = self.endpoint_name or f"{self.stage}-{self.endpoint}"
         return {**vars(self), "endpoint_name": name, **resources}
 
 
 def by_name(place: Place) -> dict[str, str]:
     """Return all placeholder values of a place, with resource ARNs as patterns."""
-    return place.names({name: named.arn.format(**vars(place)) for name, named in NAMED.items()})
+    return place.names(
+        {name: named.arn.format(**vars(place)) for name, named in NAMED_RESOURCES.items()}
+    )
 
 
 def filled(text: str, names: Names) -> str | None:

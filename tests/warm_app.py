@@ -1,8 +1,8 @@
 """A server process that runs the CDK app of a source tree with jsii and the CDK already loaded.
 
 This reduces the CPU time of a small synth from four seconds to half a second. Modules of the tree
-are imported anew for each run, so the assembly is identical to that of `python app.py`. Programs
-started by tests use the server as `python -m tests.warm_app MODULE ...`.
+are imported anew for each run, so the assembly is identical to that of `python app.py`. A test
+starts a program as `python -m tests.warm_app MODULE ...`, so that its synths use the server.
 """
 
 import atexit
@@ -31,15 +31,15 @@ CDK = "aws_cdk"
 SOCKET = "TESTS_WARM_APP"
 """Environment variable with the socket path of the server, for programs started by tests."""
 
-run_cold = tree.run_app
+original_run_app = tree.run_app
 
 
 def run_app(
     program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program like `release.tree.run_app`, but the app in the server process."""
+    """Replace `release.tree.run_app`: the app runs in the server, other programs as before."""
     if program != (tree.APP,):
-        return run_cold(program, cwd=cwd, environment=environment)
+        return original_run_app(program, cwd=cwd, environment=environment)
     request = {"cwd": str(cwd), "environment": dict(environment)}
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(_socket())
@@ -133,10 +133,13 @@ def _is_installed(module: ModuleType) -> bool:
 
 
 def _pass_environment_to_apps() -> None:
-    """Pass the environment to apps explicitly: node has read its own at the start of the server."""
+    """Pass the context and the output folder to apps as arguments.
+
+    The node process of jsii does not see changes of the environment after the server's start.
+    """
     cdk: Any = importlib.import_module(CDK)
-    app = getattr(cdk, "ColdApp", cdk.App)
-    cdk.ColdApp = app
+    app = getattr(cdk, "OriginalApp", cdk.App)
+    cdk.OriginalApp = app
 
     def create_app(*, context: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
         values = {**(context or {}), **json.loads(os.environ["CDK_CONTEXT_JSON"])}

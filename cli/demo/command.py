@@ -20,7 +20,7 @@ from model_build.commands.arguments import Commands
 from release.delivery.steps import step
 
 STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
-REFERENCE = "models.minilm.tests.reference"
+REFERENCE_MODULE = "models.minilm.tests.reference"
 ALLOWED_DIFFERENCE = 1e-5
 
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
     if keep:
-        print(KEPT.format(url=running.url, page=running.page))
+        print(MESSAGE_WITH_KEEP.format(url=running.url, page=running.page))
     return 0
 
 
@@ -62,14 +62,16 @@ def _deploy_and_invoke(folder: Folder) -> None:
         cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} by endpoint_client"):
         embeddings = invoke(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
-    reference = [sys.executable, "-m", REFERENCE, json.dumps(SENTENCES)]
+    reference = [sys.executable, "-m", REFERENCE_MODULE, json.dumps(SENTENCES)]
     with subprocess.Popen(reference, stdout=subprocess.PIPE, text=True) as transformers:
-        with step("cdk diff: the deployed stacks are what the code says"):
+        with step("cdk diff: the deployed stacks equal the code"):
             cdk("diff", STAGE, "--fail", local=folder)
         with step("run the same weights in transformers, beside cdk diff"):
             expected, _ = transformers.communicate()
     if transformers.returncode:
-        raise CommandError(f"python -m {REFERENCE} ended with status {transformers.returncode}")
+        raise CommandError(
+            f"python -m {REFERENCE_MODULE} ended with status {transformers.returncode}"
+        )
     _report(embeddings, np.array(json.loads(expected), np.float32))
 
 
@@ -86,10 +88,13 @@ warm {embeddings.warm * 1e3:.1f} ms (median of {WARM_CALLS})
   Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)
 """)
     if not difference <= ALLOWED_DIFFERENCE:
-        raise CommandError("the endpoint's answers differ too much from those of transformers")
+        raise CommandError(
+            "the endpoint's outputs differ from those of transformers by more than "
+            f"{ALLOWED_DIFFERENCE:.0e}"
+        )
 
 
-KEPT = """
+MESSAGE_WITH_KEEP = """
 The local SageMaker keeps running at {url}.
   watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local

@@ -1,15 +1,15 @@
 """Hit rates of model caches, by Che's approximation for LRU.
 
-Requests are independent of each other; a model is in a cache of C models if it was requested within
-the time T in which C different models are requested: sum(1 - exp(-rate * T)) = C (Che, Tung and
-Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002).
+Requests are independent of each other. T is the time in which C different models are requested:
+sum(1 - exp(-rate * T)) = C. A cache of C models has a model if its last request is less than T ago
+(Che, Tung and Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002).
 """
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-HALVINGS = 60
+BISECTION_STEPS = 60
 
 
 def zipf(count: int, exponent: float) -> Floats:
@@ -19,10 +19,10 @@ def zipf(count: int, exponent: float) -> Floats:
 
 
 def hit_rates(shares: Floats, capacities: npt.ArrayLike) -> Floats:
-    """Return the hit rate of each cache; row n of `shares` has the models of cache n."""
+    """Return the hit rate of each cache; row n of `shares` belongs to cache n."""
     sizes = np.minimum(np.asarray(capacities, np.float64), (shares > 0).sum(axis=1) - 1e-9)
     low, high = np.full(len(shares), -50.0), np.full(len(shares), 100.0)  # logarithms of T
-    for _ in range(HALVINGS):
+    for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         full = _cached(shares, middle).sum(axis=1) > sizes
         low, high = np.where(full, low, middle), np.where(full, middle, high)

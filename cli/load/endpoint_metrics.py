@@ -19,21 +19,21 @@ import platform_facts
 from cli.load.deployed import DeployedEndpoint
 from cli.load.step import LoadStep
 
-REQUESTS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
+REQUEST_NAMESPACE, INSTANCE_NAMESPACE = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
 METRICS = {
-    "ModelLatency": (REQUESTS, "Average"),
-    "OverheadLatency": (REQUESTS, "Average"),
-    "ModelCacheHit": (REQUESTS, "Average"),
-    "ModelLoadingTime": (REQUESTS, "SampleCount"),
-    "ModelUnloadingTime": (REQUESTS, "SampleCount"),
-    "LoadedModelCount": (INSTANCES, "Maximum"),
-    "CPUUtilization": (INSTANCES, "Average"),
-    "GPUUtilization": (INSTANCES, "Average"),
-    "MemoryUtilization": (INSTANCES, "Average"),
-    "GPUMemoryUtilization": (INSTANCES, "Average"),
+    "ModelLatency": (REQUEST_NAMESPACE, "Average"),
+    "OverheadLatency": (REQUEST_NAMESPACE, "Average"),
+    "ModelCacheHit": (REQUEST_NAMESPACE, "Average"),
+    "ModelLoadingTime": (REQUEST_NAMESPACE, "SampleCount"),
+    "ModelUnloadingTime": (REQUEST_NAMESPACE, "SampleCount"),
+    "LoadedModelCount": (INSTANCE_NAMESPACE, "Maximum"),
+    "CPUUtilization": (INSTANCE_NAMESPACE, "Average"),
+    "GPUUtilization": (INSTANCE_NAMESPACE, "Average"),
+    "MemoryUtilization": (INSTANCE_NAMESPACE, "Average"),
+    "GPUMemoryUtilization": (INSTANCE_NAMESPACE, "Average"),
 }
 """Metric name -> namespace and statistic."""
-TRITON = {
+TRITON_METRICS = {
     "TritonQueue": "nv_inference_queue_duration_us",
     "TritonCompute": "nv_inference_compute_infer_duration_us",
 }
@@ -112,7 +112,7 @@ def _queries(endpoint: DeployedEndpoint, variant: str) -> Iterator[dict[str, Any
         stat = {"Metric": metric, "Period": period, "Stat": statistic}
         yield {"Id": f"m{number}", "Label": name, "MetricStat": stat}
     if endpoint.publishes_triton_metrics:
-        for label, name in TRITON.items():
+        for label, name in TRITON_METRICS.items():
             search = f'Namespace="Triton/{endpoint.name}" MetricName="{name}"'
             expression = f"SUM(SEARCH('{search}', 'Sum', {period}))"
             yield {"Id": label.lower(), "Label": label, "Expression": expression}
@@ -125,8 +125,10 @@ def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) ->
     for name, values in points.items():
         in_step = [value for start, value in values.items() if step.start <= start < end]
         in_step = in_step or [values[start] for start in (first,) if start in values]
-        namespace, statistic = METRICS.get(name, (REQUESTS, "SampleCount"))
-        combine = max if namespace == INSTANCES else sum if statistic == "SampleCount" else fmean
+        namespace, statistic = METRICS.get(name, (REQUEST_NAMESPACE, "SampleCount"))
+        combine = (
+            max if namespace == INSTANCE_NAMESPACE else sum if statistic == "SampleCount" else fmean
+        )
         if in_step:
             metrics[name] = round(combine(in_step) / divisors.get(name, 1), 2)
     queue, compute = metrics.pop("TritonQueue", 0), metrics.pop("TritonCompute", 0)

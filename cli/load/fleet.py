@@ -14,7 +14,7 @@ from release.review.money import HOURS_PER_MONTH
 MAX_MODELS = 240
 """Maximum number of models of an endpoint."""
 MIN_INSTANCES = 2
-USABLE = 0.8
+USABLE_MEMORY_SHARE = 0.8
 MIB_PER_GIB = 1024
 ASSUMPTIONS = (
     "cache hits: LRU by Che's approximation, with independent requests (Che, Tung and Wang, IEEE "
@@ -23,8 +23,8 @@ ASSUMPTIONS = (
     "that a model is on one instance only. SageMaker is between: it routes to the instance that "
     "has the model, and at a high rate also to others (developer guide, multi-model-endpoints). "
     "That rate is unsourced",
-    f"{USABLE:.0%} of the GPU's memory, or of the instance's without a GPU, is for models: "
-    "unsourced",
+    f"{USABLE_MEMORY_SHARE:.0%} of the GPU's memory, or of the instance's without a GPU, is for "
+    "models: unsourced",
     f"at most {MAX_MODELS} models per endpoint: two resources each, 500 per template "
     "(CloudFormation user guide, cloudformation-limits)",
     f"at least {MIN_INSTANCES} instances per endpoint, in two zones (developer guide, "
@@ -78,7 +78,7 @@ def plan(
     has `MIN_INSTANCES`.
     """
     memory = platform_facts.instance_type(instance_type).model_memory_gib * MIB_PER_GIB
-    capacity = int(USABLE * memory / demand.model_mib)
+    capacity = int(USABLE_MEMORY_SHARE * memory / demand.model_mib)
     if capacity < 1:
         return None
     shares = zipf(demand.models, demand.exponent)

@@ -21,7 +21,7 @@ from release.delivery.smoke import WAKE_SECONDS
 Level = Literal["rate", "callers"]
 """The level of a load: the rate of an open loop, or the number of callers of a closed loop."""
 MAX_CALLERS = 256
-"""Concurrent calls: more threads of one Python process do not increase the rate."""
+"""Maximum number of concurrent calls: more threads of one process do not increase the rate."""
 
 
 @dataclass(frozen=True, kw_only=True)

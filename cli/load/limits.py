@@ -1,9 +1,9 @@
 """The bottleneck of a step, from its metrics. The thresholds are our choice."""
 
-from cli.load.report import SATURATED
+from cli.load.report import SATURATED_CORE_SHARE
 from cli.load.step import LoadStep
 
-LIMITS = {
+BOTTLENECK_THRESHOLDS = {
     "GPUUtilization": ("GPU", 90),
     "CPUUtilization": ("CPU", 80),
     "GPUMemoryUtilization": ("memory", 95),
@@ -20,10 +20,10 @@ def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
     Raise `ValueError` for steps of several variants.
     """
     [metrics], [light] = step.metrics.values(), lightest.metrics.values()
-    if step.generator_cpu > SATURATED:
+    if step.generator_cpu > SATURATED_CORE_SHARE:
         used = f"this process used {step.generator_cpu:.0%} of a core"
         return "load generator", f"{used}: run the load on a larger machine, or on several"
-    for name, (limit, threshold) in LIMITS.items():
+    for name, (limit, threshold) in BOTTLENECK_THRESHOLDS.items():
         if metrics.get(name, 0) >= threshold:
             return limit, f"{name} {metrics[name]:.0f} %"
     if unloads := metrics.get("ModelUnloadingTime"):

@@ -10,7 +10,7 @@ import checked_yaml
 from cli.load import cache
 
 EXAMPLE = "local-text/minilm"
-NAME = r"^[^/]+/[^/]+$"
+TARGET_PATTERN = r"^[^/]+/[^/]+$"
 
 
 class ModelTarget(NamedTuple):
@@ -36,7 +36,10 @@ class _MixFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     weights: Annotated[
-        dict[Annotated[str, StringConstraints(pattern=NAME)], Annotated[FiniteFloat, Field(gt=0)]],
+        dict[
+            Annotated[str, StringConstraints(pattern=TARGET_PATTERN)],
+            Annotated[FiniteFloat, Field(gt=0)],
+        ],
         Field(min_length=1),
     ]
 

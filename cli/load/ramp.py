@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cli.load.step import LoadStep
 
 MAX_DECREASES = 4
-"""Number of lower levels to try after a miss of the first: then the model is too slow."""
+"""Number of lower levels to try if the first level misses the objective."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Objective:
         return self.p95 is not None or self.p99 is not None
 
     def miss(self, step: LoadStep) -> str:
-        """Return why a step misses the objective, an empty text if it meets it."""
+        """Return why a step misses the objective, or an empty text if the step meets it."""
         if step.error_share > self.max_errors:
             kinds = ", ".join(f"{number} {kind}" for kind, number in step.errors.items())
             return f"{step.error_share:.1%} of the calls failed ({kinds}): {step.first_error}"

@@ -17,7 +17,7 @@ from cli.printable import printable
 
 UPLOT = Path(local_sagemaker.__file__).parent / "watch" / "page" / "uplot"
 """The plot library, with its licence, from the page of the local SageMaker."""
-SATURATED = 0.9
+SATURATED_CORE_SHARE = 0.9
 """Share of a core from which this process may limit the rate, not the endpoint."""
 COLUMNS = "offered/s", "achieved/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors"
 
@@ -45,7 +45,7 @@ class StepTable:
             self.console.print(f"  {number} {kind}")
         if miss:
             self.console.print(printable(f"  {miss}"), style="red", markup=False)
-        if step.generator_cpu > SATURATED:
+        if step.generator_cpu > SATURATED_CORE_SHARE:
             self.console.print(
                 f"  this process used {step.generator_cpu:.0%} of a core: it may limit the rate",
                 style="yellow",

@@ -18,7 +18,7 @@ VARIABLE_SIZE = 8
 """Size of variable dimensions after the batch; equal in all inputs, which may have to match."""
 MAX_INTEGER = 10
 """Exclusive maximum of integers, small because they may be indices."""
-CHUNK = 1000
+REQUESTS_PER_DRAW = 1000
 """Number of requests that are drawn at a time."""
 
 
@@ -55,10 +55,10 @@ def requests_of(
 def draw(
     mix: Mix, requests: Mapping[ModelTarget, list[Request]], random: np.random.Generator
 ) -> Iterator[Request]:
-    """Yield requests endlessly: a model by its share, and one of its requests at random."""
+    """Yield random requests without end; each model gets its share of the requests."""
     targets, shares = list(mix), list(mix.values())
     while True:
-        for number in random.choice(len(targets), size=CHUNK, p=shares):
+        for number in random.choice(len(targets), size=REQUESTS_PER_DRAW, p=shares):
             options = requests[targets[number]]
             yield options[random.integers(len(options))]
 

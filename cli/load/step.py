@@ -94,7 +94,7 @@ async def open_loop(
     max_errors: float,
     times: Iterable[float],
 ) -> LoadStep:
-    """Send requests at `times`, without waiting for earlier answers.
+    """Send requests at `times`, without waiting for earlier responses.
 
     Latency is measured from that time, not from the time of sending: otherwise a pause of the
     endpoint would delay requests without being measured (coordinated omission).

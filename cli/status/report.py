@@ -16,7 +16,7 @@ from release.delivery.live_differences import LiveDifference
 from release.preflight.clients import client
 from release.preflight.failure_reasons import DENIED, failure_reason
 
-TARGET_TRACKING = "TargetTracking-"
+TARGET_TRACKING_PREFIX = "TargetTracking-"
 """Prefix of the names of Application Auto Scaling's own alarms, one of which is in ALARM whenever
 there are more instances than needed. Source: its user guide, "Target tracking scaling policies";
 the prefix is from users' reports (aws/amazon-sagemaker-operator-for-k8s)."""
@@ -237,7 +237,7 @@ def _active_alarms(cloudwatch: Any, prefix: str) -> Iterator[Alarm]:
     )
     for page in pages:
         for record in (*page.get("MetricAlarms", ()), *page.get("CompositeAlarms", ())):
-            scaling = record["AlarmName"].startswith(TARGET_TRACKING)
+            scaling = record["AlarmName"].startswith(TARGET_TRACKING_PREFIX)
             if record["StateValue"] != "OK" and not scaling:
                 yield Alarm(
                     name=record["AlarmName"],

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 
 _KINDS = {
     "InProgress": EventKind.SCALING,
@@ -103,7 +103,8 @@ class Activities:
             "StatusMessage": message,
         }
         last = next(
-            (each for each in reversed(self._known) if TargetKey.from_request(each) == key), {}
+            (record for record in reversed(self._known) if TargetKey.from_request(record) == key),
+            {},
         )
         if status == "Failed" and record.items() <= last.items():
             return last

@@ -65,12 +65,13 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
-    named = alarms_of(policy)
+    existing_names = alarms_of(policy)
     arn = policy["PolicyARN"]
     action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
     return [
         {
-            "AlarmName": named.get(kind) or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
+            "AlarmName": existing_names.get(kind)
+            or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
             "AlarmDescription": (
                 f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}."
             ),
@@ -110,7 +111,7 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     kind_of_metric = predefined["PredefinedMetricType"]
     scaled = "InferenceComponent" if key.component else "Variant"
     if kind_of_metric not in PREDEFINED or not kind_of_metric.startswith(f"SageMaker{scaled}"):
-        raise invalid(f"PredefinedMetricType {kind_of_metric} is not of {key.dimension}.")
+        raise invalid(f"PredefinedMetricType {kind_of_metric} cannot be used for {key.dimension}.")
     name, statistic, seconds = PREDEFINED[kind_of_metric]
     return {
         "Dimensions": [{"Name": name, "Value": value} for name, value in key.names.items()],

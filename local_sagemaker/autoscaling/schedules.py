@@ -42,7 +42,7 @@ def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> 
         return lambda after, until: (until - since) // every > max(0, (after - since) // every)
     if match := _CRON.fullmatch(expression):
         return _recurring(_calendar(match[1].split()), place)
-    raise ValueError(f"{expression!r} is not at(...), rate(...) or cron(...)")
+    raise ValueError(f"{expression!r}: expected at(...), rate(...) or cron(...)")
 
 
 def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
@@ -66,7 +66,7 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
 def _calendar(fields: list[str]) -> AwsCroniter:
     """Return the calendar of the six cron fields. Raise `ValueError`."""
     if len(fields) != 6:
-        raise ValueError(f"a cron expression has 6 fields, and not {len(fields)}")
+        raise ValueError(f"a cron expression needs 6 fields, but this one has {len(fields)}")
     day, weekday = fields[2].upper(), fields[4].upper()
     if day == "*" and weekday not in ("*", "?"):  # as in the user guide's 30 6 * * 2 *
         fields[2] = "?"
@@ -75,7 +75,7 @@ def _calendar(fields: list[str]) -> AwsCroniter:
     if weekday == "L":  # "the last day of the month or week"
         fields[4] = "SAT"
     if day == "LW":
-        raise ValueError("the local SageMaker has no LW")
+        raise ValueError("the local SageMaker does not support LW")
     try:
         return AwsCroniter(" ".join(fields))
     except (AwsCroniterExpressionError, ValueError) as error:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
-from local_sagemaker.autoscaling.describing import describe
-from local_sagemaker.autoscaling.refusals import check_action, check_limits, check_policy
+from local_sagemaker.autoscaling.describe_filters import describe
 from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
 from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS, Scaler
+from local_sagemaker.autoscaling.scaling_checks import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget, Store
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
+from local_sagemaker.dashboard_events import OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
-from local_sagemaker.happenings import OnEvent, ignore_event
 
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components

@@ -21,7 +21,9 @@ def check_steps(policy: Record) -> None:
     if configuration is None:
         raise invalid(f"A policy of type {STEP_SCALING} needs a {CONFIGURATION}.")
     if configuration.get("AdjustmentType") != "ChangeInCapacity":
-        raise invalid("The local SageMaker has step scaling with AdjustmentType ChangeInCapacity.")
+        raise invalid(
+            "The local SageMaker supports step scaling only with AdjustmentType ChangeInCapacity."
+        )
     if not configuration.get("StepAdjustments"):
         raise invalid("Specify at least one step adjustment.")  # no source
 

@@ -64,7 +64,9 @@ class TargetKey(NamedTuple):
         """The names in the resource id, by CloudWatch dimension. Raise `ApiError`."""
         pattern = _RESOURCES.get(self.dimension)
         if pattern is None:
-            raise invalid(f"The local SageMaker does not scale {self.dimension}.")
+            raise invalid(
+                f"The local SageMaker does not support the scalable dimension {self.dimension}."
+            )
         match = pattern.fullmatch(self.resource)
         if match is None:
             raise invalid(f"Invalid resource ID {self.resource}")

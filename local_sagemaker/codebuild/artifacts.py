@@ -30,12 +30,12 @@ def check(described: Record) -> None:
     for member, value in (("type", "S3"), ("packaging", "NONE")):
         if described[member] != value:
             raise _invalid(
-                f"the local SageMaker has no {member} {described[member]}: write {value}"
+                f"the local SageMaker does not support {member} {described[member]}: use {value}"
             )
     if not described.get("location") or "/" in described["location"]:
-        raise _invalid("write the name of the output bucket as location")
+        raise _invalid("location must be the name of the output bucket")
     if not described.get("name"):  # CloudFormation's page on Artifacts wants one for S3
-        raise _invalid('there is no name: write the artifact\'s, or "/"')
+        raise _invalid('name is missing: use the name of the artifact, or "/"')
 
 
 def _invalid(reason: str) -> ApiError:

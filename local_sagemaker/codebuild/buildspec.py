@@ -56,19 +56,19 @@ class Buildspec:
             raise ValueError(str(error)) from None
         version = content.get("version") if isinstance(content, dict) else None
         if str(version) != "0.2":  # version 0.1 runs each command in a separate shell
-            raise ValueError("write version: 0.2")
+            raise ValueError("only buildspec version 0.2 is supported: write version: 0.2")
         report = ParamValidator().validate({**content, "version": "0.2"}, _BUILDSPEC)
         if report.has_errors():
             raise ValueError(
-                f"the local SageMaker runs no such buildspec: {report.generate_report()}"
+                f"the local SageMaker does not support this buildspec: {report.generate_report()}"
             )
         commands = {name: phase["commands"] for name, phase in content["phases"].items()}
         if not commands:
-            raise ValueError("there are no phases")  # required: guide, build-spec-ref
+            raise ValueError("the buildspec has no phases")  # required: guide, build-spec-ref
         for name, several in commands.items():
             if len(several) != 1:
                 # Several commands would have to share folder and variables: guide, build-spec-ref.
-                raise ValueError(f"phase {name} has {len(several)} commands: join them to one")
+                raise ValueError(f"phase {name} has {len(several)} commands: join them into one")
         return cls(
             commands={name: command for name, (command,) in commands.items()},
             artifacts=_artifacts(content["artifacts"]) if "artifacts" in content else None,
@@ -79,5 +79,5 @@ def _artifacts(content: dict[str, Any]) -> Artifacts:
     artifacts = Artifacts(tuple(content["files"]), content.get("base-directory", "."))
     for path in (artifacts.base_directory, *artifacts.files):
         if not path or path.startswith("/") or ".." in PurePosixPath(path).parts:
-            raise ValueError(f"artifacts has {path!r}: write a path below the primary source")
+            raise ValueError(f"artifacts: {path!r} is not a path below the primary source")
     return artifacts

@@ -76,7 +76,7 @@ def _check(settings: Record) -> None:
     }
     if members := [name for name, is_used in not_emulated.items() if is_used]:
         raise sources.invalid_input(
-            f"The local SageMaker has no {', '.join(members)}: leave it out."
+            f"The local SageMaker does not support {', '.join(members)}: leave it out."
         )
     sources.check(settings["source"], settings["secondarySources"])
     artifacts.check(settings["artifacts"])
@@ -84,5 +84,5 @@ def _check(settings: Record) -> None:
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
         # Source: guide, build-env-ref-compute-types.
         raise sources.invalid_input(
-            f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
+            f"{kind} does not support {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
         )

@@ -22,11 +22,11 @@ def check(primary: Record, secondary: list[Record]) -> None:
     """Raise `ApiError` if sources are invalid or not emulated (API, ProjectSource)."""
     for source in (primary, *secondary):
         if source["type"] not in ("NO_SOURCE", "S3"):
-            raise invalid_input(
-                f"the local SageMaker builds from S3 sources, not from {source['type']}"
-            )
+            raise invalid_input(f"the local SageMaker supports S3 sources, not {source['type']}")
         if source["type"] == "S3" and "/" not in source.get("location", ""):
-            raise invalid_input("Invalid project source: location of S3 is <bucket>/<key>")
+            raise invalid_input(
+                "Invalid project source: the location of an S3 source is <bucket>/<key>"
+            )
     identifiers = [source.get("sourceIdentifier", "") for source in secondary]
     if not all(map(IDENTIFIER.fullmatch, identifiers)) or len(set(identifiers)) < len(identifiers):
         raise invalid_input(
@@ -63,10 +63,10 @@ def _download_folder(s3: "S3Client", bucket: str, prefix: str, to: Path) -> None
     keys = [content["Key"] for page in pages for content in page.get("Contents", [])]
     files = [key.removeprefix(prefix) for key in keys if not key.endswith("/")]
     if not files:
-        raise ValueError("there is no object")
+        raise ValueError("no objects found")
     for file in files:
         if file.startswith("/") or ".." in PurePosixPath(file).parts:
-            raise ValueError(f"{file} lies outside")
+            raise ValueError(f"{file} is outside the source folder")
         (to / file).parent.mkdir(parents=True, exist_ok=True)
         _fetch(s3, bucket, prefix + file, to / file)
 

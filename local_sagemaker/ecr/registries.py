@@ -47,7 +47,7 @@ def registries(ministack: Any) -> JsonService:
         if MEDIA_TYPE not in request.get("acceptedMediaTypes", [MEDIA_TYPE]):
             raise ApiError(
                 "InvalidParameterException",
-                f"The local SageMaker has AWS's images as {MEDIA_TYPE} alone: add it to "
+                f"The local SageMaker has AWS's images only as {MEDIA_TYPE}: add it to "
                 "acceptedMediaTypes.",
             )
         tags = {f"{release}-py3{cpu}" for release in IMAGES[registry] for cpu in ("", "-cpu")}

@@ -20,7 +20,7 @@ import uvicorn
 
 from local_sagemaker.api import send_response
 from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.watch.site import PREFIX
+from local_sagemaker.watch.web_app import PREFIX
 
 _LOOPBACK = re.compile(
     rb"(([a-z0-9_-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE
@@ -75,8 +75,8 @@ def rejection(scope: Any, *, is_page: bool) -> str | None:
         elif name == b"sec-fetch-site":
             sites.append(value)
     if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
-        named = b", ".join(hosts).decode("latin-1")
-        return f"Host {named!r} is not this machine: use 127.0.0.1 or a name below localhost."
+        host = b", ".join(hosts).decode("latin-1")
+        return f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
     method, path = scope["method"], scope["path"]
     if method == "OPTIONS":
         return "OPTIONS is not answered: no web page may call the local SageMaker."

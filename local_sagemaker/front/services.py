@@ -21,8 +21,8 @@ from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities
-from local_sagemaker.metrics.collected import MetricBuffer
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.metric_buffer import MetricBuffer
 from local_sagemaker.metrics.models import model_report
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
@@ -37,8 +37,8 @@ from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.models import model_events
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.site import Site
 from local_sagemaker.watch.state import Watch
+from local_sagemaker.watch.web_app import Site
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """Client config without retries: during shutdown ministack does not answer any more."""

@@ -136,7 +136,7 @@ class _Rationed(io.BufferedIOBase):
         part = self._stream.read(size)
         self._left -= len(part)
         if self._left < 0:
-            raise ValueError("a header, or what follows the last file, is larger than it may be")
+            raise ValueError("a header, or the padding after the last file, exceeds the size limit")
         return part
 
 
@@ -154,9 +154,9 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
         if size > limit:
             raise TooLargeError(size, limit)
         if size > most:
-            raise ValueError(f"a bomb: it unpacks to more than {most} bytes")
+            raise ValueError(f"decompression bomb: the archive unpacks to more than {most} bytes")
         if count > MEMBERS:
-            raise ValueError(f"more than {MEMBERS} members")
+            raise ValueError(f"the archive has more than {MEMBERS} members")
         _check_member(member, to)
         rationed.allow(member.size)
         tar.extract(member, to)
@@ -168,7 +168,7 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
 def _reason(error: Exception) -> str:
     """Return the message of an error, without the local path in tarfile's messages."""
     if member := getattr(error, "tarinfo", None):  # an error of tarfile's filter
-        return f"{member.name!r} leads out, or has no place in an archive"
+        return f"{member.name!r} leads outside the archive, or is not allowed in one"
     return plain_message(error)
 
 
@@ -233,4 +233,4 @@ def _check_end(tar: tarfile.TarFile) -> None:
     """
     while tar.fileobj and (rest := tar.fileobj.read(BUFFER_BYTES)):
         if rest.strip(b"\0"):
-            raise ValueError("a header cannot be read, after which more follows")
+            raise ValueError("unreadable header, followed by more data")

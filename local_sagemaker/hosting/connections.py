@@ -70,8 +70,8 @@ class Connections:
     ) -> tuple[int, bytes]:
         """Send a load or unload request; return status and body. Raise `OSError`."""
         lane = self._lanes.pop() if self._lanes else await self._open()
-        named = {"Host": "localhost", **headers, "Content-Length": len(body)}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+        all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
         self._busy.add(lane)
         kept = False
         try:
@@ -175,7 +175,7 @@ class ContainerResponse:
                 return
             if await self._read() >= PART and not self._in_body:
                 break
-        raise ConnectionError("invalid answer of the container: its header has no end")
+        raise ConnectionError("invalid response of the container: its header does not end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
         """Yield the parts of the body, each with whether more follow."""
@@ -193,7 +193,7 @@ class ContainerResponse:
         async for part, _ in self.body():
             body += part
             if len(body) > most:
-                raise ConnectionError(f"the container answered with more than {most} bytes")
+                raise ConnectionError(f"the response of the container has more than {most} bytes")
         return body
 
     async def _read(self) -> int:

@@ -13,7 +13,7 @@ failures are only reported, and the container is not replaced.
 
 from collections.abc import Callable
 
-from local_sagemaker.happenings import EventKind
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.hosting.triton import Triton
 
 PING_SECONDS = 5.0

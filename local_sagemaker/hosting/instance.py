@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_end

@@ -271,8 +271,8 @@ async def _in_service(instance: "Instance") -> "RunningServer":
         if instance.stopped or time.monotonic() > deadline:
             raise ApiError(
                 "ServiceUnavailable",
-                f"Variant {instance.variant} has no healthy instance: its container has ended, and "
-                "no new one has passed the ping health check. Read its log.",
+                f"Variant {instance.variant} has no healthy instance: its container has exited, "
+                "and no new one has passed the ping health check. See its log.",
                 status=503,
             )
         await asyncio.sleep(POLL_SECONDS)

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity

@@ -92,7 +92,7 @@ class MultiModelContainer:
         load_seconds: float = LOAD_SECONDS,
         report: Report = lambda *_: None,
     ) -> None:
-        self._triton, self._store, self._seen_at = triton, store, seen_at
+        self._triton, self._store, self._path_in_container = triton, store, seen_at
         self._memory, self._caches, self._report = memory, caches, report
         self._load_seconds = load_seconds
         self._models: dict[str, _Model] = {}  # the least recently used first
@@ -229,7 +229,7 @@ class MultiModelContainer:
         again, and the result is Triton's status 507.
         """
         await self._make_room(self._store.sizes()[target_model], target_model)
-        url = self._seen_at / self._store.path(target_model)
+        url = self._path_in_container / self._store.path(target_model)
         started = time.monotonic()
         status, body = await self._triton.connections.manage(
             "POST",

@@ -178,7 +178,7 @@ def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
     """Yield log lines about variables that have no effect."""
     for name, since in _KNOWN_SINCE.items():
         if environment.get(name) and not _has(release, since):
-            unknown = f"{release} does not know it, {since} is first"
+            unknown = f"{release} does not have it; the first release with it is {since}"
             yield f"LOCAL SAGEMAKER: {name} has no effect: {unknown}"
     # `serve` adds a limit for each GPU in the output of nvidia-smi.
     if _GPU_LIMIT in _known(environment, release):

@@ -154,7 +154,7 @@ class Triton:
                 raise ConnectionError(f"the container disconnected: {error!r}") from error
         if len(content) > MAX_RESPONSE_BYTES:
             raise ConnectionError(
-                f"the container answered with more than {MAX_RESPONSE_BYTES} bytes"
+                f"the response of the container has more than {MAX_RESPONSE_BYTES} bytes"
             )
         return Response(answer.status, dict(answer.getheaders()), content)
 
@@ -179,7 +179,7 @@ class Triton:
         self._broker.send(b"?")
         _, descriptors, _, _ = socket.recv_fds(self._broker, 1, 1)
         if not descriptors:
-            raise ConnectionError("the container has ended")
+            raise ConnectionError("the container has exited")
         connected = socket.socket(fileno=descriptors[0])
         try:
             connected.connect(self._address)

@@ -7,7 +7,7 @@ from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 from local_sagemaker.metrics.processors import Processors
 
 INTERVAL_SECONDS = 10

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 
 _MICRO = 1e6
 _OF_STEPS = {

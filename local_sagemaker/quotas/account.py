@@ -71,7 +71,7 @@ class AccountQuotas:
         self._quotas = {quota.name: quota for quota in _quotas()}
         for name, value in values.items():
             if name not in self._quotas:
-                raise LocalSageMakerError(f"there is no quota {name!r}")
+                raise LocalSageMakerError(f"unknown quota {name!r}")
             self._quotas[name] = self._quotas[name]._replace(value=value)
 
     def of_service(self, service: str) -> list[Quota]:
@@ -104,7 +104,7 @@ def configured_quotas() -> dict[str, int]:
         type(value) is int and value >= 0 for value in values.values()
     ):
         raise LocalSageMakerError(
-            f"{QUOTAS} is {text!r}: write JSON with whole numbers, such as "
+            f"{QUOTAS} is {text!r}: expected JSON with whole numbers, such as "
             f'{{"{instances_name("ml.m5.xlarge")}": 1}}'
         )
     return values

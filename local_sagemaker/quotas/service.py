@@ -29,7 +29,8 @@ def service_quotas(quotas: AccountQuotas) -> JsonService:
             code = request["ServiceCode"]
             if code not in SERVICES:
                 raise ApiError(
-                    "NoSuchResourceException", f"The local SageMaker has no quotas of {code}."
+                    "NoSuchResourceException",
+                    f"The local SageMaker has no quotas for the service {code}.",
                 )
             described = [_described(quota, value(quota)) for quota in quotas.of_service(code)]
             listed, more = page(described, request, key=_key, size=PAGE_SIZE)

@@ -3,8 +3,8 @@
 import threading
 from typing import Any
 
+from local_sagemaker.dashboard_events import OnEvent
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import OnEvent
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan

@@ -94,7 +94,7 @@ class Components(Hosting):
             if "Specification" not in request:
                 if "RuntimeConfig" not in request:
                     # hashicorp/terraform-provider-aws#48894; the text has no source.
-                    raise invalid("Give a Specification or a RuntimeConfig.")
+                    raise invalid("Specify a Specification or a RuntimeConfig.")
                 return self._scale(component, count)
             endpoint = ENDPOINT.find(self.by_name, component.name)
             plan = self._component_plan(component.key, endpoint, request["Specification"])
@@ -141,7 +141,9 @@ class Components(Hosting):
     def list_inference_components(self, request: Record) -> Record:
         """ListInferenceComponents."""
         with self._lock:
-            return COMPONENT.list((each.described() for each in self.components.values()), request)
+            return COMPONENT.list(
+                (component.described() for component in self.components.values()), request
+            )
 
     def deployed(self) -> list[Endpoint]:
         """Return the components and the endpoints."""
@@ -194,7 +196,7 @@ class Components(Hosting):
         model = MODEL.find(self._models, specification["ModelName"])
         if model["PrimaryContainer"]["Mode"] == "MultiModel":
             raise invalid(
-                "The local SageMaker has no multi-model containers in inference components: give "
+                "The local SageMaker does not support multi-model inference components: give "
                 f"model {specification['ModelName']} the mode SingleModel."
             )
         (variant,) = endpoint.plan.config["ProductionVariants"]

@@ -27,12 +27,12 @@ def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
     )
     if blue_green is not None and rolling is not None:
         # "Only one update policy should be used in the deployment configuration": API reference.
-        raise invalid("Give BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
+        raise invalid("Specify BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
     if rolling is not None:
         if len(counts) > 1:
             # Developer guide, deployment-guardrails-exclusions; no endpoint is serverless here.
             raise invalid(
-                "A rolling deployment is for endpoints of one variant, and not of "
+                "A rolling deployment needs an endpoint with one variant, but this one has "
                 f"{', '.join(counts)}: use a BlueGreenUpdatePolicy."
             )
         _check_size("MaximumBatchSize", rolling, 5, counts)
@@ -57,7 +57,7 @@ def check_variants(config: Record, old: Collection[str], new: Collection[str]) -
     if policies and set(old) != set(new):
         raise invalid(
             f"The new endpoint configuration has the variants {', '.join(new)}, the endpoint has "
-            f"{', '.join(old)}: with a {policies.pop()} their names must be the same."
+            f"{', '.join(old)}: the names must be the same with a {policies.pop()}."
         )
 
 
@@ -84,7 +84,7 @@ def _check_waits(policy: Record) -> None:
     if timeout is not None and timeout <= waits:
         raise invalid(
             f"MaximumExecutionTimeoutInSeconds is {timeout}: it must be larger than "
-            f"TerminationWaitInSeconds and WaitIntervalInSeconds together, which is {waits}."
+            f"the sum of TerminationWaitInSeconds and WaitIntervalInSeconds, {waits}."
         )
 
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from local_sagemaker.clock import Clock
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
@@ -236,7 +236,9 @@ class Endpoint:
         for variant in self.variants:
             config, count = configured[variant["VariantName"]], variant["CurrentInstanceCount"]
             types = [
-                each.pool.instance_type for each in serving[variant["VariantName"]] if each.pool
+                instance.pool.instance_type
+                for instance in serving[variant["VariantName"]]
+                if instance.pool
             ]
             own = {"InstancePools": pools.described(config, types, count)}
             described.append({**variant, **(own if "InstancePools" in config else {})})

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from local_sagemaker.clock import Clock
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -26,8 +26,8 @@ from local_sagemaker.sagemaker.endpoint import (
     reason,
 )
 from local_sagemaker.sagemaker.instance_quotas import Limit, check_quotas
-from local_sagemaker.sagemaker.refusals import check_desired
 from local_sagemaker.sagemaker.registry import Plan, Registry
+from local_sagemaker.sagemaker.request_checks import check_desired
 from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Record
 from local_sagemaker.sagemaker.update import Update
 
@@ -140,7 +140,7 @@ class Hosting(Registry):
                 if in_progress and name in endpoint.configurations:
                     raise invalid(
                         f'Cannot delete endpoint configuration "{ENDPOINT_CONFIG.arn(name)}": '
-                        f'endpoint "{endpoint.arn}", which is {endpoint.status}, needs it.'
+                        f'endpoint "{endpoint.arn}" uses it and has the status {endpoint.status}.'
                     )
             return super().delete_endpoint_config(request)
 
@@ -191,11 +191,11 @@ class Hosting(Registry):
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
             if endpoint.hosts_components and any(
-                "DesiredInstanceCount" in each for each in requested
+                "DesiredInstanceCount" in variant for variant in requested
             ):
                 raise invalid(
-                    "The local SageMaker counts the instances of inference components by "
-                    "ManagedInstanceScaling: leave out DesiredInstanceCount."
+                    "ManagedInstanceScaling sets the number of instances of an endpoint with "
+                    "inference components: leave out DesiredInstanceCount."
                 )
             check_desired(requested, [variant["VariantName"] for variant in endpoint.variants])
             desired = variants.with_desired(endpoint.variants, requested)
@@ -263,16 +263,16 @@ class Hosting(Registry):
             if not self._site.stopping.is_set():
                 endpoint.switch(plan)
 
-    def _take_down(self, endpoint: Endpoint, named: dict[str, Any]) -> None:
-        """End an endpoint's fleets, and delete it from `named`."""
+    def _take_down(self, endpoint: Endpoint, endpoints: dict[str, Any]) -> None:
+        """End an endpoint's fleets, and delete it from `endpoints`."""
         try:
             for fleet in (endpoint.new, endpoint.fleet):
                 if fleet is not None:
                     end(fleet)
         finally:
             with self._lock:
-                if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
-                    self._delete(endpoint.kind, named, endpoint.key)
+                if endpoints.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
+                    self._delete(endpoint.kind, endpoints, endpoint.key)
                     endpoint.happened(EventKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
@@ -296,8 +296,8 @@ class Hosting(Registry):
             if others or not same or len(request) > 2:
                 raise invalid(
                     "The local SageMaker updates endpoints of inference components in place: keep "
-                    f"the variant {before['VariantName']} without a ModelName, give EndpointName "
-                    "and EndpointConfigName, and give no more."
+                    f"the variant {before['VariantName']} without a ModelName, and specify only "
+                    "EndpointName and EndpointConfigName."
                 )
             endpoint.set(EndpointStatus="Updating", FailureReason=None)
         self._in_background(self._reconfigure, endpoint, plan)
@@ -348,9 +348,7 @@ def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
     if endpoint.status == "Failed":
         # Source: EndpointSummary's API reference, "the only operation that can be performed on a
         # failed endpoint" is DeleteEndpoint.
-        raise invalid(
-            f'Cannot update failed endpoint "{endpoint.arn}": delete it and create it anew.'
-        )
+        raise invalid(f'Cannot update failed endpoint "{endpoint.arn}": delete and recreate it.')
     if endpoint.status == "UpdateRollbackFailed":  # no source
         raise invalid(
             f'Cannot scale endpoint "{endpoint.arn}", whose update and rollback failed: call '
@@ -366,12 +364,15 @@ def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
     change. The error for a removed variant has no source. Changes between instance type and
     instance pools are allowed (AWS machine learning blog, "Capacity-aware inference").
     """
-    types = {each["VariantName"]: each.get("InstanceType") for each in new["ProductionVariants"]}
+    types = {
+        variant["VariantName"]: variant.get("InstanceType") for variant in new["ProductionVariants"]
+    }
     for variant in old["ProductionVariants"]:
         name, before = variant["VariantName"], variant.get("InstanceType")
         removed, after = name not in types, types.get(name)
         if name in scaled and (removed or (before and after and before != after)):
             raise invalid(
                 f"Variant {name} is a scalable target of Application Auto Scaling: call "
-                "DeregisterScalableTarget before it is removed or gets another instance type."
+                "DeregisterScalableTarget before you remove the variant or change its instance "
+                "type."
             )

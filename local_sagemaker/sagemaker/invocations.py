@@ -14,9 +14,9 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
 from local_sagemaker.metrics.instances import instance_dimensions
 from local_sagemaker.metrics.invocations import measured
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, chosen
 from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint, not_found
@@ -130,7 +130,7 @@ class Invocations:
             self._collected.add_all(values(instances=max(1, count)), every)
             if of_type:
                 serving = fleet.serving().get(variant, [])
-                same = max(1, sum(each.pool == instance.pool for each in serving))
+                same = max(1, sum(other.pool == instance.pool for other in serving))
                 self._collected.add_all(values(instances=same), of_type)
         return variant
 

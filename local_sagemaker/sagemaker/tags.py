@@ -31,14 +31,14 @@ class Tags:
         with self._lock:
             changed = {**self._of(request), **_unique(request["Tags"])}
             if len(changed) > MAX_TAGS:
-                raise invalid(f"A resource has at most {MAX_TAGS} tags.")
+                raise invalid(f"A resource can have at most {MAX_TAGS} tags.")
             self._values[request["ResourceArn"]] = changed
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
     def list_tags(self, request: Record) -> Record:
         """ListTags: all tags in one page."""
         if "NextToken" in request:
-            raise invalid("Invalid NextToken: it is of another list.")
+            raise invalid("Invalid NextToken: it is for another list.")
         tags = self._of(request).items()
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
@@ -54,7 +54,7 @@ class Tags:
         arn = request["ResourceArn"]
         if arn not in self._values:
             raise invalid(
-                f'Could not find "{arn}": the local SageMaker has tags of models, endpoint '
+                f'Could not find "{arn}": the local SageMaker supports tags of models, endpoint '
                 "configurations and endpoints."
             )
         return self._values[arn]

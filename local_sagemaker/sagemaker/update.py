@@ -3,8 +3,8 @@
 import logging
 from fractions import Fraction
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import ALL, Deployment, TrafficStep, part

@@ -117,7 +117,7 @@ def test_new_resource_is_kept_if_the_rollback_fails(
     monkeypatch.setattr(cloudformation, "_stack_events", messages)
     delete = partial(stacks._delete_resource, "Our::Lamp", "lamp-red", {}, "home", "Hall")
     if kept:
-        with pytest.raises(RuntimeError, match="it is kept because the rollback failed"):
+        with pytest.raises(RuntimeError, match="the resource is kept because the rollback failed"):
             delete()
     else:
         delete()

@@ -91,7 +91,7 @@ def test_second_up_is_refused(running_folder: Folder) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         lifecycle.up(running_folder)
     assert str(refused.value) == (
-        "the local SageMaker is up already: http://127.0.0.1:4566 (to stop it: run down)"
+        "the local SageMaker is already running: http://127.0.0.1:4566 (stop it with `down`)"
     )
     assert running_folder.running()
 
@@ -101,7 +101,7 @@ def test_up_during_another_up_is_refused(folder: Folder) -> None:
     folder.log.write_text("of the first")
     with folder.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(LocalSageMakerError, match="is being started by another up"):
+        with pytest.raises(LocalSageMakerError, match="another `up` is starting"):
             lifecycle.up(folder)
     assert folder.log.read_text() == "of the first"
 
@@ -115,7 +115,7 @@ def test_used_port_is_refused(folder: Folder) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(LocalSageMakerError) as refused:
             lifecycle.up(folder, port=port)
-    assert str(refused.value) == f"port {port} is taken: leave --port out to get a free one"
+    assert str(refused.value) == f"port {port} is in use: leave --port out to get a free one"
     assert folder.log.read_text() == "what happened"
     assert folder.running() is None
 
@@ -125,7 +125,7 @@ def test_invalid_port_is_refused(folder: Folder, port: int) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         lifecycle.up(folder, port=port)
     assert str(refused.value) == (
-        f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"
+        f"{port} is not a valid port: use 1 to 65535, or leave --port out to get a free one"
     )
 
 
@@ -192,7 +192,7 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert runs(running.pid)
     assert not (folder.root / "of the last run").exists()
     assert folder.log.read_text().startswith(f"started with {folder.temporary}\n")
-    with pytest.raises(LocalSageMakerError, match=f"is up already: {running.url} "):
+    with pytest.raises(LocalSageMakerError, match=f"is already running: {running.url} "):
         lifecycle.up(folder)
     assert lifecycle.down(folder) is True
     assert not runs(running.pid)

@@ -30,7 +30,7 @@ def test_env_without_a_running_local_sagemaker_fails(
     assert main(["env"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == ("error: no local SageMaker is running: run up first\n")
+    assert printed.err == ("error: the local SageMaker is not running: run `up` first\n")
 
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,11 +90,11 @@ def test_error_is_one_line(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
-        raise LocalSageMakerError("port 4566 is taken")
+        raise LocalSageMakerError("port 4566 is in use")
 
     monkeypatch.setattr(lifecycle, "up", up)
     assert main(["up", "--port", "4566"]) == 1
-    assert capsys.readouterr().err == "error: port 4566 is taken\n"
+    assert capsys.readouterr().err == "error: port 4566 is in use\n"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_unsupported_platform_is_refused(
     with pytest.raises(LocalSageMakerError) as error:
         find_triton()
     assert str(error.value) == (
-        "the local Triton runs on Linux on x86-64, and this is "
+        "the local Triton needs Linux on x86-64, but this is "
         f"{platform[0]} on {platform[1]}, for which nvidia-pytriton has no wheel: deploy to AWS, "
         "or use a Linux machine"
     )
@@ -113,7 +113,7 @@ def test_unsupported_python_version_is_refused(python: Any, version: Version) ->
         find_triton()
     assert str(refused.value) == (
         f"Python {version.major}.{version.minor} is not supported: use 3.11 or 3.12, the versions "
-        "that the local Triton has a Python backend for"
+        "that the Python backend of the local Triton supports"
     )
 
 
@@ -132,8 +132,8 @@ def test_numpy_2_is_refused(python: Any) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
     assert str(refused.value) == (
-        "numpy 2.4.6 is installed, with which the local Triton's Python backend returns empty "
-        "tensors: pip install 'numpy<2'"
+        "numpy 2.4.6 is not supported: the local Triton's Python backend returns empty "
+        "tensors with it: pip install 'numpy<2'"
     )
 
 
@@ -142,7 +142,7 @@ def test_missing_libpython_is_refused(python: Any) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
     assert str(refused.value) == (
-        "libpython3.11.so.1.0 is not on this machine, which Triton's Python backend needs: install "
+        "libpython3.11.so.1.0, which Triton's Python backend needs, is missing: install "
         "it (Debian, Ubuntu: apt-get install libpython3.11) or use a Python built with "
         "--enable-shared"
     )

@@ -17,7 +17,7 @@ def test_limit_of_processes_per_variant(
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2", "4 GiB"])
 def test_invalid_whole_number_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(settings.DISK, value)
-    with pytest.raises(LocalSageMakerError, match=f"{settings.DISK} is '{value}': write a whole"):
+    with pytest.raises(LocalSageMakerError, match=f"{settings.DISK} is '{value}': expected"):
         settings.whole_number(settings.DISK)
 
 
@@ -31,5 +31,5 @@ def test_speed_defaults_to_60(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("value", ["fast", "0", "0.0", "-1", "inf", "nan"])
 def test_invalid_speed_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(settings.SPEED, value)
-    with pytest.raises(LocalSageMakerError, match="write a number above 0, such as 60"):
+    with pytest.raises(LocalSageMakerError, match="expected a number above 0, such as 60"):
         settings.speed()

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent
 
 Record = dict[str, Any]
 
@@ -46,7 +46,9 @@ def _change(alarm: Record, before: str, reason: str) -> DashboardEvent:
 
 def _alarm(record: Record) -> Record:
     metric = _metric(record)
-    dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", [])}
+    dimensions = {
+        dimension["Name"]: dimension["Value"] for dimension in metric.get("Dimensions", [])
+    }
     data = json.loads(record.get("StateReasonData") or "{}").get("recentDatapoints")
     return {
         "name": record["AlarmName"],

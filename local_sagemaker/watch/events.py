@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from local_sagemaker.happenings import DashboardEvent
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.watch.models import model_name
 
 Record = dict[str, Any]
@@ -42,7 +42,7 @@ class Events:
     def after(self, sequence: int) -> list[Record]:
         """Return the events after a sequence number, the oldest first."""
         with self._lock:
-            return [each for each in self._latest if each["sequence"] > sequence]
+            return [event for event in self._latest if event["sequence"] > sequence]
 
 
 def _short(message: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 

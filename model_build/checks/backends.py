@@ -20,7 +20,7 @@ def known_backends(model: Model) -> Problems:
             "not see other spellings)",
         )
     elif not config.backend and not config.platform:
-        yield model.field_place(), f"names no backend: {offer}"
+        yield model.field_place(), f"the configuration names no backend: {offer}"
     elif config.platform and config.platform not in PLATFORM_BACKENDS:
         yield (
             model.field_place("platform"),
@@ -68,5 +68,5 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
             yield (
                 model.field_place("backend" if model.config.backend else "platform"),
                 "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
-                "as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none",
+                "as ml.g5.xlarge, or write a recipe that makes an ONNX file for CPUs",
             )

@@ -13,21 +13,24 @@ def batch_sizes(model: Model) -> Problems:
     if limit < 0:
         yield (
             model.field_place("max_batch_size"),
-            f"is {limit}: write the largest batch, or 0 for a model that does not batch",
+            f"max_batch_size is {limit}: write the largest batch, or 0 for a model that does not "
+            "batch",
         )
     if not model.config.HasField("dynamic_batching"):
         return
     if not limit:
         yield (
             model.field_place("dynamic_batching"),
-            "makes no batches of a model with max_batch_size 0: remove it, or set max_batch_size",
+            "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
+            "max_batch_size",
         )
         return
     for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
         if not 1 <= size <= limit:
             yield (
                 model.field_place("dynamic_batching", "preferred_batch_size", index),
-                f"prefers batches of {size}: write 1 to max_batch_size ({limit})",
+                f"preferred batch size {size}: write a size from 1 to {limit}, which is "
+                "max_batch_size",
             )
 
 
@@ -39,10 +42,10 @@ def instance_groups(model: Model) -> Problems:
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
-        yield model.field_place("instance_group"), "ensembles run nothing themselves: remove it"
+        yield model.field_place("instance_group"), "an ensemble has no instances: remove it"
     for index, group in enumerate(groups):
         if group.gpus:
-            reason = f"pins gpus {list(group.gpus)}: remove gpus"
+            reason = f"the instance group pins gpus {list(group.gpus)}: remove gpus"
             yield model.field_place("instance_group", index, "gpus"), reason
 
 
@@ -58,4 +61,4 @@ def model_warmups(model: Model) -> Problems:
             yield place, f'"{name}" is not an input of the model: write one of {", ".join(inputs)}'
         for name in sorted(inputs.keys() - sample.inputs.keys()):
             if not inputs[name]:
-                yield place, f'has no data for input "{name}": add it'
+                yield place, f'the sample has no data for input "{name}": add it'

@@ -8,7 +8,7 @@ from model_build.findings import Problems
 from model_build.model_config import ModelConfig, data_type
 from model_build.repository import Model, Repository
 
-STEP = ("ensemble_scheduling", "step")
+STEP_FIELD = ("ensemble_scheduling", "step")
 
 
 def ensemble_maps(repository: Repository) -> Problems:
@@ -57,24 +57,24 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     for index, step in steps:
         if step.model_name not in models:
             yield (
-                ensemble.field_place(*STEP, index, "model_name"),
+                ensemble.field_place(*STEP_FIELD, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
             )
     known = [(index, step) for index, step in steps if step.model_name in models]
     for index, step in known:
         outputs = _Tensor.by_name(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
-            place = ensemble.field_place(*STEP, index, "output_map", output)
+            place = ensemble.field_place(*STEP_FIELD, index, "output_map", output)
             if output not in outputs:
                 yield place, f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
             elif tensor in produced:
-                yield place, f'tensor "{tensor}" is made twice: give one of them another name'
+                yield place, f'tensor "{tensor}" is made by two steps: rename one of the tensors'
             else:
                 produced[tensor] = outputs[output]
     for index, step in known:
         inputs = _Tensor.by_name(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
-            place = ensemble.field_place(*STEP, index, "input_map", name)
+            place = ensemble.field_place(*STEP_FIELD, index, "input_map", name)
             if name not in inputs:
                 yield place, f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
             elif tensor not in produced:
@@ -84,7 +84,7 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
         for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
                 yield (
-                    ensemble.field_place(*STEP, index),
+                    ensemble.field_place(*STEP_FIELD, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
     returned = _Tensor.by_name(config, "output")
@@ -99,8 +99,8 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
         for output, tensor in sorted(step.output_map.items()):
             if tensor in produced and tensor not in used | returned.keys():
                 yield (
-                    ensemble.field_place(*STEP, index, "output_map", output),
-                    f'tensor "{tensor}" is used by nothing: remove it from the map',
+                    ensemble.field_place(*STEP_FIELD, index, "output_map", output),
+                    f'tensor "{tensor}" is not used: remove it from the map',
                 )
     for index, declared in enumerate(config.input):
         if declared.name not in used and len(known) == len(steps):

@@ -47,7 +47,7 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
                 yield (
                     place,
                     f"{file}: {name}:{line_number} pins {package}=={version}, Triton "
-                    f"{release.name} has {in_image}, which need not read what a newer one wrote: "
+                    f"{release.name} has {in_image}, which may not read files of newer versions: "
                     f"write {_readable(writer.name, release)}"
                     + newer_release_hint(partial(_has, writer.name, version)),
                 )

@@ -21,15 +21,15 @@ def archive_root(repository: Repository) -> Problems:
     if (repository.folder / CONFIG).is_file():
         yield (
             repository.file_place(CONFIG),
-            "lies at the root of the archive: move it and its version folders into a folder of "
-            "the model's name",
+            "config.pbtxt is at the root of the archive: move this file and the version folders "
+            "into a folder with the model's name",
         )
     for path in sorted(repository.folder.glob(f"*/*/{CONFIG}")):
         below = path.relative_to(repository.folder)
         if below.parts[0] not in repository.models and not below.parts[0].startswith("."):
             yield (
                 repository.file_place(*below.parts),
-                f"is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
+                f"the model is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
                 f"{below.parts[0]}/",
             )
 
@@ -41,7 +41,7 @@ def no_links(repository: Repository) -> Problems:
         if path.is_symlink() and not digest.is_ignored(relative):
             yield (
                 repository.file_place(*relative.parts),
-                "is a symbolic link: put the file itself there",
+                "the file is a symbolic link: replace the link with the file itself",
             )
 
 
@@ -55,13 +55,13 @@ def one_entry(repository: Repository) -> Problems:
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
     if not models:
-        yield repository.file_place(), f"has no model: add a folder with a {CONFIG}"
+        yield repository.file_place(), f"the folder has no model: add a folder with a {CONFIG}"
     elif len(models) > 1 and len(ensembles) != 1:
         listed = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
         yield (
             repository.file_place(),
             f"{len(models)} models and {listed if ensembles else 'no ensemble'}: an archive of "
-            'several models needs exactly one with platform: "ensemble", which is the one served',
+            'several models needs exactly one with platform: "ensemble", which is the served model',
         )
 
 
@@ -72,7 +72,7 @@ def model_names(model: Model) -> Problems:
     and quotes make a local Triton hang while loading.
     """
     if not _MODEL_NAME.fullmatch(model.name):
-        yield model.file_place(), "call the folder by letters, digits, . _ and - alone"
+        yield model.file_place(), "write the folder's name with letters, digits, . _ and - only"
     if model.config.name and model.config.name != model.name:
         yield (
             model.field_place("name"),
@@ -95,7 +95,7 @@ def version_folders(model: Model) -> Problems:
             number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
             yield (
                 model.file_place(path.name),
-                f"is not a version for Triton: call the folder {number or 1}",
+                f"the folder's name is no version for Triton: rename the folder to {number or 1}",
             )
 
 
@@ -105,12 +105,12 @@ def version_files(model: Model) -> Problems:
         return
     file = BACKENDS[model.backend].file_of(model.config)
     if not model.versions and (model.directory / "1").is_dir():
-        yield model.file_place("1"), f"is empty: put {file} there"
+        yield model.file_place("1"), f"the folder is empty: add {file}"
     elif not model.versions:
-        yield model.file_place(), f"has no version: add a folder 1/ with {file}"
+        yield model.file_place(), f"the model has no version: add a folder 1/ with {file}"
     for version in model.versions:
         if not os.path.exists(model.directory / version / file):
             yield (
                 model.file_place(version, file),
-                f"is missing: the {model.backend} backend opens it",
+                f"the file is missing: the {model.backend} backend opens it",
             )

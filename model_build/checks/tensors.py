@@ -56,7 +56,9 @@ def _findings(model: Model, kind: str, index: int, name_count: int) -> Problems:
 
 
 def tensor_shapes(model: Model) -> Problems:
-    """`reshape` keeps the number of elements, also between axes of variable size.
+    """`dims` and `reshape` have the same number of elements.
+
+    An axis of variable size (-1) splits both into parts; each part too must have the same number.
 
     Source: core src/model_config_utils.cc, ValidateIOShape.
     """
@@ -64,16 +66,18 @@ def tensor_shapes(model: Model) -> Problems:
         for index, tensor in enumerate(getattr(model.config, kind)):
             dims, shape = list(tensor.dims), list(tensor.reshape.shape)
             if tensor.HasField("reshape") and (
-                _products_between_variables(dims) != _products_between_variables(shape)
+                _element_counts_between_variable_axes(dims)
+                != _element_counts_between_variable_axes(shape)
             ):
                 yield (
                     model.field_place(kind, index, "reshape"),
                     f'"{tensor.name}" has dims {dims}, its reshape {shape} has another number of '
-                    "elements, or other sizes around -1: make the products equal",
+                    "elements, or differs before or after a -1: the sizes between the -1s must "
+                    "have equal products",
                 )
 
 
-def _products_between_variables(sizes: Sequence[int]) -> list[int]:
+def _element_counts_between_variable_axes(sizes: Sequence[int]) -> list[int]:
     products = [1]
     for size in sizes:
         if size == -1:

@@ -59,7 +59,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         type=target,
         required=True,
         metavar="TARGET",
-        help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY, and -py311 behind it where Python is not "
+        help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY, with -py311 at the end if Python is not "
         "the release's: cpu-24.09, cuda-25.09-sm86, cpu-24.09-py311, ...",
     )
 

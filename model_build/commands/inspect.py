@@ -22,7 +22,7 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024
-UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters of names in an archive that a terminal would execute, or cannot print."""
 
 
@@ -91,7 +91,7 @@ def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
 
 def _printable(text: str) -> str:
     """Return a text with escaped control characters."""
-    return UNSAFE.sub(lambda match: repr(match[0])[1:-1], text)
+    return UNSAFE_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def _packages(model: Path) -> dict[str, str]:

@@ -30,7 +30,9 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Lint all models in the folders. Raise `BuildError` for a missing folder or without models."""
     if missing := [str(path) for path in options.paths if not path.is_dir()]:
-        raise BuildError(f"{', '.join(missing)}: no such folder: write a model's, or models/")
+        raise BuildError(
+            f"{', '.join(missing)}: no such folder: write the folder of a model, or models/"
+        )
     folders = sorted({folder for path in options.paths for folder in _folders(path)})
     if not folders:
         raise BuildError(

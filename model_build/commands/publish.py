@@ -15,7 +15,7 @@ from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.engines import stage_engines
-from model_build.publishing.hosted import PUBLISHED
+from model_build.publishing.hosted import PUBLISHED_PREFIX
 from platform_facts.rules.server import responses_of_a_model
 
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> Outcome:
     s3 = boto3.client("s3")
     archive = file_name(plan.name, plan.version)
     if not all(is_published(s3, **prefix.place(archive)) for prefix in prefixes):
-        archive = PUBLISHED + archive
+        archive = PUBLISHED_PREFIX + archive
     for prefix in prefixes:
         place = prefix.place(archive)
         if is_published(s3, **place):

@@ -18,8 +18,8 @@ from model_build.commands.stage_events import (
 from model_build.engines.job_bucket import keys_below
 from model_build.errors import BuildError
 from model_build.publishing.catalog import Catalog
-from model_build.publishing.hosted import PUBLISHED
-from model_build.publishing.manifests import delete_unused, manifest_key
+from model_build.publishing.hosted import PUBLISHED_PREFIX
+from model_build.publishing.manifests import delete_unused_parts, manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -41,13 +41,16 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Delete archives and manifests below all prefixes of the endpoint, and unused parts."""
+    """Delete a version's archives, and engines and sources that no other archive uses.
+
+    Archives and their manifests are deleted below all prefixes of the endpoint.
+    """
     refuse_during_delivery(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name
     prefixes = served_prefixes(endpoint_name)
-    delivered = file_name(options.model, options.version)
-    archives = (delivered, PUBLISHED + delivered)
+    archive_name = file_name(options.model, options.version)
+    archives = (archive_name, PUBLISHED_PREFIX + archive_name)
     for name, entry in catalog.entries().items():
         if entry.get("target_model") in archives:
             raise BuildError(
@@ -73,7 +76,7 @@ def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
         key for archive in archives for key in keys_below(s3, bucket, archive.removesuffix(SUFFIX))
     }
     manifests = [key for key in map(manifest_key, archives) if key in existing]
-    deleted = delete_unused(s3, bucket, manifests)
+    deleted = delete_unused_parts(s3, bucket, manifests)
     for archive in archives:
         for key in (manifest_key(archive), archive):  # an archive without a manifest is not served
             if key in existing:

@@ -14,7 +14,7 @@ import platform_facts
 from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import is_complete_result
-from model_build.engines.gpu_failures import NO_QUOTA, QUOTA, gpu_failure
+from model_build.engines.gpu_failures import NO_QUOTA, REQUEST_QUOTA, gpu_failure
 from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
 from model_build.gpu_step.result import FILE as RESULT
@@ -145,7 +145,7 @@ class CodeBuildGpu:
                 message = error.response["Error"]["Message"]
                 if NO_QUOTA in message or self._is_late():
                     raise BuildError(
-                        f"CodeBuild starts no GPU build ({message}): {QUOTA}"
+                        f"CodeBuild starts no GPU build ({message}): {REQUEST_QUOTA}"
                     ) from None
                 if not is_waiting:
                     progress(f"waiting: {message}")

@@ -7,7 +7,7 @@ from packaging.version import Version
 from model_build.errors import BuildError
 from platform_facts import AMPERE, ComputeCapability, Release, oldest_release, releases
 
-SINCE = Version("8.6")
+FIRST_WITH_LEVELS = Version("8.6")
 """The first TensorRT with compatibility levels (TensorRT, samples/common/sampleOptions.cpp)."""
 
 Level = Literal["none", "ampere-plus"]
@@ -38,8 +38,8 @@ def compatibility_level(
         raise BuildError(
             f"an engine for compute capability {served} cannot be compiled on a builder with "
             f"{builder} for Triton {release.name}: TensorRT compiles across kinds of GPUs since "
-            f"{SINCE}. Choose Triton {first.name} or newer, or an instance type with a GPU of "
-            f"{builder}, or serve the model as ONNX or TorchScript, which need no engine"
+            f"{FIRST_WITH_LEVELS}. Choose Triton {first.name} or newer, or an instance type with a "
+            f"GPU of {builder}, or serve the model as ONNX or TorchScript, which need no engine"
         )
     return "ampere-plus"
 
@@ -54,6 +54,6 @@ def _lacks_levels(release: Release) -> bool:
     older = (
         release.name
         for release in releases()
-        if release.tensorrt and Version(release.tensorrt) < SINCE
+        if release.tensorrt and Version(release.tensorrt) < FIRST_WITH_LEVELS
     )
     return release.name <= max(older)

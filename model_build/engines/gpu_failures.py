@@ -9,7 +9,7 @@ from model_build.errors import BuildError
 if TYPE_CHECKING:
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
 
-QUOTA = (
+REQUEST_QUOTA = (
     'ask AWS for the CodeBuild quota "Concurrently running builds for Linux GPU Small/environment"'
 )
 PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
@@ -17,7 +17,7 @@ PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 NO_QUOTA = "more than 0 builds in queue"
 """Part of CodeBuild's message if the account's quota is 0
 (rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
-LOG_EVENTS = 100
+_LOG_EVENTS = 100
 
 
 def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
@@ -26,7 +26,7 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
     phase, code, message = _failed_phase(record)
     if phase == "QUEUED":
         return BuildError(
-            f"{build} {status}: no GPU machine was free in time. Deploy again, or {QUOTA}"
+            f"{build} {status}: no GPU machine was free in time. Deploy again, or {REQUEST_QUOTA}"
         )
     if code == PULL_FAILED:
         return BuildError(
@@ -37,7 +37,7 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
     if record.get("buildStatus") == "STOPPED":
         return BuildError(
             f"{build} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish "
-            "again, which compiles the engine again. CloudTrail records the caller as StopBuild"
+            "again, which compiles the engine again. CloudTrail shows who called StopBuild"
         )
     reason = _error_line(record, logs) or message
     if phase == "PROVISIONING":
@@ -75,7 +75,7 @@ def _error_line(record: "BuildTypeDef", logs: Any) -> str:
             logGroupName=log["groupName"],
             logStreamName=log["streamName"],
             startFromHead=False,
-            limit=LOG_EVENTS,
+            limit=_LOG_EVENTS,
         )["events"]
     except ClientError:  # no log, or access denied: the phase's message is shown instead
         return ""

@@ -4,7 +4,7 @@
     engine-jobs/<digest>/claims/<attempt>.json   the build of an attempt; the first writer wins
     engine-jobs/<digest>/raw/<build>/            output of the GPU step, not accepted yet
 
-A lifecycle rule deletes them after some weeks; accepted results have another prefix.
+A lifecycle rule deletes these objects after some weeks; accepted results have another prefix.
 """
 
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 PREFIX = "engine-jobs/"
-CLAIM = re.compile(r"([0-9]{4,9})\.json")
+_CLAIM_FILE = re.compile(r"([0-9]{4,9})\.json")
 
 
 def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
@@ -66,7 +66,7 @@ class JobBucket:
     def last_claim(self) -> Claim | None:
         """Return the claim of the latest attempt, or None."""
         keys = keys_below(self.s3, self.bucket, self._claims)
-        claims = [key for key in keys if CLAIM.fullmatch(key.removeprefix(self._claims))]
+        claims = [key for key in keys if _CLAIM_FILE.fullmatch(key.removeprefix(self._claims))]
         return self._read_claim(max(claims, key=_attempt)) if claims else None
 
     def claim(self, attempt: int, build: str) -> Claim:

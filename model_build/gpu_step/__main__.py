@@ -95,13 +95,13 @@ def _check_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
     if installed[: len(required)] != required:
         raise StepError(
             f"this machine has TensorRT {trt.__version__}, the job is for {job.tensorrt}, which "
-            "would refuse its plan. If the Triton image of the release has this one (NVIDIA's "
-            "release notes say), write it into platform_facts/releases.toml"
+            "does not load plans of other versions. If, by NVIDIA's release notes, the release's "
+            f"Triton image has {trt.__version__}, write that into platform_facts/releases.toml"
         )
     if driver.compute_capability != job.compute_capability:
         raise StepError(
             f"this machine's {driver.gpu} has compute capability {driver.compute_capability}, the "
-            f"job is to be compiled on {job.compute_capability}"
+            f"job needs {job.compute_capability}"
         )
 
 

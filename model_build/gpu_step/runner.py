@@ -47,7 +47,7 @@ class EngineRunner:
     ) -> list[RawTensor]:
         """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
 
-        Raises `StepError` if the engine does not accept the inputs or has not the outputs.
+        Raises `StepError` if the engine does not accept the inputs or does not have the outputs.
         """
         self._choose_profile(case)
         allocated: list[int] = []
@@ -138,4 +138,4 @@ class EngineRunner:
 
 def _require(accepted: bool, name: str) -> None:
     if not accepted:
-        raise StepError(f'the engine has no tensor "{name}" of such a shape: name it in the recipe')
+        raise StepError(f'the engine has no tensor "{name}" of this shape: correct the recipe')

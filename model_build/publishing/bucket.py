@@ -32,8 +32,8 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     stored = stored_checksum(s3, bucket=bucket, key=key)
     if stored is not None and stored != _recorded(manifest, default=stored):
         raise BuildError(
-            f"s3://{bucket}/{key} has the SHA-256 {stored or 'of no builder'}, and its manifest "
-            f"records {_recorded(manifest)}: somebody has replaced it. Delete the archive, and "
+            f"s3://{bucket}/{key} has the SHA-256 {stored or '(none)'}, and its manifest "
+            f"records {_recorded(manifest)}: the archive was replaced. Delete it, and "
             "deliver or publish again"
         )
     return stored is not None

@@ -19,7 +19,7 @@ from model_build.errors import BuildError
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
-PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 12})
+MANY_RETRIES = Config(retries={"mode": "standard", "total_max_attempts": 12})
 """Many retries: a GPU build takes minutes, and throttled calls must not fail it."""
 GPU_PROJECT = "GpuProject"
 """Output of a stage's models stack: the name of its GPU project."""
@@ -76,7 +76,7 @@ def _codebuild(
 ) -> GpuRunner:
     return CodeBuildGpu(
         s3=boto3.client("s3"),
-        codebuild=boto3.client("codebuild", config=PATIENT),
+        codebuild=boto3.client("codebuild", config=MANY_RETRIES),
         logs=boto3.client("logs"),
         bucket=bucket,
         project=project,

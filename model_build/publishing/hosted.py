@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 
-_SERVING = ("InService", "RollingBack", "SystemUpdating", "Updating")
+_SERVING_STATUSES = ("InService", "RollingBack", "SystemUpdating", "Updating")
 """Statuses without an update of the configuration. Scaling also sets RollingBack and Updating; an
 update to another configuration has a PendingDeploymentSummary. SystemUpdating is maintenance, which
 does not change the configuration (DescribeEndpoint's reference)."""
 
 
-PUBLISHED = "published/"
+PUBLISHED_PREFIX = "published/"
 """The folder of published archives below each prefix; only builds write outside of it.
 
 A TargetModel is a path below ModelDataUrl (SageMaker developer guide, "Invoke a Multi-Model
@@ -97,7 +97,7 @@ def _check_not_updating(endpoint: "DescribeEndpointOutputTypeDef", stack_status:
             "until it has finished, and run this again: aws cloudformation describe-stacks "
             f"--stack-name {name} --query 'Stacks[].StackStatus'"
         )
-    if status not in _SERVING or "PendingDeploymentSummary" in endpoint:
+    if status not in _SERVING_STATUSES or "PendingDeploymentSummary" in endpoint:
         raise BuildError(
             f"the endpoint {name} is {status}: the catalog must not change meanwhile. "
             "Wait until it is InService, and run this again: aws sagemaker wait "

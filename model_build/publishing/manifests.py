@@ -36,7 +36,7 @@ def source_key(digest: str) -> str:
     return f"sources/{digest}.zip"
 
 
-def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
+def delete_unused_parts(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
     """Delete engines and sources that only the manifests `retired` reference; return their keys.
 
     A manifest without its archive is ignored.

@@ -9,16 +9,17 @@ HEAD = """\
 <!-- Made by `python -m platform_facts.rules > docs/rules.md`. -->
 # Rules
 
-What the values of a [stage](stages.md) must be together. `tritonsm stages` and every synth check
-them with the line and key of the file; the [construct library](constructs.md) checks the same of
-its arguments. Types, names and enumerations are in `stages/stage.schema.json`.
+Value ranges of [stage](stages.md) files, and rules between their values. `tritonsm stages` and
+every synth check them and report the file, line and key of an invalid value. The
+[construct library](constructs.md) applies the same rules to its arguments. Types, names and
+enumerations are in `stages/stage.schema.json`.
 
-| Key | Must be | Source |
+| Key | Rule | Source |
 | --- | --- | --- |"""
 
 
 def page() -> str:
-    """Return the page, with the rules by their keys."""
+    """Return the Markdown page, with the rules sorted by key."""
     for module in pkgutil.iter_modules(rules.__path__):
         if module.name != "__main__":
             importlib.import_module(f"{rules.__name__}.{module.name}")

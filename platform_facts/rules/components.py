@@ -1,4 +1,4 @@
-"""Inference components: copies of models that reserve parts of instances, and scale to zero.
+"""Rules about inference components: model copies that reserve CPU, GPU and memory of an instance.
 
 Sources: API reference, CreateInferenceComponent and ProductionVariant; public reports of users. Not
 tested on AWS.
@@ -20,9 +20,9 @@ COPIES_MIN = Range(
     "developer guide, endpoint-auto-scaling-zero-instances: only components scale to zero",
     least=0,
 )
-COPIES_MAX = Range("components.copies.max", "our choice: with 0, nobody is ever served", least=1)
+COPIES_MAX = Range("components.copies.max", "our choice: with 0, no request is served", least=1)
 COPY_RPS, COPY_CONCURRENCY = (
-    Range(f"components.copies.{name}", "our choice: a target of 0 would never be met", above=0)
+    Range(f"components.copies.{name}", "our choice: a target of 0 cannot be reached", above=0)
     for name in ("max_rps", "concurrency")
 )
 INSTANCES_MIN, INSTANCES_MAX = (
@@ -38,17 +38,17 @@ ACCELERATORS = Range(
 )
 
 
-@rule("components", "each model of the endpoint is one inference component")
-def component_of_every_model(written: Collection[str], models: Collection[str]) -> str | None:
-    """Each model of an endpoint with hosting components has a component, and no other has one."""
-    if set(written) == set(models):
+@rule("components", "our choice: one inference component per model of the endpoint")
+def component_of_every_model(components: Collection[str], models: Collection[str]) -> str | None:
+    """With `hosting: components`, `components` has one entry for each model of the endpoint."""
+    if set(components) == set(models):
         return None
-    return f"names {', '.join(written) or 'none'}: write one for each of {', '.join(models)}"
+    return f"names {', '.join(components) or 'none'}: write one for each of {', '.join(models)}"
 
 
 @rule("instances", f"{API}ProductionVariant.html, ManagedInstanceScaling")
 def instances_of_components(instances: object) -> str | None:
-    """Hosting components has limits of its instances."""
+    """With `hosting: components`, `instances` is required."""
     return None if instances else "missing: write instances: { min: 0, max: 2 }, for example"
 
 
@@ -57,22 +57,21 @@ def instances_of_components(instances: object) -> str | None:
     '"ManagedInstanceScaling is only supported for inference component endpoints." '
     "(hashicorp/terraform-provider-aws#45926)",
 )
-def keys_of_components(written: Collection[str]) -> str | None:
-    """The keys components and instances are of hosting components."""
-    if not written:
+def keys_of_components(keys: Collection[str]) -> str | None:
+    """`components` and `instances` require `hosting: components`."""
+    if not keys:
         return None
-    return f"{', '.join(written)} only with hosting: components: remove it, or write that"
+    return f"{', '.join(keys)} only with hosting: components: remove it, or write that"
 
 
-@rule("hosting", "no source says whether CloudFormation sets CopyCount again in each update")
+@rule("hosting", "AWS does not document whether CloudFormation resets CopyCount in a stack update")
 def unconfirmed_copies(unconfirmed: Collection[str]) -> str | None:
-    """A stage with components lists them as unconfirmed."""
+    """A stage with `hosting: components` requires `unconfirmed: [components]`."""
     if "components" in unconfirmed:
         return None
     return (
-        "an update of a stack may set the number of copies back to the one that the component was "
-        "created with, for which there is no source: write unconfirmed: [components] for the "
-        "stage, or another hosting"
+        "a stack update may reset the number of copies to the initial one (not documented by AWS): "
+        "write unconfirmed: [components] for the stage, or another hosting"
     )
 
 
@@ -82,7 +81,7 @@ def unconfirmed_copies(unconfirmed: Collection[str]) -> str | None:
     "(stdapi-ai/stdapi.ai#43); platform_facts/regions.toml, managed_instances",
 )
 def no_instances(least: int, region: Region) -> str | None:
-    """No instance is the least where the region accepts that."""
+    """0 is allowed only in a region where SageMaker accepts it."""
     if least or region.zero_instances:
         return None
     return (
@@ -93,31 +92,31 @@ def no_instances(least: int, region: Region) -> str | None:
 
 @rule("instances.max", f"{API}ProductionVariantManagedInstanceScaling.html")
 def instances(least: int, most: int) -> str | None:
-    """The most instances are no fewer than the least."""
+    """`max` is not less than `min`."""
     return _order(least, most)
 
 
 @rule("components.copies.max", "RegisterScalableTarget's API reference, MaxCapacity")
 def copies(least: int, most: int) -> str | None:
-    """The most copies are no fewer than the least."""
+    """`copies.max` is not less than `copies.min`."""
     return _order(least, most)
 
 
-@rule("components.copies", "our choice: without, nothing would ever scale")
+@rule("components.copies", "our choice: copies without a scaling target would never scale")
 def copies_scale_by(least: int, most: int, targets: Collection[object]) -> str | None:
-    """Copies that scale have a target."""
+    """`max_rps` or `concurrency` is required if `max` exceeds `min`, and not allowed otherwise."""
     if bool(targets) == (most > least):
         return None
     if targets:
-        return f"{most} copies are all there ever are: write a larger max, or no target"
-    return "nothing to scale by: write max_rps or concurrency, or as many copies for min as for max"
+        return f"min and max are both {most}, nothing scales: write a larger max, or no target"
+    return "missing scaling target: write max_rps or concurrency, or the same min and max"
 
 
 @rule("components", f"{NEEDS}; huggingface/skills, hf-cloud-sagemaker-production-defaults")
 def room_for_a_copy(
     memory: int, cpus: float | None, accelerators: int | None, instance_type: InstanceType
 ) -> str | None:
-    """A copy has room on an empty instance, and a GPU where its archive is built for one."""
+    """One copy fits on an empty instance; on a GPU instance type it needs `accelerators`."""
     name, gpus = instance_type.name, instance_type.gpu_count
     rejected = REJECTED_MIB.get(name)
     if rejected and memory >= rejected:
@@ -133,46 +132,48 @@ def room_for_a_copy(
 
 @rule("variants", "our choice: a component belongs to one variant (CreateInferenceComponent)")
 def one_variant(count: int) -> str | None:
-    """An endpoint of components has one variant."""
+    """An endpoint with `hosting: components` has one variant."""
     if count == 1:
         return None
     return (
-        "inference components support one variant only: remove the others, or write another "
-        "endpoint"
+        "inference components support one variant only: remove the other variants, or write "
+        "another endpoint"
     )
 
 
 @rule("update.strategy", f"{API}InferenceComponentRollingUpdatePolicy.html")
 def update_of_copies(strategy: str) -> str | None:
-    """Components are updated in batches of copies."""
+    """With `hosting: components`, the strategy is `rolling` or `all-at-once`."""
     if strategy in ("rolling", "all-at-once"):
         return None
     return f"components have no {strategy} updates: write rolling, or leave update out"
 
 
-@rule("data_capture", "no page of the developer guide says what is recorded of components")
+@rule("data_capture", "the developer guide does not document data capture of inference components")
 def capture_of_copies(captures: bool) -> str | None:
-    """Requests to components are not recorded."""
+    """Data capture is not supported with `hosting: components`."""
     return "not known to work for components: remove it" if captures else None
 
 
-@rule("publish_metrics", "no source says how several Tritons of an instance publish them")
+@rule(
+    "publish_metrics", "AWS does not document metrics of several Triton containers on one instance"
+)
 def metrics_of_copies(published: bool) -> str | None:
-    """Triton's metrics are not published from components."""
+    """`publish_metrics` is not supported with `hosting: components`."""
     return "not known to work for components: remove it" if published else None
 
 
-@rule("scaling", "components scale by their copies, and instances follow")
+@rule("scaling", "components scale by copies, and SageMaker adds instances for them")
 def scaling_of_copies(scaling: object) -> str | None:
-    """An endpoint of components has no scaling of its own."""
+    """With `hosting: components`, `scaling` is not allowed: set `components.MODEL.copies`."""
     if scaling is None:
         return None
     return "components scale one by one: write components.MODEL.copies, and instances"
 
 
-@rule("instance_types", "no source says how CopyCount and pools go together in an update")
+@rule("instance_types", "AWS does not document updates of CopyCount with instance pools")
 def one_type(instance_types: object) -> str | None:
-    """Components are placed on instances of one type."""
+    """With `hosting: components`, use `instance_type`, not `instance_types`."""
     if instance_types is None:
         return None
     return "components take one type here: write instance_type"

@@ -14,7 +14,7 @@ MAX_ENVIRONMENT_BYTES = 32 * 1024
 
 @rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")
 def endpoint_name(name: str) -> str | None:
-    """An endpoint's full name has up to 63 letters, digits, and hyphens between them."""
+    """The full endpoint name has up to 63 letters and digits, with hyphens only between them."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
     return (
@@ -25,7 +25,7 @@ def endpoint_name(name: str) -> str | None:
 
 @rule("name", f"{API}ProductionVariant.html, VariantName")
 def variant_name(name: str) -> str | None:
-    """A variant's name has up to 63 letters, digits, and hyphens between them."""
+    """The variant name has up to 63 letters and digits, with hyphens only between them."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
     return f"{name!r} is not a variant name: write letters, digits, and hyphens between them"
@@ -33,7 +33,7 @@ def variant_name(name: str) -> str | None:
 
 @rule("components", f"{API}CreateInferenceComponent.html, InferenceComponentName")
 def component_name(name: str) -> str | None:
-    """A component's full name, of endpoint and model, has up to 63 letters, digits and hyphens."""
+    """The component name, `ENDPOINT-MODEL`, has up to 63 letters, digits and hyphens."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
     return (
@@ -45,9 +45,9 @@ def component_name(name: str) -> str | None:
 
 @rule("environment", f"{API}ContainerDefinition.html, Environment; environ(7)")
 def variable_text(text: str) -> str | None:
-    """The name and the value of a variable have at most 1024 bytes each, and no NUL."""
+    """Each name and each value of a variable has at most 1,024 bytes and no NUL byte."""
     if "\0" in text:
-        return "has a NUL, which no variable can hold: remove it"
+        return "has a NUL byte, which environment variables cannot contain: remove it"
     if len(text.encode()) > MAX_VARIABLE_BYTES:
         return f"has more than {MAX_VARIABLE_BYTES} bytes: shorten it"
     return None
@@ -55,7 +55,7 @@ def variable_text(text: str) -> str | None:
 
 @rule("environment", f"{API}ContainerDefinition.html, Environment; botocore's model of CreateModel")
 def environment_size(environment: dict[str, str]) -> str | None:
-    """A container has at most 100 variables of 32,768 bytes, those of the server included."""
+    """All variables, including those of `server`, are at most 100 and 32,768 bytes in total."""
     size = sum(len(name.encode()) + len(text.encode()) for name, text in environment.items())
     if len(environment) <= MAX_VARIABLES and size <= MAX_ENVIRONMENT_BYTES:
         return None

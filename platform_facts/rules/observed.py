@@ -1,4 +1,4 @@
-"""Rules about alarms, their topics and data capture."""
+"""Rules about alarms, notifications and data capture."""
 
 from collections.abc import Mapping
 from math import inf
@@ -21,9 +21,12 @@ def thresholds(measures: Mapping[str, Mapping[str, float]]) -> list[Violation]:
     return problems
 
 
-@rule("alarms", "the unit that ends a measure's name: a rate is a share, percent of 100")
+@rule(
+    "alarms",
+    "the unit at the end of the metric's name: a rate is from 0 to 1, a percentage from 0 to 100",
+)
 def _reachable(measure: str, threshold: float) -> str | None:
-    """A threshold is one that its measure can reach."""
+    """A threshold is within the range of its metric: 0 to 1 for a rate, 0 to 100 for percent."""
     unit = measure.removesuffix("_below").rpartition("_")[2]
     most = {"rate": 1, "percent": 100}.get(unit, inf)
     if 0 <= threshold <= most:
@@ -32,9 +35,9 @@ def _reachable(measure: str, threshold: float) -> str | None:
     return f"{threshold:g} is out of range: write {needed}"
 
 
-@rule("alarms", "our choice: a warning is of no use after the alarm")
+@rule("alarms", "our choice: a warning is useless after the critical alarm")
 def _order(measure: str, warning: float | None, critical: float | None) -> str | None:
-    """A warning comes before the critical alarm of its measure."""
+    """`warning` is below `critical`, or above it for metrics whose names end with `_below`."""
     if warning is None or critical is None:
         return None
     low_is_bad = measure.endswith("_below")
@@ -42,28 +45,28 @@ def _order(measure: str, warning: float | None, critical: float | None) -> str |
         return None
     side = "less" if low_is_bad else "more"
     return (
-        f"{warning:g} is {side} than critical, {critical:g}, and would come after it: exchange them"
+        f"{warning:g} is {side} than critical, {critical:g}, and would fire later: swap the values"
     )
 
 
 @rule(
     "notify",
-    "docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_limits.html: actions of an "
+    "docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_limits.html: actions per "
     "alarm; the quota cannot be changed",
 )
 def number_of_topics(count: int) -> str | None:
-    """An alarm notifies at most five topics; all e-mail addresses together need one."""
+    """At most five topics; all addresses under `notify.email` share one topic, which counts too."""
     if count <= MAX_ALARM_ACTIONS:
         return None
     return (
-        f"{count} topics, and an alarm notifies {MAX_ALARM_ACTIONS}: remove some, or subscribe "
-        "them to another's topic"
+        f"{count} topics, and an alarm notifies at most {MAX_ALARM_ACTIONS}: remove some, or "
+        "subscribe their recipients to a remaining topic"
     )
 
 
 @rule("data_capture.requests", f"{API}DataCaptureConfig.html, CaptureOptions: one at least")
 def something_captured(requests: bool, responses: bool) -> str | None:
-    """Data capture records requests, responses or both."""
+    """At least one of `requests` and `responses` is true."""
     if requests or responses:
         return None
-    return "neither requests nor responses are recorded: record one"
+    return "requests and responses are both false: set one of them to true"

@@ -1,4 +1,4 @@
-"""Rules about instance pools: several instance types of one variant, in order of preference.
+"""Rules about instance pools: several instance types for one variant, in order of preference.
 
 Sources: developer guide, realtime-endpoints-heterogeneous; API reference, ProductionVariant and
 InstancePool. Not tested on AWS.
@@ -17,7 +17,7 @@ MAX_TYPES = 5
 
 @rule("instance_types", f"{API}ProductionVariant.html, InstancePools: 1 to 5")
 def number_of_types(names: Sequence[str]) -> str | None:
-    """A pool has two to five instance types, each listed once."""
+    """`instance_types` has two to five instance types, without duplicates."""
     if not 2 <= len(names) <= MAX_TYPES:
         return f"a list of {len(names)}: write two to {MAX_TYPES} types, or instance_type for one"
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -26,7 +26,7 @@ def number_of_types(names: Sequence[str]) -> str | None:
 
 @rule("instance_types", f"{API}ProductionVariant.html: InstancePools replaces InstanceType")
 def one_way_to_name_types(instance_type: object, instance_types: object) -> str | None:
-    """An endpoint has either instance_type or instance_types."""
+    """An endpoint has exactly one of `instance_type` and `instance_types`."""
     if instance_type and instance_types:
         return "instance_type is written too: remove one of them"
     return None if instance_type or instance_types else "missing: write it, or instance_type"
@@ -34,7 +34,7 @@ def one_way_to_name_types(instance_type: object, instance_types: object) -> str 
 
 @rule("instance_types", f"{POOLS}: single-model endpoints; multi-model endpoints are not named")
 def types_of_one_model(hosting: str) -> str | None:
-    """Several instance types are for single-model hosting."""
+    """`instance_types` is not supported with `hosting: multi-model`."""
     if hosting != "multi-model":
         return None
     return (
@@ -43,49 +43,54 @@ def types_of_one_model(hosting: str) -> str | None:
     )
 
 
-@rule("variants.instance_type", "our choice: each variant would scale by another measure")
+@rule(
+    "variants.instance_type", "our choice: otherwise the variants would scale by different metrics"
+)
 def types_of_every_variant(own: object, instance_types: object) -> str | None:
-    """Every variant of an endpoint with instance_types has all of them."""
+    """A variant of an endpoint with `instance_types` has no `instance_type`."""
     if own and instance_types:
-        return "instance_types are those of every variant: remove it"
+        return "instance_types applies to every variant: remove instance_type here"
     return None
 
 
-@rule("instance_types", "one image and one scaling metric for all: our choice")
+@rule("instance_types", "our choice: all types use one image and one scaling metric")
 def one_processor(types: Sequence[InstanceType]) -> str | None:
-    """All types of a pool have GPUs, or none has."""
+    """Either all types of the pool have GPUs, or none of them has."""
     without = [instance_type.name for instance_type in types if instance_type.gpu is None]
     if not without or len(without) == len(types):
         return None
-    return f"{', '.join(without)} has no GPU, and the others have: write types of one kind"
+    return f"{', '.join(without)} has no GPU, other types have: write only GPU or only CPU types"
 
 
-@rule("instance_types", "no page says how volumes of such a pool are encrypted")
+@rule("instance_types", "AWS does not document volume encryption for mixed pools")
 def one_storage(types: Sequence[InstanceType]) -> str | None:
-    """All types of a pool have local NVMe storage, or none has."""
+    """Either all types of the pool have local NVMe storage, or none of them has."""
     without = [instance_type.name for instance_type in types if not instance_type.local_nvme]
     if not without or len(without) == len(types):
         return None
-    return f"{', '.join(without)} has no NVMe storage, and the others have: write types of one kind"
+    return (
+        f"{', '.join(without)} has no local NVMe storage, other types have: write only types "
+        "with it, or only types without it"
+    )
 
 
 @rule("instance_types", f"{API}ProductionVariant.html: one InferenceAmiVersion for all types")
 def one_driver(types: Sequence[InstanceType], release: Release) -> str | None:
-    """A release that runs on pools of GPU types has a known InferenceAmiVersion.
+    """GPU pools require a release with a known InferenceAmiVersion.
 
     Default AMIs differ between families: those of ml.g4dn and ml.g5 have driver 470.
     """
-    if release.preferred_inference_ami or not any(each.gpu for each in types):
+    if release.preferred_inference_ami or not any(instance_type.gpu for instance_type in types):
         return None
     return (
-        f"no source names the InferenceAmiVersion of release {release.name}, and the types' "
-        "default drivers differ: write a newer release, or instance_type"
+        f"the InferenceAmiVersion for release {release.name} is not known, and the types may have "
+        "different default drivers: write a newer release, or instance_type"
     )
 
 
 @rule("instance_types", "platform_facts/regions.toml, instance_pools")
 def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
-    """The region is one of those that AWS's sample names, or pools are listed as unconfirmed."""
+    """Outside the regions of AWS's sample, `instance_types` requires `unconfirmed: [pools]`."""
     if region.instance_pools or "pools" in unconfirmed:
         return None
     return (
@@ -96,39 +101,48 @@ def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
 
 
 @rule(
-    "provision_timeout_minutes", f"{API}ProductionVariant.html: no effect is documented of one type"
+    "provision_timeout_minutes",
+    f"{API}ProductionVariant.html: no effect is documented for one type",
 )
 def timeout_of_a_pool(timeout: object, instance_types: object) -> str | None:
-    """A provisioning time-out is for several instance types."""
+    """`provision_timeout_minutes` requires `instance_types`."""
     if timeout is None or instance_types:
         return None
-    return "one instance type has no next one to try: remove it, or write instance_types"
+    return (
+        "with one instance type there is no other type to try: remove it, or write instance_types"
+    )
 
 
-@rule("scaling.gpu_percent", "developer guide, monitoring-cloudwatch: a sum over the GPUs")
+@rule(
+    "scaling.gpu_percent",
+    "developer guide, monitoring-cloudwatch: the metric is the sum of all GPUs",
+)
 def comparable_gpus(types: Sequence[InstanceType]) -> str | None:
-    """GPU utilisation is compared between types of as many GPUs."""
-    return _different({each.name: each.gpu_count for each in types}, "GPUs")
+    """With `instance_types`, all types have the same number of GPUs."""
+    return _different({gpu_type.name: gpu_type.gpu_count for gpu_type in types}, "GPUs")
 
 
-@rule("scaling.cpu_percent", "developer guide, monitoring-cloudwatch: a sum over the cores")
+@rule(
+    "scaling.cpu_percent",
+    "developer guide, monitoring-cloudwatch: the metric is the sum of all cores",
+)
 def comparable_vcpus(types: Sequence[InstanceType]) -> str | None:
-    """CPU utilisation is compared between types of as many vCPUs."""
-    return _different({each.name: each.vcpus for each in types}, "vCPUs")
+    """With `instance_types`, all types have the same number of vCPUs."""
+    return _different({cpu_type.name: cpu_type.vcpus for cpu_type in types}, "vCPUs")
 
 
 @rule("scaling.concurrency", f"{POOLS}: metric math with the concurrency of each type")
-def concurrency_of_types(written: Collection[str], types: Collection[str] | None) -> str | None:
-    """Concurrency by instance type names each of instance_types."""
+def concurrency_of_types(targets: Collection[str], types: Collection[str] | None) -> str | None:
+    """A map of concurrency targets has one number for each type of `instance_types`."""
     if not types:
         return "the endpoint has one instance type: write one number"
-    if set(written) == set(types):
+    if set(targets) == set(types):
         return None
-    return f"names {', '.join(written)}: write a number for each of {', '.join(types)}"
+    return f"names {', '.join(targets)}: write a number for each of {', '.join(types)}"
 
 
 def _different(counts: Mapping[str, int], unit: str) -> str | None:
     if len(set(counts.values())) <= 1:
         return None
-    written = ", ".join(f"{count} of {name}" for name, count in counts.items())
-    return f"the metric is a sum over {unit}, {written}: write max_rps or concurrency instead"
+    listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
+    return f"the metric is a sum over {unit}, and {listed}: write max_rps or concurrency instead"

@@ -22,7 +22,7 @@ class Range:
         most: float | None = None,
     ) -> None:
         self.above, self.least, self.most = above, least, most
-        self._rule = Rule(tuple(key.split(".")), f"{self}.", source, self._check)
+        self._rule = Rule(tuple(key.split(".")), f"Must be {self}.", source, self._check)
         RULES.append(self._rule)
 
     def __call__(self, value: float | None) -> list[Violation]:
@@ -52,19 +52,19 @@ INSTANCE_COUNT = Range("instance_count", f"{API}ProductionVariant.html", least=1
 MIN_COUNT, MAX_COUNT = (
     Range(
         f"scaling.{name}_count",
-        f"{SCALING_API}ScalableTargetAction.html; only endpoints of inference components, and "
-        "asynchronous ones, scale to zero",
+        f"{SCALING_API}ScalableTargetAction.html; only asynchronous endpoints and endpoints with "
+        "inference components scale to zero",
         least=1,
         most=MAX_INTEGER,
     )
     for name in ("min", "max")
 )
 MAX_RPS, CONCURRENCY = (
-    Range(f"scaling.{name}", "our choice: a target of 0 would never be met", above=0)
+    Range(f"scaling.{name}", "our choice: a target of 0 cannot be reached", above=0)
     for name in ("max_rps", "concurrency")
 )
 GPU_PERCENT, CPU_PERCENT = (
-    Range(f"scaling.{name}_percent", "a share of each GPU or vCPU", above=0, most=100)
+    Range(f"scaling.{name}_percent", "percentage of one GPU or vCPU", above=0, most=100)
     for name in ("gpu", "cpu")
 )
 SCALING_TARGETS = {
@@ -76,12 +76,15 @@ SCALING_TARGETS = {
 """Target-tracking metrics, by their keys in a stage file."""
 CAPTURED_PERCENT = Range(
     "data_capture.percent",
-    f"{API}DataCaptureConfig.html; 0 % records nothing",
+    f"{API}DataCaptureConfig.html; with 0 %, nothing is recorded",
     least=1,
     most=100,
 )
 ROLLBACK_ERROR_RATE = Range(
-    "update.rollback_error_rate", "a share of requests, on which an alarm rests", above=0, most=1
+    "update.rollback_error_rate",
+    "threshold of an alarm on the share of failed requests",
+    above=0,
+    most=1,
 )
 PROVISION_MINUTES = Range(
     "provision_timeout_minutes",

@@ -16,7 +16,7 @@ from platform_facts.rules.ranges import SCALING_API
 from platform_facts.rules.rule import rule
 
 MAX_RATE = 2**31 - 1
-"""Of rate: PutScheduledAction asks for a positive integer, and no page was found that bounds it."""
+"""Maximum of rate(...): a positive 32-bit integer. AWS documents no maximum."""
 
 FORMS = "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)"
 
@@ -41,7 +41,7 @@ FIELDS = (
     _Field("day of week", 1, 7, _DAYS, extra=rf"\?|{_WEEKDAY}?L|{_WEEKDAY}#[1-5]"),
     _Field("year", 1970, 2199),
 )
-"""The fields of a cron expression, with their values and further signs."""
+"""The fields of a cron expression, with their ranges, names and special characters."""
 
 
 TIME_ZONES = Path(__file__).with_name("time_zones.txt")
@@ -54,21 +54,21 @@ list was not found. Zones whose names have no slash (EST, Factory) are left out:
 
 @rule("scaling.schedules.at", f"{SCALING_API}PutScheduledAction.html, Schedule")
 def expression(text: str) -> str | None:
-    """A schedule is cron(...) of six fields, rate(...) or at(...), as the service documents it."""
+    """A schedule is `cron(...)` with six fields, `rate(...)` or `at(...)`."""
     match = re.fullmatch(r"(cron|rate|at)\((.*)\)", text)
-    if match is None or not text.isascii():  # digits and spaces of other scripts are none to AWS
-        return f"{text!r} is no schedule: write {FORMS}"
-    kind, inside = match.groups()
-    problem = next({"cron": _cron, "rate": _rate, "at": _at}[kind](inside), None)
+    if match is None or not text.isascii():  # AWS accepts only ASCII digits and spaces
+        return f"{text!r} is not a schedule: write {FORMS}"
+    kind, body = match.groups()
+    problem = next({"cron": _cron, "rate": _rate, "at": _at}[kind](body), None)
     return f"{text!r}: {problem}" if problem else None
 
 
 @rule("scaling.schedules.timezone", f"{SCALING_API}PutScheduledAction.html, Timezone")
 def time_zone(name: str) -> str | None:
-    """A time zone has a canonical IANA name.
+    """A time zone is UTC, GMT or a canonical IANA name such as `Europe/Berlin`.
 
     "Valid values are the canonical names of the IANA time zones supported by Joda-Time":
-    time_zones.txt has them, whatever this machine's table has.
+    time_zones.txt has them; the time zone database of the operating system is not used.
     """
     known = TIME_ZONES.read_text(encoding="utf-8").splitlines()
     if name in known:
@@ -80,43 +80,43 @@ def time_zone(name: str) -> str | None:
     )
 
 
-def _rate(inside: str) -> Iterator[str]:
-    match = re.fullmatch(r"([0-9]{1,10}) (minute|hour|day)(s?)", inside)
+def _rate(body: str) -> Iterator[str]:
+    match = re.fullmatch(r"([0-9]{1,10}) (minute|hour|day)(s?)", body)
     if match is None or not 1 <= int(match[1]) <= MAX_RATE:
         yield f"write a number from 1 to {MAX_RATE} and minutes, hours or days: rate(12 hours)"
 
 
-def _at(inside: str) -> Iterator[str]:
+def _at(body: str) -> Iterator[str]:
     form = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
     try:
-        written = re.fullmatch(form, inside) and datetime.fromisoformat(inside)
+        time = re.fullmatch(form, body) and datetime.fromisoformat(body)
     except ValueError:
-        written = None
-    if not written:
+        time = None
+    if not time:
         yield "write a date and a time: at(2027-01-31T08:00:00)"
 
 
-def _cron(inside: str) -> Iterator[str]:
-    values = inside.split()
+def _cron(body: str) -> Iterator[str]:
+    values = body.split()
     if len(values) != len(FIELDS):
         names = ", ".join(field.name for field in FIELDS)
-        yield f"{len(values)} fields, and not six: {names}"
+        yield f"{len(values)} fields: write six: {names}"
         return
     for field, value in zip(FIELDS, values, strict=True):
         parts = value.split(",")
         if not all(_fits(field, part) for part in parts):
-            yield f"{value!r} is no {field.name}: write {_allowed(field)}"
+            yield f"{value!r} is not valid for {field.name}: write {_allowed(field)}"
         elif len(parts) > 1 and ("?" in value or "#" in value):
             yield f"{value!r} has more than one {field.name}: write ? and # alone"
     if [values[2], values[4]].count("?") != 1:
         yield (
-            "write ? for the day of month or for the day of week, whichever the other decides: "
+            "write ? for the day of month or the day of week, but not for both: "
             "cron(0 8 ? * MON-FRI *)"
         )
 
 
 def _fits(field: _Field, part: str) -> bool:
-    """Whether a value, a range, or steps of either are a field's."""
+    """Return whether a value, a range or a step expression is valid for a field."""
     if part == "*" or (field.extra and re.fullmatch(field.extra, part, re.IGNORECASE)):
         return True
     first, slash, step = part.partition("/")

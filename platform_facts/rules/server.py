@@ -1,4 +1,4 @@
-"""Options of the Triton server, by their names in a stage and in `ServerOptions`."""
+"""Rules about options of the Triton server."""
 
 from platform_facts import InstanceType, Release, serve_option_since
 from platform_facts.rules.ranges import SERVE
@@ -9,7 +9,7 @@ SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
 
 @rule("server", "platform_facts/releases.toml, serve_option")
 def option_of_release(option: str, release: Release) -> str | None:
-    """The release's `serve` reads each option that is written, `publish_metrics` too."""
+    """The `serve` script of the release supports every option, including `publish_metrics`."""
     since = serve_option_since(option)
     if since is None or release.name >= since:
         return None
@@ -18,12 +18,12 @@ def option_of_release(option: str, release: Release) -> str | None:
 
 @rule("server.inference_type", SERVER)
 def answers_as_infer(inference_type: str | None) -> str | None:
-    """Multi-model hosting answers as infer."""
+    """With `hosting: multi-model`, `inference_type` is `infer`."""
     if inference_type in (None, "infer"):
         return None
     return (
-        f"multi-model endpoints always answer as infer, not {inference_type}: remove it, or host "
-        "a single model"
+        f"multi-model endpoints support infer only, not {inference_type}: remove it, or host a "
+        "single model"
     )
 
 
@@ -35,7 +35,7 @@ ONE_RESPONSE = (
 
 @rule("models", ONE_RESPONSE)
 def responses_of_a_model(model: str, decoupled: bool, inference_type: str | None) -> str | None:
-    """A decoupled model is served alone, and generates."""
+    """A decoupled model requires `hosting: single-model` and `generate` or `generate_stream`."""
     if not decoupled or inference_type in ("generate", "generate_stream"):
         return None
     since = serve_option_since("inference_type")
@@ -48,7 +48,7 @@ def responses_of_a_model(model: str, decoupled: bool, inference_type: str | None
 
 @rule("server.ping_mode", SERVE)
 def ping_of_many_models(ping_mode: str | None) -> str | None:
-    """Multi-model hosting does not ping for readiness of every model."""
+    """With `hosting: multi-model`, `ping_mode: ready` is not allowed."""
     if ping_mode != "ready":
         return None
     return (
@@ -58,7 +58,7 @@ def ping_of_many_models(ping_mode: str | None) -> str | None:
 
 @rule("server.model_load_gpu_limit", SERVE)
 def memory_of_a_gpu(limit: float | None, instance_type: InstanceType) -> str | None:
-    """A limit of GPU memory takes an instance type with a GPU."""
+    """`model_load_gpu_limit` requires an instance type with a GPU."""
     if limit is None or instance_type.gpu:
         return None
     return f"{instance_type.name} has no GPU: remove it"

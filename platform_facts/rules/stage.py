@@ -1,4 +1,4 @@
-"""Rules that combine several values of a stage's file."""
+"""Rules that combine several values of a stage file."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ TWO_ZONES = f"{GUIDE}create-multi-model-endpoint.html: at least two instances, i
 
 @rule("models", "triton_sagemaker.SingleModelHosting: one archive")
 def one_model(count: int) -> str | None:
-    """Single-model hosting takes one model."""
+    """With `hosting: single-model`, `models` has one model."""
     return None if count == 1 else f"single-model hosting takes one model, not {count}"
 
 
 @rule("cache_models", f"{GUIDE}multi-model-caching.html: a setting of multi-model endpoints")
 def cache_models_needs_multi_model(cache_models: bool) -> str | None:
-    """A single model is always cached."""
+    """`cache_models: false` requires `hosting: multi-model`."""
     if cache_models:
         return None
     return (
@@ -31,26 +31,28 @@ def cache_models_needs_multi_model(cache_models: bool) -> str | None:
 
 @rule("alarms", f"{GUIDE}multi-model-caching.html")
 def cache_alarms_need_cache_models(cache_models: bool) -> str | None:
-    """Alarms of the model cache require cache_models: true."""
+    """Alarms on the model cache require `cache_models: true`."""
     if cache_models:
         return None
     return "alarms of the model cache need cache_models: true: remove this alarm"
 
 
-@rule("publish_metrics", "stacks/network_stack.py: the one way out of the network is to S3")
+@rule("publish_metrics", "stacks/network_stack.py: the private network has a route to S3 only")
 def metrics_of_a_private_network(publish_metrics: bool, private_network: bool) -> str | None:
-    """Triton's metrics are not published from a private network."""
+    """`publish_metrics` is not supported with `private_network: true`."""
     if not (publish_metrics and private_network):
         return None
     return (
-        "the instances of a private network reach S3 alone, and not CloudWatch: remove it, or "
+        "instances in the private network can reach S3 but not CloudWatch: remove it, or "
         "write private_network: false"
     )
 
 
 @rule("production", TWO_ZONES)
 def multi_az(key: str, count: int) -> str | None:
-    """A production endpoint has at least two instances, in every limit and schedule."""
+    """In production, instance and copy counts and their minimums are at least 2; components may
+    have 0.
+    """
     if count >= 2:
         return None
     return (
@@ -61,7 +63,7 @@ def multi_az(key: str, count: int) -> str | None:
 
 @rule("region", "platform_facts/regions.toml, cloudformation")
 def complete_region(region: Region) -> str | None:
-    """CloudFormation has every resource type of a stage in the region."""
+    """CloudFormation supports every resource type of the app in the region."""
     if region.missing is None:
         return None
     return f"CloudFormation has no {region.missing} in {region.name}: write another region"
@@ -69,14 +71,14 @@ def complete_region(region: Region) -> str | None:
 
 @rule("models", "our choice")
 def no_duplicates(names: Sequence[str]) -> str | None:
-    """Models, zones, addresses and topics are listed once."""
+    """Lists of models, zones, e-mail addresses and topics have no duplicates."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
 
 
 @rule("zones", "stacks/network_stack.py")
 def zones_need_private_network(zones: Sequence[str], private_network: bool) -> str | None:
-    """Zones require private_network: true."""
+    """`zones` requires `private_network: true`."""
     if private_network or not zones:
         return None
     return "only a private network has subnets: write private_network: true"
@@ -84,15 +86,15 @@ def zones_need_private_network(zones: Sequence[str], private_network: bool) -> s
 
 @rule("zones", "Local Zones (us-west-2-lax-1a) have longer names, and no SageMaker endpoints")
 def zone_of_the_region(zone: str, region: str) -> str | None:
-    """A zone is one of the region, by its name."""
+    """A zone is an Availability Zone of the region, such as `us-east-1a`."""
     if re.fullmatch(rf"{region}[a-z]", zone):
         return None
-    return f"{zone!r} is no zone of {region}: write {region}a, for example"
+    return f"{zone!r} is not a zone of {region}: write {region}a, for example"
 
 
 @rule("gpu_build_images", "platform_facts/regions.toml; AWS documents no cross-region pull")
 def image_of_the_region(image: str, region: Region) -> str | None:
-    """Copies of NVIDIA's images are in the region, where CodeBuild has GPUs."""
+    """The images are in ECR of the stage's region, and CodeBuild has GPUs there."""
     if not region.codebuild_gpu:
         return f"CodeBuild has no GPU in {region.name}: remove it"
     if f".ecr.{region.name}." not in image:
@@ -100,20 +102,20 @@ def image_of_the_region(image: str, region: Region) -> str | None:
     return None
 
 
-@rule("production", "our choice: an alarm that notifies nobody is of no use")
+@rule("production", "our choice: an alarm without a notification is useless")
 def production_needs_notify(production: bool, targets: Sequence[str]) -> str | None:
-    """A production stage notifies somebody of its alarms."""
+    """A production stage has `notify.email` or `notify.topics`."""
     if targets or not production:
         return None
     return (
-        "a production stage has nobody to notify of its alarms: write notify: "
+        "alarms of a production stage have no notification target: write notify: "
         "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics"
     )
 
 
 @rule("notify", "our choice: only production stages have alarms")
 def notify_needs_production(production: bool, targets: Sequence[str]) -> str | None:
-    """Only production stages notify."""
+    """`notify` requires `production: true`."""
     if production or not targets:
         return None
     return "only production stages have alarms to notify of: remove notify"
@@ -125,10 +127,10 @@ def notify_needs_production(production: bool, targets: Sequence[str]) -> str | N
     "(cds-snc/notification-terraform#128)",
 )
 def topic_of_the_region(arn: str, region: str) -> str | None:
-    """A topic is in the stage's region."""
+    """SNS topics are in the stage's region."""
     if arn.split(":")[3] == region:
         return None
     return (
-        f"{arn} is not in {region}, and an alarm notifies topics of its own region alone: write "
-        "another"
+        f"{arn} is not in {region}, and an alarm can notify only topics of its region: write a "
+        "topic of that region"
     )

@@ -1,4 +1,4 @@
-"""The duration of an endpoint's update, in seconds."""
+"""Duration of an endpoint update, in seconds."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,10 +25,11 @@ CONTAINER_SECONDS = 600
 START_SECONDS = PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS
 """Maximum time until a fleet, or a batch, serves or has failed to start."""
 TERMINATION_WAIT_SECONDS = 300
-"""How long a blue/green update keeps the old fleet. A choice of this project."""
+"""Time until a blue/green update removes the old fleet. A choice of this project."""
 BUILD_WAIT_MINUTES = 50
-"""How long a deployment waits for a build: CloudFormation limits a custom resource to one hour
-(template reference, AWS::CloudFormation::CustomResource, ServiceTimeout), reports included."""
+"""Maximum time that a deployment waits for a build. CloudFormation limits a custom resource to one
+hour, including its reports (template reference, AWS::CloudFormation::CustomResource,
+ServiceTimeout)."""
 LEAST_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
 MOST_PERCENT = 50
 
@@ -37,8 +38,8 @@ MOST_PERCENT = 50
 class UpdateTimes:
     """The durations of an update, in seconds.
 
-    `start` is the start time of a fleet or a batch, `termination_wait` how long the old fleet stays
-    after the new one has all traffic.
+    `start` is the start time of a fleet or a batch. `termination_wait` is the time for which the
+    old fleet stays after the new fleet has all traffic.
     """
 
     strategy: str
@@ -104,7 +105,7 @@ class CopiesUpdate(NamedTuple):
 
 
 def update(times: UpdateTimes) -> list[Violation]:
-    """Return the problems of the steps and the duration of an update."""
+    """Return violations of the step size and the total duration of an update."""
     return _percent(times.strategy, times.percent) or _duration(times)
 
 
@@ -114,7 +115,7 @@ def update(times: UpdateTimes) -> list[Violation]:
     f"{GUIDE}deployment-guardrails-blue-green-linear.html",
 )
 def _percent(strategy: str, percent: int) -> str | None:
-    """A canary moves 1 to 50 % of the capacity, linear steps 10 to 50 %, batches 5 to 50 %."""
+    """`percent` is 1 to 50 for `canary`, 10 to 50 for `linear`, and 5 to 50 for `rolling`."""
     least = LEAST_PERCENT.get(strategy)
     if least is None or least <= percent <= MOST_PERCENT:
         return None
@@ -123,13 +124,13 @@ def _percent(strategy: str, percent: int) -> str | None:
 
 @rule("update.wait_seconds", f"{API}BlueGreenUpdatePolicy.html, {API}RollingUpdatePolicy.html")
 def _duration(times: UpdateTimes) -> str | None:
-    """All waits of linear steps or batches, and the start of instances, end within eight hours."""
+    """A linear or rolling update, including the start of instances, takes less than eight hours."""
     total = times.start + times.moves * times.wait + times.termination_wait
     if times.strategy not in ("linear", "rolling") or total < LONGEST_SECONDS:
         return None
-    kept = f", {times.termination_wait} s for the old ones" if times.termination_wait else ""
+    kept = f", {times.termination_wait} s for the old instances" if times.termination_wait else ""
     return (
         f"up to {times.moves} waits of {times.wait} s, {times.start} s to start instances{kept}: "
-        f"these are {total} s, and SageMaker ends an update after {LONGEST_SECONDS} s: write a "
+        f"{total} s in total, and SageMaker ends an update after {LONGEST_SECONDS} s: write a "
         "shorter wait, or a larger percent"
     )

@@ -27,9 +27,12 @@ def number_of_variants(count: int) -> str | None:
     return f"{count} variants: write one to {MAX_VARIANTS}"
 
 
-@rule("variants", f"{API}ProductionVariant.html: traffic goes by a weight's share of their sum")
+@rule(
+    "variants",
+    f"{API}ProductionVariant.html: a variant's traffic share is its weight divided by the sum",
+)
 def traffic(weights: Sequence[float]) -> str | None:
-    """One variant at least has a weight above 0."""
+    """At least one variant has a weight above 0."""
     if any(weight > 0 for weight in weights):
         return None
     return "no variant gets traffic: write a weight above 0 for one of the variants"
@@ -37,15 +40,15 @@ def traffic(weights: Sequence[float]) -> str | None:
 
 @rule("update.strategy", f"{GUIDE}deployment-guardrails-exclusions.html")
 def rolling_of_one_variant(strategy: str, variants: int) -> str | None:
-    """Rolling updates support endpoints with one variant only."""
+    """`rolling` requires an endpoint with one variant."""
     if strategy == "rolling" and variants > 1:
-        return "a rolling update takes one variant: choose canary, linear or all-at-once"
+        return "a rolling update supports one variant only: write canary, linear or all-at-once"
     return None
 
 
 @rule("release", "platform_facts/regions.toml")
 def image(release: Release, region: Region) -> str | None:
-    """The region has the release's image."""
+    """AWS publishes the image of the release in the stage's region."""
     try:
         image_uri(release=release, region=region, processor=Processor.GPU)
     except UnsupportedCombination as error:
@@ -55,7 +58,7 @@ def image(release: Release, region: Region) -> str | None:
 
 @rule("instance_type", "platform_facts/releases.toml, compute capabilities")
 def gpu_of_release(instance_type: InstanceType, release: Release) -> str | None:
-    """The release runs on the GPU of the instance type."""
+    """The release supports the GPU of the instance type."""
     gpu = instance_type.gpu
     if gpu is None or not (needed := release.wants_gpu(gpu.compute_capability)):
         return None
@@ -67,7 +70,7 @@ def gpu_of_release(instance_type: InstanceType, release: Release) -> str | None:
 
 @rule("instance_type", f"{GUIDE}multi-model-support.html: single-GPU types")
 def one_gpu(instance_type: InstanceType) -> str | None:
-    """Multi-model hosting takes a CPU type, or one with a single GPU."""
+    """With `hosting: multi-model`, the type has no GPU or a single GPU."""
     if instance_type.multi_model is not Support.NO:
         return None
     alike = [
@@ -76,6 +79,6 @@ def one_gpu(instance_type: InstanceType) -> str | None:
         if other.gpu == instance_type.gpu and other.multi_model is Support.YES
     ]
     return (
-        f"{instance_type.name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
+        f"{instance_type.name} cannot host a multi-model endpoint, which supports one GPU: write "
         f"{', '.join(alike) or 'a single-GPU type such as ml.g5.xlarge'}, or host a single model"
     )

@@ -8,13 +8,13 @@ from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
 from release.delivery.stack_status import stack_description
-from release.permissions import NAMED
+from release.permissions import NAMED_RESOURCES
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_s3 import S3Client
 
-OUTPUT = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
+OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].resource}"
 """Prefix of the stack output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
 NOT_FOUND = ("404", "NoSuchKey", "NotFound")
 """S3's error codes for a key without an object."""

@@ -40,9 +40,9 @@ class Row(_Entry):
     """The permissions that one step needs: every action on every resource, under the condition.
 
     `actions` and `resources` are patterns as in a policy; resources may contain the `{names}` of
-    `NAMED`. A policy must allow exactly these, with `condition`. The step runs only with the
-    feature `when`. `source` is an AWS page or a file of this repository; `reason` replaces a
-    missing source.
+    `NAMED_RESOURCES`. A policy must allow exactly these, with `condition`. The step runs only
+    with the feature `when`. `source` is an AWS page or a file of this repository; `reason`
+    replaces a missing source.
     """
 
     step: Text

@@ -6,7 +6,7 @@ import re
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from release.permissions.ledger import Row, principals
-from release.permissions.names import NAMED
+from release.permissions.names import NAMED_RESOURCES
 
 TEMPLATE = "permissions.md.j2"
 _OWN_ARN = re.compile(r"arn:\{partition\}:([\w-]+):(?:\{region\})?:(?:\{account\}|\{registry\})?:")
@@ -26,7 +26,7 @@ def render() -> str:
 def _short_arn(text: str) -> str:
     """Return a text whose ARNs are shortened for readers."""
     shorter = _OWN_ARN.sub(r"\1:", text)
-    for name, named in NAMED.items():
+    for name, named in NAMED_RESOURCES.items():
         shorter = shorter.replace(f"{{{name}}}", f"<{named.label}>")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), shorter)
 

@@ -46,7 +46,7 @@ def _waiter(provider: str, label: str) -> Named:
     return _named(resource, "states", f"stateMachine:*{resource}*", label)
 
 
-NAMED = {
+NAMED_RESOURCES = {
     "access_logs": _bucket("ModelsAccessLogs", "access log bucket"),
     "alarm_key": _named("AlarmsKey", "kms", "key/*", "alarm topic key"),
     "alarm_topic": _named("AlarmsTopic", "sns", "{stage}-alarms", "alarm topic"),

@@ -1,5 +1,5 @@
-"""The schema of a stage's YAML file: its types, names and enumerations.
+"""Schema of a stage file: its types, names and enumerations.
 
-Endpoints and stages hand their values to the rules of `platform_facts.rules`, so that an error
-stands at the line that causes it.
+Endpoints and stages pass their values to the rules in `platform_facts.rules`, which report an error
+with its key and therefore its line.
 """

@@ -18,17 +18,17 @@ TopicArn = Annotated[
     str,
     WrittenAs(
         r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}",
-        "is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's "
-        "page in the console has it",
+        "is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as shown "
+        "on the topic's page in the AWS console",
     ),
 ]
 Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
 class AlarmsConfig(Part):
-    """Thresholds of a production endpoint's alarms; what is left out keeps its default.
+    """Thresholds of a production endpoint's alarms; omitted alarms have default thresholds.
 
-    An empty mapping leaves an alarm out. What each measures: `triton_sagemaker.AlarmThresholds`.
+    `{}` disables an alarm. `triton_sagemaker.AlarmThresholds` describes the metrics.
     """
 
     server_error_rate: Thresholds | None = None
@@ -50,14 +50,15 @@ class AlarmsConfig(Part):
 
 
 class NotifyConfig(Part):
-    """The targets that the alarms of a production stage notify.
+    """Notification targets for the alarms of a production stage.
 
-    Addresses of web hooks are no choice: they hold the key to the service behind them, and this
-    file is no place for it. Such a service subscribes to a topic.
+    Webhook URLs are not supported because they contain credentials. Subscribe the service to an SNS
+    topic instead.
     """
 
     email: list[Email] = []
-    """E-mail addresses. SNS sends each a link first, and nothing more until it was followed."""
+    """E-mail addresses. SNS sends a confirmation link first; alarms arrive only after
+    confirmation."""
     topics: list[TopicArn] = []
-    """ARNs of SNS topics that you have already, in the stage's region. Their policies, and those of
-    their keys, must let cloudwatch.amazonaws.com publish."""
+    """ARNs of existing SNS topics in the stage's region. The policies of the topics and of their
+    KMS keys must allow cloudwatch.amazonaws.com to publish."""

@@ -13,7 +13,7 @@ class DataCaptureConfig(Part):
     """Capture of requests and responses to S3."""
 
     percent: Annotated[int, within(ranges.CAPTURED_PERCENT)] = 100
-    """Percent of the requests; SageMaker may capture fewer under high load."""
+    """Percentage of recorded requests; SageMaker may record fewer under high load."""
     requests: bool = True
     """Record the requests."""
     responses: bool = True

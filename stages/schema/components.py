@@ -13,9 +13,10 @@ class InstancesConfig(Part):
     """Limits of the instance count; SageMaker runs as many instances as the copies need."""
 
     min: Annotated[int, within(components.INSTANCES_MIN)]
-    """Minimum number of instances; 0 allows none while there is no copy, in some regions."""
+    """Minimum number of instances. In some regions 0 is allowed: no instance runs without a
+    copy."""
     max: Annotated[int, within(components.INSTANCES_MAX)]
-    """Most instances."""
+    """Maximum number of instances."""
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
@@ -27,18 +28,19 @@ class CopiesConfig(Part):
     """Limits of the copy count, and the metrics to scale by."""
 
     min: Annotated[int, within(components.COPIES_MIN)]
-    """Minimum number of copies. With 0, an unused model has no copy; the next request is refused
-    and adds one."""
+    """Minimum number of copies. With 0, an unused model has no copy: the next request fails, and
+    starts a copy."""
     max: Annotated[int, within(components.COPIES_MAX)]
-    """Most copies."""
+    """Maximum number of copies."""
     max_rps: Annotated[FiniteFloat, within(components.COPY_RPS)] | None = None
-    """Requests a second that one copy sustained in a load test; scaling aims at half of it."""
+    """Requests per second that one copy handled in a load test; the scaling target is half of
+    it."""
     concurrency: Annotated[FiniteFloat, within(components.COPY_CONCURRENCY)] | None = None
-    """Target of requests in progress per copy; the metric is published every ten seconds."""
+    """Target number of concurrent requests per copy; the metric is published every ten seconds."""
     scale_out_cooldown_seconds: Seconds | None = None
-    """Time in which no further copies are added. Left out: 60."""
+    """Cooldown after copies were added, in seconds. Default: 60."""
     scale_in_cooldown_seconds: Seconds | None = None
-    """Time in which no further copies are removed. Left out: 300."""
+    """Cooldown after copies were removed, in seconds. Default: 300."""
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
@@ -55,9 +57,9 @@ class ComponentConfig(Part):
     copies: CopiesConfig
     """Number of copies of the model."""
     memory_mb: Annotated[int, within(components.MEMORY)]
-    """Memory of the instance that each copy reserves, in MB. Less can be reserved than an instance
-    has; how much is documented nowhere."""
+    """Memory that each copy reserves on the instance, in MB. Not all memory of an instance can be
+    reserved; AWS does not document the limit."""
     accelerators: Annotated[int, within(components.ACCELERATORS)] | None = None
-    """GPUs that each copy reserves: whole ones, on a GPU type at least 1."""
+    """Number of GPUs that each copy reserves; at least 1 on a GPU type."""
     cpus: Annotated[FiniteFloat, within(components.CPUS)] | None = None
-    """vCPUs that each copy reserves. Left out: none are reserved."""
+    """Number of vCPUs that each copy reserves. Default: no vCPUs are reserved."""

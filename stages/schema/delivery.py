@@ -1,4 +1,4 @@
-"""The GitHub repository that deploys a stage."""
+"""Delivery of a stage from a GitHub repository."""
 
 from typing import Annotated
 
@@ -17,13 +17,14 @@ Repository = Annotated[
 
 
 class DeliveryConfig(Part):
-    """Which GitHub repository's workflows deploy the stage."""
+    """The GitHub repository whose workflows deploy the stage."""
 
     repository: Repository
-    """As the subject of GitHub's tokens names it: owner/name, or owner@OWNER-ID/name@REPOSITORY-ID
-    for repositories created, renamed or transferred after July 15, 2026."""
+    """Repository name as in the subject of GitHub's tokens: owner/name, or
+    owner@OWNER-ID/name@REPOSITORY-ID if created, renamed or transferred after July 15, 2026."""
     provider_exists: bool = False
-    """The account has GitHub's identity provider already: it can have only one."""
+    """Set to true if the account already has an identity provider for GitHub: only one is
+    possible."""
     promotes_from: Name | None = None
-    """The stage of the same account and region whose archives a deploy copies, instead of building
-    them again."""
+    """Stage in the same account and region whose model archives are copied instead of built
+    again."""

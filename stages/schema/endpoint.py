@@ -32,68 +32,70 @@ class VariantConfig(Part):
     """One of several variants that share the traffic."""
 
     weight: Annotated[FiniteFloat, within(ranges.WEIGHT)] = 1.0
-    """Share of the traffic, relative to the other variants'."""
+    """Weight of the traffic; the share is this weight divided by the sum of all weights."""
     instance_type: InstanceTypeName | None = None
-    """Other than the endpoint's."""
+    """Instance type of this variant. Default: the instance type of the endpoint."""
 
 
 class EndpointConfig(Part):
     """One endpoint of a stage."""
 
     models: Annotated[list[Name], Field(min_length=1), obeying(stage.no_duplicates)]
-    """Folders in models/ that the endpoint serves, each as an archive of its own."""
+    """Folders in models/ that the endpoint serves; each folder is one model archive."""
     hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
-    """multi-model loads models when they are asked for; single-model loads one at the start;
-    components have copies of each model, none while nobody calls it."""
+    """multi-model loads models on their first request; single-model loads its model at the start;
+    components scale copies of each model, down to none while the model is unused."""
     instance_type: InstanceTypeName | None = None
-    """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
+    """SageMaker hosting instance type. For a GPU type, models are built for that GPU."""
     instance_types: Annotated[list[InstanceTypeName], obeying(pools.number_of_types)] | None = None
-    """Instead of instance_type: two to five types in order of preference. Where AWS has no capacity
-    for one, instances of the next are started. For single-model hosting."""
+    """Instead of instance_type: two to five types in order of preference. If AWS has no capacity
+    for one type, it starts instances of the next. Not for multi-model hosting and components."""
     provision_timeout_minutes: Annotated[int, within(ranges.PROVISION_MINUTES)] | None = None
-    """For how long SageMaker looks for capacity of instance_types before an update fails."""
+    """Time in which SageMaker looks for capacity of instance_types before an update fails."""
     components: dict[Name, ComponentConfig] | None = None
-    """What copies of each model reserve, and how many there are, by the models' names. For hosting
+    """Number of copies and reserved resources of each model, by model name. Required for hosting:
     components."""
     instances: InstancesConfig | None = None
-    """Between how many instances SageMaker keeps for the copies. For hosting components."""
+    """Limits of the number of instances. Required for hosting: components."""
     instance_count: Annotated[int, within(ranges.INSTANCE_COUNT)] = 1
-    """Instances that each variant starts with."""
+    """Initial number of instances of each variant."""
     variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
         "AllTraffic": VariantConfig()
     }
-    """Variants by their names, which must never change."""
+    """Variants by name. A name must not change after the first deployment."""
     scaling: ScalingConfig | None = None
-    """Left out: the number of instances stays."""
+    """Scaling of the number of instances. Default: the number is fixed."""
     update: UpdateConfig = UpdateConfig(strategy="all-at-once")
-    """Every update is rolled back when the endpoint's own alarms go off."""
+    """Update strategy. Every update is rolled back if one of the endpoint's rollback alarms
+    fires."""
     alarms: AlarmsConfig = AlarmsConfig()
-    """Thresholds of the alarms, which production stages have."""
+    """Thresholds of the alarms. Only production stages have alarms."""
     server: ServerConfig = ServerConfig()
     """Options of the Triton server."""
     environment: Environment = {}
-    """Variables of your own in the containers."""
+    """Additional environment variables of the containers."""
     publish_metrics: bool = False
-    """Publish Triton's own metrics to CloudWatch, by variables that no document confirms; not from
-    a private network."""
+    """Publish Triton's metrics to CloudWatch, with undocumented variables of the image; not
+    supported in a private network."""
     client_metrics: bool = False
-    """Draw the metrics that applications publish with EmfLogger in a production dashboard."""
+    """Show metrics that applications publish with EmfLogger in the dashboard of a production
+    stage."""
     detailed_observability: bool = False
     """Publish OpenTelemetry metrics of GPUs, hosts and containers, charged by the GB ingested."""
     cache_models: bool = True
-    """Keep models in memory between invocations; false is for many that are each asked for once.
+    """Keep models in memory between invocations; set to false for many models that are rarely used.
     For multi-model hosting."""
     data_capture: DataCaptureConfig | None = None
-    """Record requests and responses in a bucket of the stage. Left out: nothing is recorded."""
+    """Record requests and responses in a bucket of the stage. Default: nothing is recorded."""
 
     def variant_instance_types(self, variant: str) -> list[str]:
-        """Return the instance types of a variant, the preferred first."""
+        """Return the instance types of a variant, in order of preference."""
         own = self.variants[variant].instance_type or self.instance_type
         return [own] if own else self.instance_types or []
 
     @field_validator("data_capture", mode="before")
     @classmethod
-    def _capture_is_meant(cls, value: object) -> object:
+    def _reject_empty_capture(cls, value: object) -> object:
         if value is None:
             raise ValueError("is empty: write data_capture: {} to record everything, or remove it")
         return value
@@ -101,18 +103,18 @@ class EndpointConfig(Part):
     @model_validator(mode="after")
     def _obeys(self) -> Self:
         refuse(pools.one_way_to_name_types(self.instance_type, self.instance_types))
-        refuse([*self._of_any_hosting(), *MODES[self.hosting].problems(self)])
+        refuse([*self._common_problems(), *MODES[self.hosting].problems(self)])
         return self
 
     @property
     def placed_types(self) -> Iterator[tuple[Keys, platform_facts.InstanceType]]:
-        """Each instance type, with the keys of the part that it is written for."""
+        """Each instance type, with the path of the variant that sets it, or () for the endpoint."""
         for name, variant in self.variants.items():
             keys = ("variants", name) if variant.instance_type else ()
-            for written in self.variant_instance_types(name):
-                yield keys, platform_facts.instance_type(written)
+            for instance_type in self.variant_instance_types(name):
+                yield keys, platform_facts.instance_type(instance_type)
 
-    def _of_any_hosting(self) -> Iterator[Violation]:
+    def _common_problems(self) -> Iterator[Violation]:
         update, scaled = self.update, self.scaling
         yield from variants.number_of_variants(len(self.variants))
         yield from variants.traffic([variant.weight for variant in self.variants.values()])
@@ -127,14 +129,16 @@ class EndpointConfig(Part):
             yield from rule(variant.instance_type, self.instance_types)
         yield from pools.timeout_of_a_pool(self.provision_timeout_minutes, self.instance_types)
         if self.instance_types:
-            yield from self._of_a_pool(list(map(platform_facts.instance_type, self.instance_types)))
+            yield from self._pool_problems(
+                list(map(platform_facts.instance_type, self.instance_types))
+            )
         if scaled and isinstance(scaled.concurrency, dict):
             yield from pools.concurrency_of_types(scaled.concurrency, self.instance_types)
         if scaled:
             limits = scaled.min_count, scaled.max_count
             yield from scaling.count_within_limits(self.instance_count, *limits)
 
-    def _of_a_pool(self, types: list[platform_facts.InstanceType]) -> Iterator[Violation]:
+    def _pool_problems(self, types: list[platform_facts.InstanceType]) -> Iterator[Violation]:
         yield from pools.types_of_one_model(self.hosting)
         yield from pools.one_processor(types)
         yield from pools.one_storage(types)

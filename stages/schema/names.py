@@ -29,7 +29,7 @@ def _known(lookup: Callable[[str], object]) -> AfterValidator:
 def _no_stack(name: str) -> str:
     """Return the name of an endpoint. Raise `ValueError` if another stack has that name."""
     if name in STACKS:
-        raise ValueError(f"a stage has a {name} stack already: write another name")
+        raise ValueError(f"{name} is the name of another stack of the stage: write another name")
     return name
 
 

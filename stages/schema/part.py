@@ -27,7 +27,7 @@ class Part(BaseModel):
 
 
 def refuse(problems: Iterable[Violation], *, depth: int = 0) -> None:
-    """Raise all problems, if any; the first `depth` keys of their paths are removed."""
+    """Raise `LocatedErrors` if there are problems; remove the first `depth` keys of their paths."""
     if listed := [(problem.path[depth:], problem.message) for problem in problems]:
         raise checked_yaml.LocatedErrors(listed)
 

@@ -20,39 +20,39 @@ class Limits(Part):
     """Limits of the instance count."""
 
     min_count: Annotated[int, within(ranges.MIN_COUNT)]
-    """Fewest instances."""
+    """Minimum number of instances."""
     max_count: Annotated[int, within(ranges.MAX_COUNT)]
-    """Most instances."""
+    """Maximum number of instances."""
 
 
 class ScheduleConfig(Limits):
-    """Limits that apply from a time on, until another schedule changes them."""
+    """Limits that apply from a scheduled time until the next schedule."""
 
     at: Annotated[str, obeying(schedules.expression)]
-    """When: cron(0 8 ? * MON-FRI *), of minutes, hours, day of month, month, day of week and year;
-    rate(12 hours); or once at(2027-01-31T08:00:00)."""
+    """Start time: cron(0 8 ? * MON-FRI *) with minutes, hours, day of month, month, day of week and
+    year; rate(12 hours); or at(2027-01-31T08:00:00) for one time."""
     timezone: Annotated[str, obeying(schedules.time_zone)] = "UTC"
-    """Of cron and at: a canonical IANA name such as Europe/Berlin."""
+    """Time zone of cron and at: a canonical IANA name such as Europe/Berlin."""
 
 
 class ScalingConfig(Limits):
     """Limits of the instance count, and the metrics to scale by."""
 
     max_rps: Annotated[FiniteFloat, within(ranges.MAX_RPS)] | None = None
-    """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
+    """Requests per second of one instance in a load test; the scaling target is half of it."""
     concurrency: Concurrency | dict[InstanceTypeName, Concurrency] | None = None
-    """Target of requests in progress per instance. The metric is published every ten seconds, so it
-    reacts fastest. For single-model hosting. With instance_types of different capacity: one number
-    for each type, with a metric of one minute."""
+    """Target number of concurrent requests per instance. The metric is published every ten seconds,
+    so scaling reacts fastest. For single-model hosting. With instance_types of different capacity:
+    one number for each type; the metric has a period of one minute."""
     gpu_percent: Annotated[float, within(ranges.GPU_PERCENT)] | None = None
     """Target utilisation of each GPU, in percent."""
     cpu_percent: Annotated[float, within(ranges.CPU_PERCENT)] | None = None
-    """Target utilisation of each vCPU, in percent: for models that use the CPU."""
+    """Target utilisation of each vCPU, in percent. For models that run on the CPU."""
     scale_out_cooldown_seconds: Seconds | None = None
-    """Time in which no further instances are added. Left out: 60, and 300 by gpu_percent and
-    cpu_percent, which new instances raise at their own start."""
+    """Cooldown after instances were added, in seconds. Default: 60; 300 for gpu_percent and
+    cpu_percent, because starting instances increases these metrics."""
     scale_in_cooldown_seconds: Seconds | None = None
-    """Time in which no further instances are removed. Left out: 300, and 600 by gpu_percent and
+    """Cooldown after instances were removed, in seconds. Default: 300; 600 for gpu_percent and
     cpu_percent."""
     schedules: dict[Name, ScheduleConfig] = {}
     """Scheduled changes of the limits, by name."""

@@ -30,7 +30,7 @@ RetentionDays = Literal[
 """CloudWatch Logs API reference, PutRetentionPolicy: retentionInDays."""
 
 
-def _no_truth(value: object) -> object:
+def _reject_bool(value: object) -> object:
     """Reject true and false, which are equal to 1 and 0 in Python."""
     if value is True or value is False:
         raise ValueError("write a number of days")
@@ -50,38 +50,39 @@ class StageConfig(Part):
         "docs/not-in-a-stage.md has what to use instead",
     )
     account: AccountId | None = None
-    """AWS account id. Left out: the account of whoever deploys."""
+    """AWS account ID. Default: the account of the credentials that deploy."""
     region: RegionName
     """AWS region."""
     release: ReleaseName
     """Triton container release of the SageMaker image, for example 25.09."""
     production: bool = False
-    """Production endpoints start with at least two instances, in two availability zones, and have
-    alarms that somebody hears."""
+    """Production endpoints have at least two instances, in two Availability Zones, and alarms with
+    notifications."""
     notify: NotifyConfig = NotifyConfig()
-    """Who hears the alarms: production stages name somebody, others have no alarms."""
+    """Notification targets of the alarms. Required in production; other stages have no alarms."""
     private_network: bool = False
-    """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
+    """Put the instances into a VPC of the stage, with a route to S3 only."""
     zones: Annotated[list[str], Field(min_length=2, max_length=6)] | None = None
-    """Availability zones of the private network, each with the endpoints' instance types. Left out:
-    CloudFormation chooses two."""
+    """Availability Zones of the private network; each must offer the endpoints' instance types.
+    Default: CloudFormation chooses two."""
     delivery: DeliveryConfig | None = None
-    """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
+    """Roles for GitHub workflows. Default: no roles; deploy with your own credentials."""
     gpu_build_images: dict[ReleaseName, EcrImage] = {}
-    """Copies of NVIDIA's TensorRT images in ECR, by release: GPU builds pull those instead."""
-    log_retention_days: Annotated[RetentionDays, BeforeValidator(_no_truth)] = 90
-    """Days that the logs of the endpoints are kept."""
+    """Copies of NVIDIA's TensorRT images in ECR, by release; GPU builds pull these images
+    instead."""
+    log_retention_days: Annotated[RetentionDays, BeforeValidator(_reject_bool)] = 90
+    """Retention of the endpoint logs, in days."""
     tags: Tags = {}
-    """Tags of every resource, and of the stacks: key -> value."""
+    """Tags of all resources and stacks: key -> value."""
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
-    """USD a month that all instances may cost at their most, on demand: a review finds a change
-    that crosses it. It stops nothing that runs."""
+    """Monthly limit for the on-demand price of all instances at maximum scale, in USD. A review
+    reports a change that exceeds it; running instances are not stopped."""
     unconfirmed: list[Literal["pools", "components"]] = []
-    """What the stage uses although sources of AWS differ on it, or none says it: pools are
-    instance_types in regions that AWS's sample does not name, components an update that may set
-    the number of copies back."""
+    """Features with contradictory or missing AWS documentation that this stage accepts. pools:
+    instance_types in regions that AWS's sample does not name; components: updates that may reset
+    the number of copies."""
     endpoints: Annotated[dict[EndpointName, EndpointConfig], Field(min_length=1)]
-    """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
+    """Endpoints by short name: `text` in stage `prod` is the SageMaker endpoint `prod-text`."""
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
@@ -105,7 +106,7 @@ class StageConfig(Part):
     ) -> Iterator[Violation]:
         for name, endpoint in self.endpoints.items():
             yield from prefix_violations(
-                ("endpoints", name), self._of_endpoint(endpoint, region, release)
+                ("endpoints", name), self._endpoint_problems(endpoint, region, release)
             )
         yield from stage.complete_region(region)
         zones, private = self.zones or [], self.private_network
@@ -123,7 +124,7 @@ class StageConfig(Part):
         for topic in topics:
             yield from stage.topic_of_the_region(topic, self.region)
 
-    def _of_endpoint(
+    def _endpoint_problems(
         self,
         endpoint: EndpointConfig,
         region: platform_facts.Region,

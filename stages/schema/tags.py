@@ -1,9 +1,9 @@
 """Tags of all resources of a stage, within the limits of all services.
 
 Sources: CloudFormation API reference, Tag (of a stack: a value is not empty); CodeBuild API
-reference, Tag (127 and 255 characters, the shortest of those that a stage has; EC2's keys, too);
-SageMaker API reference, Tag (the characters); IAM user guide, id_tags ("keys are not case
-sensitive"). 50 tags a resource, of which the CDK needs three for subnets.
+reference, Tag (127 and 255 characters, the lowest limits of all services; also EC2's limit for
+keys); SageMaker API reference, Tag (the characters); IAM user guide, id_tags ("keys are not case
+sensitive"). A resource has at most 50 tags; the CDK needs three of them for subnets.
 """
 
 import re
@@ -24,12 +24,12 @@ def _characters(text: str) -> str:
     return text
 
 
-def _together(tags: dict[str, str]) -> dict[str, str]:
+def _check_all(tags: dict[str, str]) -> dict[str, str]:
     if len(tags) > MAX_TAGS:
         raise ValueError(f"{len(tags)} tags: write at most {MAX_TAGS}")
     lower = [tag.lower() for tag in tags]
     if twice := [tag for tag in tags if lower.count(tag.lower()) > 1]:
-        raise ValueError(f"{', '.join(twice)} are one key to IAM: keep one")
+        raise ValueError(f"{', '.join(twice)} differ only in case, which IAM ignores: keep one")
     return tags
 
 
@@ -40,4 +40,4 @@ Key = Annotated[
     AfterValidator(_characters),
 ]
 Value = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_characters)]
-Tags = Annotated[dict[Key, Value], AfterValidator(_together)]
+Tags = Annotated[dict[Key, Value], AfterValidator(_check_all)]

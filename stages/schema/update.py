@@ -1,4 +1,4 @@
-"""The update of an endpoint to a new configuration."""
+"""Update strategy of an endpoint."""
 
 from typing import Annotated, Literal
 
@@ -15,17 +15,18 @@ from stages.schema.part import Part, within
 
 
 class UpdateConfig(Part):
-    """The update strategy of the endpoint."""
+    """Strategy, step size and rollback threshold of an endpoint update."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]
-    """all-at-once, canary and linear start a second fleet; rolling replaces in place."""
+    """all-at-once, canary and linear start a second fleet; rolling replaces instances in
+    batches."""
     percent: Annotated[int, Field(ge=1, le=50)] = 10
-    """Share of the capacity that moves first, or at a time; not for all-at-once."""
+    """Percent of the capacity in the first step (canary) or in each step; not for all-at-once."""
     wait_seconds: Annotated[int, within(ranges.WAIT_SECONDS)] = 600
-    """Time to watch the alarms between two moves; not for all-at-once."""
+    """Time between two steps in which alarms are watched, in seconds; not for all-at-once."""
     rollback_error_rate: Annotated[FiniteFloat, within(ranges.ROLLBACK_ERROR_RATE)] = 0.2
-    """Share of requests that the new instances may fail, callers' mistakes among them, before the
-    update is rolled back: more than callers get wrong, less than one broken model makes fail."""
+    """Share of failed requests, including 4XX errors, above which an update is rolled back. Choose
+    a value above the usual share of invalid requests and below that of one broken model."""
 
     @property
     def times(self) -> UpdateTimes:

@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.site import Site
+from local_sagemaker.watch.web_app import Site
 
 Record = dict[str, Any]
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from local_sagemaker.happenings import EventKind
+from local_sagemaker.dashboard_events import EventKind
 from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.fake_run import (
     DIGEST,

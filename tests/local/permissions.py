@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_sagemaker import ACCOUNT, REGION
-from release.permissions import NAMED, Principal, principals
+from release.permissions import NAMED_RESOURCES, Principal, principals
 from tests.permission_names import Place, by_name, filled
 
 WITHOUT_PERMISSION = "sts:GetCallerIdentity"
@@ -18,10 +18,10 @@ STACK_ROLE_SUFFIX = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
 """Hash in the names of roles that CloudFormation creates for the CDK."""
 LOG_GROUPS = {
     name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{named.resource}*"
-    for name, named in NAMED.items()
+    for name, named in NAMED_RESOURCES.items()
     if ":logs:" in named.arn
 }
-"""ARNs of log groups without a name: ministack generates other names than CloudFormation."""
+"""ARN patterns of log groups that CloudFormation names: ministack generates other names."""
 STAGE_BUCKET = "arn:aws:s3:::*-models-modelsbucket*"
 
 
@@ -63,7 +63,10 @@ def principal_names(file: Path) -> set[str]:
 
 
 def principal_of(call: Call) -> Principal | None:
-    """Return the principal by the caller's session name or by a role that CloudFormation named."""
+    """Return the principal that made a call, or None.
+
+    The caller's name is the name of the principal or of a role that CloudFormation created for it.
+    """
     name = call.caller.rpartition("/")[2]
     for principal in principals():
         patterns = [rf".+-{role.stack}-{role.resource}[0-9A-F]{{8}}.*" for role in principal.roles]

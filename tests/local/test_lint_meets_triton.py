@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
+from cli.started_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.triton import Triton, triton_in
 from model_build import checks
 from model_build.model_config import ModelConfig
@@ -217,8 +217,12 @@ def load_and_unload(triton: Triton, name: str, repository: Path) -> None:
     """Load a repository and unload it, because models of the next one have the same names."""
     headers = {"Content-Type": "application/json", TARGET_MODEL: name}
     body = json.dumps({"model_name": name, "url": str(repository)}).encode()
-    response = triton.request("POST", "/models", body=body, headers=headers, timeout=LOAD_SECONDS)
-    triton.request("DELETE", f"/models/{name}", body=b"", headers=headers, timeout=LOAD_SECONDS)
+    response = triton.request(
+        "POST", "/models", body=body, headers=headers, timeout=REQUEST_TIMEOUT_SECONDS
+    )
+    triton.request(
+        "DELETE", f"/models/{name}", body=b"", headers=headers, timeout=REQUEST_TIMEOUT_SECONDS
+    )
     assert response.status == 200, response.body.decode()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cli import new_model, started_triton, try_model
 from cli.dispatch import parse_command
-from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
+from cli.started_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in
 
@@ -22,7 +22,7 @@ FAILING_INITIALIZE = """
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(try_model, "ARCHIVES", tmp_path / "tried")
+    monkeypatch.setattr(try_model, "ARCHIVE_CACHE", tmp_path / "tried")
 
 
 @pytest.fixture
@@ -65,12 +65,12 @@ def test_errors_have_the_message_of_triton(
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
     assert parse_command(["try", str(folder)])() == 1
     output = capsys.readouterr().err
-    assert "error: Triton does not load it: " in output
+    assert "error: Triton cannot load the model: " in output
     assert "ValueError: no weights" in output
     assert " vowels-score/1/model.py(" in output
     assert output.count("Triton's log: E") == 1
     assert (
-        len([*try_model.ARCHIVES.glob("*/*.tar.gz")]) == 1
+        len([*try_model.ARCHIVE_CACHE.glob("*/*.tar.gz")]) == 1
     )  # that of the earlier digest was deleted
 
 
@@ -161,7 +161,11 @@ def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 headers = {name: self.headers[name] for name in (TARGET_MODEL, "Content-Type")}
                 response = triton.request(
-                    self.command, self.path, body=body, headers=headers, timeout=LOAD_SECONDS
+                    self.command,
+                    self.path,
+                    body=body,
+                    headers=headers,
+                    timeout=REQUEST_TIMEOUT_SECONDS,
                 )
                 self.send_response(response.status)
                 self.send_header("Content-Type", response.headers.get("Content-Type", ""))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from release.permissions import NAMED, Principal, Role, Row, principals
+from release.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
 from release.permissions.ledger import Feature
 from release.permissions.names import Named
 from tests.permission_names import Place, by_name, filled, filled_condition
@@ -120,13 +120,13 @@ def features(site: StageUnderTest, endpoint: str) -> set[Feature]:
         for resource in own
         if resource.kind == "AWS::SageMaker::Model"
     ]
-    if _find_resource(site, NAMED["engines"]):
+    if _find_resource(site, NAMED_RESOURCES["engines"]):
         result.add("engine builds")
     configs = [
         resource.properties for resource in own if resource.kind == "AWS::SageMaker::EndpointConfig"
     ]
     captures = [config for config in configs if "DataCaptureConfig" in config]
-    if captures or (endpoint == "*" and _find_resource(site, NAMED["capture_bucket"])):
+    if captures or (endpoint == "*" and _find_resource(site, NAMED_RESOURCES["capture_bucket"])):
         result.add("data capture")
     if any("KmsKeyId" in config for config in configs):
         result.add("encrypted volumes")
@@ -162,7 +162,7 @@ def _resolve(
     ]
     arns = {
         name: site.deployed.arn(resource)
-        for name, named in NAMED.items()
+        for name, named in NAMED_RESOURCES.items()
         if (resource := _find_resource(site, named))
     }
     names = place.names(arns)

@@ -131,7 +131,7 @@ def test_delivery_rebuilds_from_manifest_source() -> None:
 
 
 def test_published_prefix_is_the_same_everywhere() -> None:
-    assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
+    assert endpoint_moves.PUBLISHED == hosted.PUBLISHED_PREFIX == model_bucket.PUBLISHED
 
 
 def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:

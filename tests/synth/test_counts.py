@@ -44,7 +44,7 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     count_calls(1)  # some calls are made once per process
     calls_per_endpoint = (count_calls(4) - count_calls(2)) / 2
     assert calls_per_endpoint <= MAX_CALLS_PER_ENDPOINT, (
-        "an endpoint makes more jsii calls than before, about two for each alarm: remove calls or "
+        "an endpoint makes more jsii calls than before (an alarm costs about two): remove calls or "
         "raise MAX_CALLS_PER_ENDPOINT"
     )
 

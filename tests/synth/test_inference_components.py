@@ -226,7 +226,7 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
     [
         (
             two_variants,
-            "variants: inference components support one variant only: remove the others",
+            "variants: inference components support one variant only: remove the other variants",
         ),
         (
             lambda scene: scene.endpoint(variant(scene), update=Canary()),

@@ -128,14 +128,14 @@ def without_fallback(scene: Scene) -> TritonEndpoint:
     ("make", "problem"),
     [
         (many_models, "fallbacks: AWS documents several types for single-model endpoints alone"),
-        (without_fallback, "provision_timeout: one instance type has no next one to try"),
+        (without_fallback, "provision_timeout: with one instance type there is no other type"),
         (
             lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.xlarge")),
             "fallbacks: ml.g5.xlarge listed twice: remove one",
         ),
         (
             lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.m5.xlarge")),
-            "fallbacks: ml.m5.xlarge has no GPU, and the others have",
+            "fallbacks: ml.m5.xlarge has no GPU, other types have",
         ),
     ],
 )

@@ -107,13 +107,13 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "too many topics": (
         lambda scene: monitored(scene, *(topic(scene, f"t{n}") for n in range(6))),
-        "topics: 6 topics, and an alarm notifies 5: remove some, or subscribe them to "
-        "another's topic",
+        "topics: 6 topics, and an alarm notifies at most 5: remove some, or subscribe "
+        "their recipients to a remaining topic",
     ),
     "topic in another region": (
         lambda scene: monitored(scene, topic(scene, "far", "eu-west-1")),
         "topics: arn:aws:sns:eu-west-1:123456789012:far is not in us-east-1, and an alarm "
-        "notifies topics of its own region alone: write another",
+        "can notify only topics of its region: write a topic of that region",
     ),
     "variant name": (
         lambda scene: scene.endpoint(scene.variant(variant_name="all traffic")),
@@ -202,8 +202,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "inference type of a multi-model endpoint": (
         lambda scene: scene.endpoint(scene.with_options(inference_type="generate")),
-        f"{VARIANT}.container.options.inference_type: multi-model endpoints always answer as "
-        "infer, not generate: remove it, or host a single model",
+        f"{VARIANT}.container.options.inference_type: multi-model endpoints support infer "
+        "only, not generate: remove it, or host a single model",
     ),
     "ping mode of a multi-model endpoint": (
         lambda scene: scene.endpoint(scene.with_options(ping_mode="ready")),
@@ -212,8 +212,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "several GPUs for a multi-model endpoint": (
         lambda scene: scene.endpoint(scene.variant("ml.g5.12xlarge")),
-        f"{VARIANT}.instance_type: ml.g5.12xlarge cannot host a GPU multi-model "
-        "endpoint, which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, "
+        f"{VARIANT}.instance_type: ml.g5.12xlarge cannot host a multi-model "
+        "endpoint, which supports one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, "
         "ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
     ),
     "GPU too old": (
@@ -247,20 +247,20 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "linear update above eight hours": (
         lambda scene: scene.endpoint(update=Linear(percent=10, wait=HOUR)),
-        "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old ones: "
-        "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
-        "larger percent",
+        "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old "
+        "instances: 35100 s in total, and SageMaker ends an update after 28800 s: write a shorter "
+        "wait, or a larger percent",
     ),
     "rolling update above eight hours": (
         lambda scene: scene.endpoint(update=Rolling(percent=5, wait=Duration.seconds(900))),
-        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
+        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: 37500 s in total, and "
         "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
     ),
     "rolling update of two variants": (
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B"), update=Rolling()
         ),
-        "update: a rolling update takes one variant: choose canary, linear or all-at-once",
+        "update: a rolling update supports one variant only: write canary, linear or all-at-once",
     ),
     "rollback error rate 0": (
         lambda scene: scene.endpoint(rollback_error_rate=0),
@@ -278,7 +278,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 bucket=bucket(scene), prefix="c", requests=False, responses=False
             )
         ),
-        "data_capture.requests: neither requests nor responses are recorded: record one",
+        "data_capture.requests: requests and responses are both false: set one of them to true",
     ),
     "minimum capacity 0": (
         scaled(on_invocations, min_capacity=0),
@@ -295,7 +295,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "scaling without policy": (
         scaled(lambda _: None),
-        f"{VARIANT}.auto_scale_instance_count: nothing to scale by: write max_rps, concurrency, "
+        f"{VARIANT}.auto_scale_instance_count: missing target metric: write max_rps, concurrency, "
         "gpu_percent, cpu_percent or schedules",
     ),
     "duplicate scaling metric": (
@@ -317,13 +317,13 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "concurrency scaling of a multi-model endpoint": (
         scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=5)),
-        f"{VARIANT}.scale_on_concurrency: AWS documents no such metric of multi-model endpoints: "
-        "scale by requests (max_rps), or host a single model",
+        f"{VARIANT}.scale_on_concurrency: AWS documents no concurrency metric for multi-model "
+        "endpoints: scale by requests (max_rps), or host a single model",
     ),
     "invalid schedule": (
         scaled(scheduled(Schedule.expression("garbage"))),
-        f"{VARIANT}.scale_on_schedule.night: 'garbage' is no schedule: write cron(0 8 ? * MON-FRI "
-        "*), rate(12 hours) or at(2027-01-31T08:00:00)",
+        f"{VARIANT}.scale_on_schedule.night: 'garbage' is not a schedule: write cron(0 8 ? * "
+        "MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)",
     ),
     "invalid time zone": (
         scaled(scheduled(Schedule.rate(Duration.days(1)), TimeZone.of("Europe/Berln"))),

@@ -27,8 +27,8 @@ from local_sagemaker.autoscaling import cloudformation as autoscaling_types
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.cloudformation import ResourceType
 from local_sagemaker.cloudwatch import expressions
+from local_sagemaker.dashboard_events import ignore_event
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import ignore_event
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance

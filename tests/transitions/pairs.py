@@ -7,12 +7,12 @@ from typing import Any
 
 State = dict[str, Any]
 """Settings of a stage: `endpoint` is its only endpoint, `models` maps the name of a model to a
-version, a number in the model's code."""
+version, a number in the model's code. `unconfirmed` lists features that were not tried on AWS."""
 
 CANARY = {"strategy": "canary", "percent": 50, "wait_seconds": 60}
 SCALING = {"min_count": 2, "max_count": 4, "max_rps": 60}
 GPUS = ["ml.g6.xlarge", "ml.g5.xlarge"]
-TWO = {"Standard": {"weight": 9}, "Large": {"weight": 1, "instance_type": "ml.m5.2xlarge"}}
+TWO_VARIANTS = {"Standard": {"weight": 9}, "Large": {"weight": 1, "instance_type": "ml.m5.2xlarge"}}
 
 
 def state(**endpoint: Any) -> State:
@@ -25,12 +25,12 @@ def state(**endpoint: Any) -> State:
     }
 
 
-COPIES = {"copies": {"min": 1, "max": 3, "max_rps": 60}, "memory_mb": 1024}
+COMPONENT = {"copies": {"min": 1, "max": 3, "max_rps": 60}, "memory_mb": 1024}
 
 BASES = {
     "multi-model": state(),
     "multi-model, scaled": state(scaling=SCALING),
-    "two variants": state(variants=TWO),
+    "two variants": state(variants=TWO_VARIANTS),
     "single-model": {**state(hosting="single-model"), "models": {"times": 2}},
     "instance types": {
         **state(hosting="single-model", instance_type=None, instance_types=GPUS),
@@ -39,7 +39,7 @@ BASES = {
     "components": {
         **state(
             hosting="components",
-            components={"times": COPIES, "plus": COPIES},
+            components={"times": COMPONENT, "plus": COMPONENT},
             instances={"min": 1, "max": 8},
             update={**CANARY, "strategy": "rolling"},
         ),
@@ -48,52 +48,57 @@ BASES = {
 }
 
 
-ONE_TYPE = ("multi-model", "multi-model, scaled", "two variants", "single-model")
+WITHOUT_POOLS = ("multi-model", "multi-model, scaled", "two variants", "single-model")
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One changed setting (None removes the key), applied to each state in `bases`."""
+    """One changed setting (None removes the key), applied to each state in `bases`.
+
+    Changes with the same `axis` are not combined.
+    """
 
     axis: str
     name: str
     settings: Mapping[str, Any]
-    bases: tuple[str, ...] = ONE_TYPE
+    bases: tuple[str, ...] = WITHOUT_POOLS
 
 
-def _endpoint(axis: str, name: str, *bases: str, **settings: Any) -> Change:
-    return Change(axis, name, {"endpoint": settings}, bases or ONE_TYPE)
+def _endpoint_change(axis: str, name: str, *bases: str, **settings: Any) -> Change:
+    return Change(axis, name, {"endpoint": settings}, bases or WITHOUT_POOLS)
 
 
 ONE_VARIANT = ("multi-model", "multi-model, scaled", "single-model")
 MULTI_MODEL = ("multi-model", "multi-model, scaled", "two variants")
 
 CHANGES = (
-    _endpoint("type", "another instance type", instance_type="ml.m5.4xlarge"),
-    _endpoint("type", "more instances", instance_count=3),
-    _endpoint("type", "two instance types for one", "single-model",
+    _endpoint_change("type", "another instance type", instance_type="ml.m5.4xlarge"),
+    _endpoint_change("type", "more instances", instance_count=3),
+    _endpoint_change("type", "two instance types instead of one", "single-model",
                  instance_type=None, instance_types=["ml.m5.xlarge", "ml.c5.xlarge"]),
-    _endpoint("type", "a third instance type", "instance types",
+    _endpoint_change("type", "a third instance type", "instance types",
                  instance_types=[*GPUS, "ml.g6e.xlarge"]),
-    _endpoint("type", "instance types in another order", "instance types",
+    _endpoint_change("type", "instance types in another order", "instance types",
                  instance_types=GPUS[::-1]),
-    _endpoint("type", "one instance type for two", "instance types",
+    _endpoint_change("type", "one instance type instead of two", "instance types",
                  instance_type=GPUS[0], instance_types=None),
-    _endpoint("scaling", "scaling of instance types", "instance types", scaling=SCALING),
+    _endpoint_change("scaling", "scaling of instance types", "instance types", scaling=SCALING),
     Change("release", "another release of instance types", {"release": "25.09"},
            ("instance types",)),
     Change("model", "a new version on instance types", {"models": {"times": 3}},
            ("instance types",)),
-    _endpoint(
+    _endpoint_change(
         "variant", "a variant added", *ONE_VARIANT, variants={"AllTraffic": {}, "Second": {}}
     ),
-    _endpoint("variant", "a variant removed", "two variants", variants={"Large": None}),
-    _endpoint("variant", "a variant renamed", *ONE_VARIANT, variants={"Renamed": {}}),
-    _endpoint("weight", "other weights", "two variants", variants={"Standard": {"weight": 1}}),
-    _endpoint("weight", "weight 0", "two variants", variants={"Large": {"weight": 0}}),
+    _endpoint_change("variant", "a variant removed", "two variants", variants={"Large": None}),
+    _endpoint_change("variant", "a variant renamed", *ONE_VARIANT, variants={"Renamed": {}}),
+    _endpoint_change(
+        "weight", "other weights", "two variants", variants={"Standard": {"weight": 1}}
+    ),
+    _endpoint_change("weight", "weight 0", "two variants", variants={"Large": {"weight": 0}}),
     Change("release", "another release", {"release": "25.09"}),
-    _endpoint("GPU", "a GPU", instance_type="ml.g5.xlarge"),
-    _endpoint("GPU", "a GPU for one variant", "two variants",
+    _endpoint_change("GPU", "a GPU", instance_type="ml.g5.xlarge"),
+    _endpoint_change("GPU", "a GPU for one variant", "two variants",
                  variants={"Large": {"instance_type": "ml.g5.xlarge"}}),
     Change("model", "a new version", {"models": {"times": 3}}),
     Change("model", "a model added", {"models": {"third": 1}}, MULTI_MODEL),
@@ -102,29 +107,29 @@ CHANGES = (
     Change("hosting", "single-model",
            {"models": {"plus": None}, "endpoint": {"hosting": "single-model"}}, MULTI_MODEL),
     Change("network", "a private network", {"private_network": True}),
-    _endpoint("policy", "all at once", update={"strategy": "all-at-once"}),
-    _endpoint("policy", "linear", update={**CANARY, "strategy": "linear"}),
-    _endpoint("policy", "rolling", *ONE_VARIANT, update={**CANARY, "strategy": "rolling"}),
-    _endpoint("policy", "another error rate",
+    _endpoint_change("policy", "all at once", update={"strategy": "all-at-once"}),
+    _endpoint_change("policy", "linear", update={**CANARY, "strategy": "linear"}),
+    _endpoint_change("policy", "rolling", *ONE_VARIANT, update={**CANARY, "strategy": "rolling"}),
+    _endpoint_change("policy", "another error rate",
                  update={**CANARY, "rollback_error_rate": 0.5}),
-    _endpoint("scaling", "scaling", "multi-model", "two variants", "single-model",
+    _endpoint_change("scaling", "scaling", "multi-model", "two variants", "single-model",
                  scaling=SCALING),
-    _endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
-    _endpoint("scaling", "a higher minimum", "multi-model, scaled",
+    _endpoint_change("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
+    _endpoint_change("scaling", "a higher minimum", "multi-model, scaled",
                  instance_count=3, scaling={"min_count": 3}),
-    _endpoint("scaling", "another scaling metric", "multi-model, scaled",
+    _endpoint_change("scaling", "another scaling metric", "multi-model, scaled",
                  scaling={"max_rps": None, "cpu_percent": 50}),
-    _endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
+    _endpoint_change("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
         "night": {"at": "rate(1 day)", "min_count": 2, "max_count": 3}}}),
-    _endpoint("server", "other server options", server={"thread_count": 16}),
-    _endpoint("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
-    _endpoint("capture", "data capture", data_capture={"percent": 10}),
+    _endpoint_change("server", "other server options", server={"thread_count": 16}),
+    _endpoint_change("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
+    _endpoint_change("capture", "data capture", data_capture={"percent": 10}),
     *(
         Change("components", name, settings, ("components",))
         for name, settings in dict[str, dict[str, Any]]({
             "a new version of a component": {"models": {"times": 3}},
             "a component added": {
-                "models": {"third": 1}, "endpoint": {"components": {"third": COPIES}}
+                "models": {"third": 1}, "endpoint": {"components": {"third": COMPONENT}}
             },
             "a component removed": {
                 "models": {"plus": None}, "endpoint": {"components": {"plus": None}}

@@ -180,8 +180,8 @@ def _is_built(properties: dict[str, str]) -> bool:
     recorded = manifest["archive"].get("checksum", checksum)
     if (checksum, properties["Digest"]) != (recorded, manifest["digest"]):
         raise RuntimeError(
-            f"s3://{bucket}/{key} has the SHA-256 {checksum or 'of no builder'}, and its manifest "
-            f"records {recorded} of the digest {manifest['digest']}: somebody has replaced it. "
+            f"s3://{bucket}/{key} has the SHA-256 {checksum or '(none)'}, and its manifest "
+            f"records {recorded} of the digest {manifest['digest']}: the archive was replaced. "
             "Delete both, and deploy again"
         )
     return True

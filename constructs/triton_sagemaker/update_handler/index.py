@@ -247,8 +247,9 @@ def _changed_instance_type(name: str, old: Record, new: Record) -> Iterator[str]
     ]
     if types[0] != types[1]:
         yield (
-            f"SageMaker updates endpoint {name}, of inference components, to no other instance "
-            "type: give the endpoint and its components other names, such as with the type in them."
+            f"SageMaker cannot change the instance type of endpoint {name}, because it hosts "
+            "inference components: give the endpoint and its components new names, for example "
+            "with the type in them."
         )
 
 
@@ -280,8 +281,8 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
         names = ", ".join(sorted(target["ResourceId"].rpartition("/")[2] for target in targets))
         yield (
             f"Variant {names} is registered for scaling: SageMaker refuses to change "
-            "its instance type. `make deliver` does it in two deploys; or deploy without "
-            "scaling first, and then this change with it."
+            "its instance type. `make deliver` does it in two deploys; or first deploy "
+            "without scaling, and then this change with scaling."
         )
 
 
@@ -346,8 +347,8 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
         recorded = json.loads(manifest)["archive"].get("checksum", checksum)
         if checksum != recorded:
             yield (
-                f"{url} has the SHA-256 {checksum or 'of no builder'}, and its manifest records "
-                f"{recorded}: somebody has replaced it. Find out who, then have it built again: "
+                f"{url} has the SHA-256 {checksum or '(none)'}, and its manifest records "
+                f"{recorded}: the archive was replaced. Find out who did it, then build it again: "
                 f"aws s3 rm {url}; make deliver."
             )
 

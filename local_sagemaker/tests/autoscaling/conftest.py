@@ -6,8 +6,8 @@ import pytest
 
 from local_sagemaker.autoscaling.alarms import AlarmState
 from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import DashboardEvent
 
 Record = dict[str, Any]
 

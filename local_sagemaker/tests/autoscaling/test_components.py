@@ -140,7 +140,7 @@ def test_alarms_use_the_metrics_of_the_component(
         ({"ResourceId": "endpoint/text/variant/only"}, "Invalid resource ID"),
         (
             {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
-            "does not scale",
+            "does not support the scalable dimension",
         ),
     ],
 )

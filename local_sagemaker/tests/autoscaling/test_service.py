@@ -123,7 +123,10 @@ def test_second_policy_on_a_metric_is_refused(scaling: AutoScaling) -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({**POLICY, "PolicyType": "PredictiveScaling"}, "has no PredictiveScaling"),
+        (
+            {**POLICY, "PolicyType": "PredictiveScaling"},
+            "policies of type Predict",
+        ),
         ({**POLICY, "PolicyType": "StepScaling"}, "needs a StepScalingPolicyConfiguration"),
         (
             {**STEPS, "StepScalingPolicyConfiguration": {"AdjustmentType": "ExactCapacity"}},
@@ -144,11 +147,11 @@ def test_second_policy_on_a_metric_is_refused(scaling: AutoScaling) -> None:
                     },
                 },
             ),
-            "DynamoDBReadCapacityUtilization is not of sagemaker:variant:DesiredInstanceCount",
+            "ReadCapacityUtilization cannot be used for sagemaker:variant:DesiredInstanceCount",
         ),
         (
             policy("calls", tracking("SageMakerInferenceComponentInvocationsPerCopy")),
-            "InvocationsPerCopy is not of sagemaker:variant:DesiredInstanceCount",
+            "InvocationsPerCopy cannot be used for sagemaker:variant:DesiredInstanceCount",
         ),
         (
             policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {}}),
@@ -191,7 +194,7 @@ def test_second_put_keeps_omitted_members_of_an_action(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Schedule": "every morning"}, "Invalid schedule: 'every morning' is not at"),
+        ({"Schedule": "every morning"}, "Invalid schedule: 'every morning': expected at"),
         ({"ScalableTargetAction": {}}, "Specify a minimum or maximum capacity"),
         ({"Timezone": "Mars"}, "Invalid schedule: 'Mars' is not a time zone"),
         (

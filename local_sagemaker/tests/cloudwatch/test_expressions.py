@@ -135,7 +135,7 @@ def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
         (queries("FILL(measured, requests)"), "not FILL"),
         (queries("measured ^ 2"), "not measured"),
         (queries("measured +"), "not measured"),
-        (queries(requests=300), "one period"),
+        (queries(requests=300), "the same period"),
     ],
 )
 def test_unsupported_expression_is_refused(

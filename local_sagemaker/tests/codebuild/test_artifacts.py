@@ -103,11 +103,17 @@ def test_no_artifacts(s3: Any, sources: Path) -> None:
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        ({"type": "CODEPIPELINE"}, "the local SageMaker has no type CODEPIPELINE: write S3"),
+        (
+            {"type": "CODEPIPELINE"},
+            "the local SageMaker does not support type CODEPIPELINE: use S3",
+        ),
         ({"type": "NO_ARTIFACTS", "name": "a"}, "artifact type NO_ARTIFACTS should have null"),
-        ({**S3, "location": "a/b"}, "write the name of the output bucket as location"),
-        ({**S3, "name": ""}, "there is no name: write the artifact's, or"),
-        ({**S3, "packaging": "ZIP"}, "the local SageMaker has no packaging ZIP: write NONE"),
+        ({**S3, "location": "a/b"}, "location must be the name of the output bucket"),
+        ({**S3, "name": ""}, "name is missing: use the name of the artifact, or"),
+        (
+            {**S3, "packaging": "ZIP"},
+            "the local SageMaker does not support packaging ZIP: use NONE",
+        ),
     ],
 )
 def test_invalid_artifacts_are_refused(described: dict[str, Any], message: str) -> None:

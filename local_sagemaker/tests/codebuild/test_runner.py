@@ -102,7 +102,7 @@ def test_invalid_buildspec_fails_the_build(build: MakeBuild) -> None:
     assert list(statuses(running_build))[-3:] == ["DOWNLOAD_SOURCE", "FINALIZING", "COMPLETED"]
     assert context(running_build, "DOWNLOAD_SOURCE") == {
         "statusCode": "YAML_FILE_ERROR",
-        "message": "write version: 0.2",
+        "message": "only buildspec version 0.2 is supported: write version: 0.2",
     }
 
 

@@ -254,10 +254,10 @@ def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"cache": {"type": "S3"}}, "The local SageMaker has no cache: leave it out."),
+        ({"cache": {"type": "S3"}}, "The local SageMaker does not support cache: leave it out."),
         (
             {"logsConfig": {"s3Logs": {"status": "ENABLED"}}},
-            "The local SageMaker has no logsConfig.s3Logs: leave it out.",
+            "The local SageMaker does not support logsConfig.s3Logs: leave it out.",
         ),
         (
             {
@@ -265,9 +265,9 @@ def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
                     "environment"
                 ]
             },
-            "LINUX_GPU_CONTAINER has no BUILD_GENERAL1_MEDIUM: choose one of",
+            "LINUX_GPU_CONTAINER does not support BUILD_GENERAL1_MEDIUM: choose one of",
         ),
-        ({"source": {"type": "S3"}}, "Invalid project source: location of S3"),
+        ({"source": {"type": "S3"}}, "Invalid project source: the location of an S3"),
     ],
 )
 def test_invalid_project_is_refused(

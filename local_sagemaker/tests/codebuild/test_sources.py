@@ -55,14 +55,14 @@ def test_empty_folder_is_an_error(tmp_path: Path, s3: Any, has_folder_object: bo
         download(s3_source("models/job/", sourceIdentifier="job"), tmp_path / "job", s3)
     assert failed.value.code == "CLIENT_ERROR"
     assert failed.value.message == (
-        "there is no object for job source and source version arn:aws:s3:::models/job/"
+        "no objects found for job source and source version arn:aws:s3:::models/job/"
     )
 
 
 @pytest.mark.parametrize("key", ["job/../../a", "job//etc/a"])
 def test_key_outside_the_folder_is_refused(tmp_path: Path, s3: Any, key: str) -> None:
     s3.objects["models", key] = b"a"
-    with pytest.raises(Failed, match="lies outside for primary source"):
+    with pytest.raises(Failed, match="is outside the source folder for primary source"):
         download(s3_source("models/job/"), tmp_path / "job", s3)
     assert files_of(tmp_path) == {}
 
@@ -83,14 +83,22 @@ def test_missing_or_invalid_zip_file_is_an_error(
 @pytest.mark.parametrize(
     ("primary", "secondary", "message"),
     [
-        ({"type": "GITHUB"}, [], "the local SageMaker builds from S3 sources, not from GITHUB"),
+        ({"type": "GITHUB"}, [], "the local SageMaker supports S3 sources, not GITHUB"),
         (
             NO_SOURCE,
             [{"type": "CODECOMMIT"}],
-            "the local SageMaker builds from S3 sources, not from CODEC",
+            "the local SageMaker supports S3 sources, not CODEC",
         ),
-        ({"type": "S3"}, [], "Invalid project source: location of S3 is <bucket>/<key>"),
-        (s3_source("bucket"), [], "Invalid project source: location of S3 is <bucket>/<key>"),
+        (
+            {"type": "S3"},
+            [],
+            "Invalid project source: the location of an S3 source is <bucket>/<key>",
+        ),
+        (
+            s3_source("bucket"),
+            [],
+            "Invalid project source: the location of an S3 source is <bucket>/<key>",
+        ),
         (NO_SOURCE, [NO_SOURCE], "Invalid input: identifier must contain only alphanumeric"),
         (NO_SOURCE, [{**NO_SOURCE, "sourceIdentifier": "a/b"}], "Invalid input: identifier must"),
         (

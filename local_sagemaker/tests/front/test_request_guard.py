@@ -4,7 +4,7 @@ import pytest
 
 from local_sagemaker.front.http_server import RequestGuard, rejection
 from local_sagemaker.tests.conftest import client, served
-from local_sagemaker.watch.site import PREFIX
+from local_sagemaker.watch.web_app import PREFIX
 
 LOCAL = (b"host", b"127.0.0.1:4566")
 

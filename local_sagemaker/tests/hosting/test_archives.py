@@ -76,7 +76,7 @@ def special(kind: bytes, target: str = "") -> bytes:
         pytest.param(BAD_CHECKSUM, "CRC check failed", id="one bit flipped"),
         pytest.param(tar_gz(ENSEMBLE, mode="w"), "Not a gzipped file", id="not compressed"),
         pytest.param(
-            gzip.compress(BAD_HEADER), "a header cannot be read, after which more", id="bad header"
+            gzip.compress(BAD_HEADER), "unreadable header, followed by more", id="bad header"
         ),
         pytest.param(tar_gz({"a": b"1", "a/b": b"2"}), "Not a directory", id="file and folder"),
         pytest.param(tar_gz({"../outside": b""}), "has a path with .. in it", id="parent folder"),
@@ -145,7 +145,7 @@ def test_compression_bomb_is_refused(
     monkeypatch.setattr(archives, "LEAST_BOMB_BYTES", 100_000)
     fetch(s3, tar_gz({"zeros": bytes(100_000)}), tmp_path / "small")
     fetch(s3, tar_gz({"noise": os.urandom(100_001)}), tmp_path / "packed")
-    with pytest.raises(ApiError, match="a bomb: it unpacks to more than 100000 bytes") as refused:
+    with pytest.raises(ApiError, match="the archive unpacks to more than 100000 bytes") as refused:
         fetch(s3, tar_gz({"zeros": bytes(60_000), "more": bytes(40_001)}), tmp_path / "bomb")
     assert refused.value.code == "ValidationError"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packed", "small"]

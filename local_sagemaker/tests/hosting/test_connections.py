@@ -21,7 +21,7 @@ class Server:
 
     def connect(self) -> socket.socket:
         if self.ended:
-            raise ConnectionError("the container has ended")
+            raise ConnectionError("the container has exited")
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         self.ours.append(ours)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import NO_ROOM

@@ -25,25 +25,25 @@ from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 class FakeTriton:
     """A fake `Triton` that records its arguments and calls."""
 
-    unhealthy: str | None = None
-    made: list["FakeTriton"]
+    health_check_error: str | None = None
+    started: list["FakeTriton"]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.installation, self.options = arguments[0], options
-        self.waited: list[float] = []
+        self.health_check_timeouts: list[float] = []
         self.stopped = 0
-        self.ended, self.pinged = threading.Event(), threading.Event()
-        type(self).made.append(self)
+        self.ended = threading.Event()
+        type(self).started.append(self)
 
     def wait_until_healthy(self, timeout: float) -> None:
-        self.waited.append(timeout)
-        if self.unhealthy:
-            raise LocalSageMakerError(self.unhealthy)
+        self.health_check_timeouts.append(timeout)
+        if self.health_check_error:
+            raise LocalSageMakerError(self.health_check_error)
 
     def wait(self, timeout: float) -> bool:
+        """Wait until the process has ended: no ping is due before."""
         assert timeout > 0
-        self.pinged.wait()
-        return self.ended.is_set()
+        return self.ended.wait()
 
     def failed_ping(self, timeout: float) -> str:
         assert timeout > 0
@@ -51,11 +51,7 @@ class FakeTriton:
 
     def stop(self) -> None:
         self.stopped += 1
-        self.end()
-
-    def end(self) -> None:
         self.ended.set()
-        self.pinged.set()
 
 
 class FakeInstance:
@@ -68,7 +64,7 @@ class FakeInstance:
         self.container = self
 
     def leave(self) -> None:
-        """Do nothing: no event is reported."""
+        """Do nothing; a real instance reports that it is leaving."""
 
     def has(self, target_model: str | None) -> bool:
         return target_model in self.models
@@ -76,10 +72,15 @@ class FakeInstance:
 
 @pytest.fixture
 def triton(monkeypatch: pytest.MonkeyPatch) -> type[FakeTriton]:
-    """The class that replaces `Triton`."""
-    made = type("StartedTriton", (FakeTriton,), {"made": []})
-    monkeypatch.setattr(launch, "Triton", made)
-    return made
+    """The class that replaces `Triton`; `started` has its objects."""
+    fake_class = type("StartedTriton", (FakeTriton,), {"started": []})
+    monkeypatch.setattr(launch, "Triton", fake_class)
+    return fake_class
+
+
+ISOLATED: Any = SimpleNamespace(isolated=True)
+NOT_ISOLATED: Any = SimpleNamespace(isolated=False)
+"""Installations of Triton; an isolated one has its own mounts, with models below /opt/ml."""
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def start_fleet(
     models: dict[str, Any],
     counts: dict[str, int] | None = None,
 ) -> Fleet:
-    """Return a start_fleet fleet; the default is one instance per variant."""
+    """Return a started fleet; the default is one instance per variant."""
     fleet = Fleet()
     fleet.start(host, endpoint, config, models, counts or one_instance_per_variant(config))
     return fleet
@@ -130,10 +131,6 @@ def running_server(fleet: Fleet) -> RunningServer:
     (instance,) = fleet._all
     assert instance.running
     return instance.running
-
-
-ISOLATED: Any = SimpleNamespace(isolated=True)
-NOT_ISOLATED: Any = SimpleNamespace(isolated=False)
 
 
 def model(**container: Any) -> dict[str, Any]:
@@ -160,7 +157,7 @@ def test_single_variant_is_chosen_despite_weight_0() -> None:
 
 
 def test_weights_distribute_invocations() -> None:
-    fleet = serving(*(FakeInstance(each) for each in ("a", "none", "b")))
+    fleet = serving(*(FakeInstance(name) for name in ("a", "none", "b")))
     names = [choose(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
     assert "none" not in names
     assert 40 < names.count("a") < 160  # 100 expected; 60 off is seven standard deviations
@@ -209,21 +206,24 @@ def test_maximum_of_concurrent_calls_is_recorded() -> None:
 
 
 def test_instance_with_the_model_is_preferred() -> None:
-    without, having = FakeInstance("only"), FakeInstance("only", "minilm.tar.gz")
-    fleet = serving(without, having)
-    assert [choose(fleet) for _ in range(MANY_CALLS)] == [having] * MANY_CALLS
-    assert choose(fleet) is without  # under load, the model is loaded on another instance
-    fleet.release(having)  # type: ignore[arg-type]
-    assert choose(fleet) is having
+    without_model, with_model = FakeInstance("only"), FakeInstance("only", "minilm.tar.gz")
+    fleet = serving(without_model, with_model)
+    assert [choose(fleet) for _ in range(MANY_CALLS)] == [with_model] * MANY_CALLS
+    assert choose(fleet) is without_model  # under load, the model is loaded on another instance
+    fleet.release(with_model)  # type: ignore[arg-type]
+    assert choose(fleet) is with_model
 
 
 def test_healthy_instance_is_preferred() -> None:
-    sick, well = FakeInstance("only", "minilm.tar.gz"), FakeInstance("only")
-    sick.running = None
-    fleet = serving(sick, well)
-    assert [choose(fleet) for _ in range(3)] == [well] * 3
-    well.running = None
-    assert choose(fleet) is sick  # the instance may recover soon
+    unhealthy_instance, healthy_instance = (
+        FakeInstance("only", "minilm.tar.gz"),
+        FakeInstance("only"),
+    )
+    unhealthy_instance.running = None
+    fleet = serving(unhealthy_instance, healthy_instance)
+    assert [choose(fleet) for _ in range(3)] == [healthy_instance] * 3
+    healthy_instance.running = None
+    assert choose(fleet) is unhealthy_instance  # the instance may recover soon
 
 
 # Draining
@@ -258,21 +258,21 @@ def test_drain_returns_after_its_timeout() -> None:
 def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], host: Host) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = start_fleet(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [each.variant for each in fleet._all] == ["v1", "v2"]
-    folders = [made.options["folder"] for made in triton.made]
+    assert [instance.variant for instance in fleet._all] == ["v1", "v2"]
+    folders = [server.options["folder"] for server in triton.started]
     assert len(set(folders)) == 2
-    for made, name in zip(triton.made, ("v1", "v2"), strict=True):
-        folder = made.options["folder"]
+    for server, name in zip(triton.started, ("v1", "v2"), strict=True):
+        folder = server.options["folder"]
         assert folder.parent == host.folder
         assert folder.name.startswith(f"text-{name}-")
-        assert made.installation is NOT_ISOLATED
-        assert made.options["backends"] == host.backends
-        assert made.options["environment"] == {"SAGEMAKER_MULTI_MODEL": "true", **environment}
-        assert f"--model-repository={folder / 'empty'}" in made.options["arguments"]
-        assert "--sagemaker-thread-count=4" in made.options["arguments"]
+        assert server.installation is NOT_ISOLATED
+        assert server.options["backends"] == host.backends
+        assert server.options["environment"] == {"SAGEMAKER_MULTI_MODEL": "true", **environment}
+        assert f"--model-repository={folder / 'empty'}" in server.options["arguments"]
+        assert "--sagemaker-thread-count=4" in server.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
-        assert made.options["models"] == (folder / "models", folder / "models")
-        assert made.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
+        assert server.options["models"] == (folder / "models", folder / "models")
+        assert server.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
 def test_isolated_server_has_the_model_paths_of_sagemaker(
@@ -282,17 +282,15 @@ def test_isolated_server_has_the_model_paths_of_sagemaker(
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
     isolated = dataclasses.replace(host, triton=ISOLATED, s3=s3)
     fleet = start_fleet(isolated, "text", config({}), {"m": model()})
-    many, one = (
-        running_server(fleet),
-        running_server(start_fleet(isolated, "search", config({}), {"m": single})),
-    )
-    first, second = triton.made
-    assert first.options["models"] == (many.folder / "models", Path("/opt/ml/models"))
-    assert isinstance(many.container, MultiModelContainer)
-    assert many.container._seen_at == Path("/opt/ml/models")
-    assert second.options["models"] == (one.folder / "model", Path("/opt/ml/model"))
+    multi_server = running_server(fleet)
+    single_server = running_server(start_fleet(isolated, "search", config({}), {"m": single}))
+    first, second = triton.started
+    assert first.options["models"] == (multi_server.folder / "models", Path("/opt/ml/models"))
+    assert isinstance(multi_server.container, MultiModelContainer)
+    assert multi_server.container._path_in_container == Path("/opt/ml/models")
+    assert second.options["models"] == (single_server.folder / "model", Path("/opt/ml/model"))
     assert "--model-repository=/opt/ml/model" in second.options["arguments"]
-    assert (many.folder / "models").is_dir()
+    assert (multi_server.folder / "models").is_dir()
 
 
 def test_supported_settings_depend_on_the_image_release(
@@ -323,13 +321,13 @@ def test_volume_size_and_model_cache_setting_reach_the_container(
 def test_model_with_a_list_of_one_container_starts(triton: type[FakeTriton], host: Host) -> None:
     listed = {"Containers": [model()["PrimaryContainer"]]}
     start_fleet(host, "text", config({}), {"m": listed})
-    assert len(triton.made) == 1
+    assert len(triton.started) == 1
 
 
 def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], host: Host) -> None:
-    patient = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
-    start_fleet(host, "text", config(patient, {}), {"m": model()})
-    assert [made.waited for made in triton.made] == [[120], [600]]
+    slow_start = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
+    start_fleet(host, "text", config(slow_start, {}), {"m": model()})
+    assert [server.health_check_timeouts for server in triton.started] == [[120], [600]]
 
 
 @pytest.mark.parametrize("mode", [{"Mode": "SingleModel"}, {}])
@@ -342,12 +340,12 @@ def test_single_model_is_unpacked_and_loaded(
         dataclasses.replace(host, s3=s3), "search", config({}), {"m": {"PrimaryContainer": single}}
     )
     assert isinstance(running_server(fleet).container, SingleModelContainer)
-    (made,) = triton.made
-    folder = made.options["folder"]
+    (server,) = triton.started
+    folder = server.options["folder"]
     assert (folder / "model" / "minilm" / "config.pbtxt").read_bytes() == b"ensemble"
-    assert f"--model-repository={folder / 'model'}" in made.options["arguments"]
-    assert "--load-model=minilm" in made.options["arguments"]
-    assert made.options["environment"] == {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
+    assert f"--model-repository={folder / 'model'}" in server.options["arguments"]
+    assert "--load-model=minilm" in server.options["arguments"]
+    assert server.options["environment"] == {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
     fleet.stop()
     assert not (folder / "model").exists()
 
@@ -368,27 +366,27 @@ def test_single_model_without_its_archive_fails(
             one_instance_per_variant(config(*variants)),
         )
     fleet.stop()
-    assert [made.stopped for made in triton.made] == [1]
+    assert [server.stopped for server in triton.started] == [1]
 
 
 def test_one_unhealthy_variant_fails_the_start(triton: type[FakeTriton], host: Host) -> None:
-    triton.unhealthy = "The container did not pass the ping health check."
+    triton.health_check_error = "The container did not pass the ping health check."
     fleet = Fleet()
     with pytest.raises(
         LocalSageMakerError, match=r"^The container did not pass the ping health check"
     ):
         fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
     fleet.stop()
-    assert [made.stopped for made in triton.made] == [1, 1]
+    assert [server.stopped for server in triton.started] == [1, 1]
 
 
 def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host) -> None:
     fleet = start_fleet(host, "text", config({}), {"m": model()})
-    folder = triton.made[0].options["folder"]
+    folder = triton.started[0].options["folder"]
     (folder / "models" / "a").mkdir(parents=True)
     (folder / "triton.log").write_text("what happened")
     fleet.stop()
-    assert triton.made[0].stopped == 1
+    assert triton.started[0].stopped == 1
     assert not (folder / "models").exists()
     assert (folder / "triton.log").read_text() == "what happened"
 
@@ -407,7 +405,7 @@ def test_stop_during_start_stops_started_servers(
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
         fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
     fleet.stop()
-    assert [made.stopped for made in triton.made] == [1]
+    assert [server.stopped for server in triton.started] == [1]
 
 
 def test_stop_during_the_health_check_fails_the_start(
@@ -417,7 +415,7 @@ def test_stop_during_the_health_check_fails_the_start(
     monkeypatch.setattr(triton, "wait_until_healthy", lambda *_: fleet.stop())
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
         fleet.start(host, "text", config({}), {"m": model()}, {"v1": 1})
-    assert triton.made[0].stopped
+    assert triton.started[0].stopped
 
 
 # Instance pools
@@ -428,9 +426,9 @@ def pooled_config() -> dict[str, Any]:
         {"InstanceType": "ml.g6.xlarge", "Priority": 1},
         {"InstanceType": "ml.g5.xlarge", "Priority": 2, "ModelNameOverride": "other"},
     ]
-    described = config({"InstancePools": pools})
-    del described["ProductionVariants"][0]["InstanceType"]
-    return described
+    pooled = config({"InstancePools": pools})
+    del pooled["ProductionVariants"][0]["InstanceType"]
+    return pooled
 
 
 def test_scaling_respects_the_priority_of_pools(triton: type[FakeTriton], host: Host) -> None:
@@ -439,21 +437,20 @@ def test_scaling_respects_the_priority_of_pools(triton: type[FakeTriton], host: 
     fleet = start_fleet(host, "text", pooled_config(), models)
     fleet.scale({"v1": 2})
     assert instance_types(fleet) == ["ml.g6.xlarge", "ml.g5.xlarge"]
-    assert [made.options["models"] for made in triton.made]
+    assert [server.options["models"] for server in triton.started]
     fleet.scale({"v1": 1})
     assert instance_types(fleet) == ["ml.g6.xlarge"]
-    assert triton.made[1].stopped
+    assert triton.started[1].stopped
     fleet.stop()
-    host.capacities.take(
-        pooled_config()["ProductionVariants"][0]
-    )  # a stopped instance frees capacity
+    # The stopped instance has given its capacity back.
+    host.capacities.take(pooled_config()["ProductionVariants"][0])
 
 
-def test_start_without_capacity_releases_its_capacity(triton: type[FakeTriton], host: Host) -> None:
+def test_failed_start_gives_back_the_capacity_it_took(triton: type[FakeTriton], host: Host) -> None:
     host = replace(host, capacities=Capacities({"ml.g6.xlarge": 1, "ml.g5.xlarge": 0}))
     with pytest.raises(NoCapacityError):
         start_fleet(host, "text", pooled_config(), {"m": model(), "other": model()}, {"v1": 2})
-    assert triton.made == []
+    assert triton.started == []
     assert (
         host.capacities.take(pooled_config()["ProductionVariants"][0]).instance_type
         == "ml.g6.xlarge"
@@ -461,7 +458,7 @@ def test_start_without_capacity_releases_its_capacity(triton: type[FakeTriton], 
 
 
 def instance_types(fleet: Fleet) -> list[str]:
-    return [each.pool.instance_type for each in fleet.serving()["v1"] if each.pool]
+    return [instance.pool.instance_type for instance in fleet.serving()["v1"] if instance.pool]
 
 
 # Counts
@@ -475,7 +472,7 @@ def test_number_of_processes_is_limited(
     triton: type[FakeTriton], host: Host, caplog: pytest.LogCaptureFixture
 ) -> None:
     fleet = start_fleet(host, "text", config({}), {"m": model()}, {"v1": 5})
-    assert (process_counts(fleet), len(triton.made)) == ({"v1": 2}, 2)
+    assert (process_counts(fleet), len(triton.started)) == ({"v1": 2}, 2)
     assert "2 processes stand for the 5 instances of variant v1" in caplog.text
 
 
@@ -484,7 +481,10 @@ def test_instance_count_includes_instances_without_a_process(
 ) -> None:
     fleet = start_fleet(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
     assert (fleet.config, fleet.counts) == ("one", {"v1": 5, "v2": 1})
-    assert {name: len(each) for name, each in fleet.serving().items()} == {"v1": 2, "v2": 1}
+    assert {name: len(instances) for name, instances in fleet.serving().items()} == {
+        "v1": 2,
+        "v2": 1,
+    }
     fleet.scale({"v1": 1, "v2": 1})
     assert fleet.counts == {"v1": 1, "v2": 1}
     assert Fleet().serving() == {}
@@ -499,33 +499,35 @@ def test_logs_and_model_events_are_reported(triton: type[FakeTriton], host: Host
         report=lambda *arguments: messages.append(arguments),
     )
     fleet = start_fleet(observed, "text", config({}), {"m": model()})
-    made = running_server(fleet)
-    assert re.fullmatch("i-[0-9a-f]{17}", made.id)
-    assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
-    container: Any = made.container
+    server = running_server(fleet)
+    assert re.fullmatch("i-[0-9a-f]{17}", server.id)
+    assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{server.id}", server.triton)]
+    container: Any = server.container
     container._report("loaded")
-    assert messages == [("text", "v1", made.id, "loaded")]
+    assert messages == [("text", "v1", server.id, "loaded")]
 
 
 def test_scaling_out_adds_serving_instances(triton: type[FakeTriton], host: Host) -> None:
     fleet = start_fleet(host, "text", config({}, {}), {"m": model()})
     fleet.scale({"v1": 2})
-    assert (process_counts(fleet), len(triton.made)) == ({"v1": 2, "v2": 1}, 3)
-    assert triton.made[2].options["folder"].name.startswith("text-v1-")
+    assert (process_counts(fleet), len(triton.started)) == ({"v1": 2, "v2": 1}, 3)
+    assert triton.started[2].options["folder"].name.startswith("text-v1-")
     fleet.scale({"v1": 2})
-    assert len(triton.made) == 3
+    assert len(triton.started) == 3
 
 
 def test_instance_serves_after_its_health_check(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet = start_fleet(host, "text", config({}), {"m": model()})
-    counted: list[int] = []
+    counts_during_check: list[int] = []
     monkeypatch.setattr(
-        triton, "wait_until_healthy", lambda *_: counted.append(process_counts(fleet)["v1"])
+        triton,
+        "wait_until_healthy",
+        lambda *_: counts_during_check.append(process_counts(fleet)["v1"]),
     )
     fleet.scale({"v1": 2})
-    assert (counted, process_counts(fleet)) == ([1], {"v1": 2})
+    assert (counts_during_check, process_counts(fleet)) == ([1], {"v1": 2})
 
 
 def test_only_the_latest_logs_of_ended_servers_are_kept(
@@ -536,20 +538,20 @@ def test_only_the_latest_logs_of_ended_servers_are_kept(
     for _ in range(4):
         fleet.scale({"v1": 2})
         fleet.scale({"v1": 1})
-    serving, *ended = [each.options["folder"] for each in triton.made]
+    serving, *ended = [server.options["folder"] for server in triton.started]
     fleet.scale({"v1": 2})
-    kept = [serving, *ended[-2:], triton.made[-1].options["folder"]]
+    kept = [serving, *ended[-2:], triton.started[-1].options["folder"]]
     assert set(host.folder.iterdir()) == set(kept)
 
 
 def test_failed_scaling_out_keeps_serving_instances(triton: type[FakeTriton], host: Host) -> None:
     fleet = start_fleet(host, "text", config({}, {}), {"m": model()})
-    triton.unhealthy = "The container did not pass the ping health check."
+    triton.health_check_error = "The container did not pass the ping health check."
     with pytest.raises(LocalSageMakerError, match="did not pass the ping health check"):
         fleet.scale({"v1": 2, "v2": 2})
     assert process_counts(fleet) == {"v1": 1, "v2": 1}
-    assert [made.stopped for made in triton.made] == [0, 0, 1, 1]
-    triton.unhealthy = None
+    assert [server.stopped for server in triton.started] == [0, 0, 1, 1]
+    triton.health_check_error = None
     fleet.scale({"v1": 2, "v2": 1})
     assert process_counts(fleet) == {"v1": 2, "v2": 1}
 
@@ -563,12 +565,12 @@ def test_leaving_instance_finishes_its_calls(triton: type[FakeTriton], host: Hos
     scaling.start()
     eventually(lambda: len(fleet.serving()["v1"]) == 1)
     assert [choose(fleet, v1=1.0) for _ in range(2)] == [first, first]
-    assert not triton.made[1].stopped
+    assert not triton.started[1].stopped
     fleet.release(second)
     scaling.join()
-    assert [made.stopped for made in triton.made] == [0, 1]
+    assert [server.stopped for server in triton.started] == [0, 1]
     fleet.stop()
-    assert [made.stopped for made in triton.made] == [1, 1]
+    assert [server.stopped for server in triton.started] == [1, 1]
 
 
 def test_leaving_instance_stops_after_the_drain_timeout(
@@ -579,4 +581,4 @@ def test_leaving_instance_stops_after_the_drain_timeout(
     for _ in range(2):
         choose(fleet, v1=1.0)
     fleet.scale({"v1": 1})
-    assert [made.stopped for made in triton.made] == [0, 1]
+    assert [server.stopped for server in triton.started] == [0, 1]

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pytest
 import uvloop
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity

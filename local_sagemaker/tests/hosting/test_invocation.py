@@ -16,7 +16,7 @@ from local_sagemaker.hosting.connections import PART, Connection, Connections
 from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.metrics.collected import MetricBuffer
+from local_sagemaker.metrics.metric_buffer import MetricBuffer
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.tests.conftest import Streams, client, served
 

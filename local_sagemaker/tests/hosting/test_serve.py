@@ -53,7 +53,7 @@ def test_default_arguments_match_the_image() -> None:
         ),
         ("ALLOW_METRICS", "true", "--allow-metrics=true", "--allow-metrics=false"),
         ("ALLOW_GRPC", "true", "--allow-grpc=true", "--allow-grpc=false"),
-        # The script of the image passes the value on despite the name of the variable.
+        # The image's script does not negate the value: false switches namespacing off.
         (
             "DISABLE_MODEL_NAMESPACING",
             "false",
@@ -137,12 +137,14 @@ PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_P
         ({}, None, "live"),  # the script does not export the default
         ({OVERRIDE: "ready"}, None, "ready"),
         ({PING_MODE: "live"}, "live", "live"),
-        ({PING_MODE: "ready"}, "live", "live"),
+        ({PING_MODE: "ready"}, "live", "live"),  # the script sets live for several models
         ({PING_MODE: ""}, "live", "live"),
         ({PING_MODE: "live", OVERRIDE: "ready"}, "ready", "ready"),
     ],
 )
-def test_ping_mode(environment: dict[str, str], exported: str | None, ping_mode: str) -> None:
+def test_only_override_changes_the_ping_mode(
+    environment: dict[str, str], exported: str | None, ping_mode: str
+) -> None:
     serve_command = command(**environment)
     assert serve_command.environment.get(PING_MODE) == exported
     assert serve_command.notes == (PING_MODE_NOTE.format(ping_mode),)
@@ -152,12 +154,12 @@ def test_ping_mode(environment: dict[str, str], exported: str | None, ping_mode:
 # Settings that depend on the release
 
 
-def test_setting_unknown_to_the_release_is_logged() -> None:
+def test_setting_newer_than_the_release_is_logged() -> None:
     serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(serve_command.arguments) == DEFAULTS
     assert serve_command.notes[0] == (
-        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, "
-        "23.07 is first"
+        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not have it; "
+        "the first release with it is 23.07"
     )
     assert "--allow-grpc=true" in command(
         release="23.07", SAGEMAKER_TRITON_ALLOW_GRPC="true"
@@ -165,7 +167,7 @@ def test_setting_unknown_to_the_release_is_logged() -> None:
 
 
 @pytest.mark.parametrize("image", ["triton", "registry:5000/own-triton", "own-triton:v1"])
-def test_image_of_unknown_release_supports_all_settings(image: str) -> None:
+def test_image_of_unknown_release_has_all_settings_checked(image: str) -> None:
     environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
     with pytest.raises(LocalSageMakerError) as refused:
         multi_model(environment, image=image, repository="")
@@ -282,5 +284,6 @@ def test_inference_type_is_ignored_before_release_25_03(archive: Path) -> None:
     serve_command = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
     assert serve_command.invocations == "/invocations"
     assert serve_command.notes[0] == (
-        f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
+        f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not have it; "
+        "the first release with it is 25.03"
     )

@@ -9,8 +9,8 @@ import pytest
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.hosting.pools import Pool
-from local_sagemaker.metrics.collected import MetricDimensions
 from local_sagemaker.metrics.instances import InstanceMetrics
+from local_sagemaker.metrics.metric_buffer import MetricDimensions
 
 G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
 

@@ -6,7 +6,7 @@ from typing import Any
 from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MetricDimensions, Series
+from local_sagemaker.metrics.metric_buffer import MetricDimensions, Series
 from local_sagemaker.metrics.publisher import Publisher
 
 PLACE = MetricDimensions("text", "only")

@@ -67,14 +67,14 @@ def test_unknown_service_or_quota_is_an_error() -> None:
     with pytest.raises(ApiError) as refused:
         call("ListServiceQuotas", "sns", AccountQuotas())
     assert refused.value.code == "NoSuchResourceException"
-    with pytest.raises(LocalSageMakerError, match=r"there is no quota 'ml\.m5'"):
+    with pytest.raises(LocalSageMakerError, match=r"unknown quota 'ml\.m5'"):
         AccountQuotas({"ml.m5": 1})
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": -1}', '{"a": 1.5}', '{"a": true}'])
 def test_invalid_quotas_variable_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", text)
-    with pytest.raises(LocalSageMakerError, match="write JSON with whole numbers"):
+    with pytest.raises(LocalSageMakerError, match="expected JSON with whole numbers"):
         configured_quotas()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host

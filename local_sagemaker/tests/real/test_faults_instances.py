@@ -13,8 +13,8 @@ from local_sagemaker.hosting.model_store import name
 from local_sagemaker.tests.support.endpoint_caller import (
     EndpointCaller,
     Failure,
-    meanwhile,
     processes,
+    run_in_threads,
 )
 from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
@@ -129,7 +129,7 @@ def test_call_fails_if_its_server_is_killed(
     gates: dict[str, Gate],
     at: str,
 ) -> None:
-    with meanwhile(lambda: many.failure(at)) as (failure,):
+    with run_in_threads(lambda: many.failure(at)) as (failure,):
         gates[at].wait_until_reached()
         os.kill(server, signal.SIGKILL)
     gates[at].open()

@@ -11,7 +11,12 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import MEMORY
-from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, meanwhile
+from local_sagemaker.tests.support.endpoint_caller import (
+    INPUT,
+    EndpointCaller,
+    Failure,
+    run_in_threads,
+)
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -31,9 +36,10 @@ def _memory() -> Iterator[None]:
 
 
 @pytest.fixture
-def many(
+def caller(
     _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> EndpointCaller:
+    """A caller of the endpoint `many`, which has MODELS models."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     for number in range(MODELS):
@@ -44,24 +50,24 @@ def many(
     return EndpointCaller("many")
 
 
-def invoke_until_ready(many: EndpointCaller, number: int) -> tuple[float, Counter[str]]:
+def invoke_until_ready(caller: EndpointCaller, number: int) -> tuple[float, Counter[str]]:
     """Invoke a model until it answers; return the answer and the counts of error codes."""
-    message = Counter[str]()
-    while isinstance(answer := many.call_or_failure(f"m{number}"), Failure):
-        message[answer.code] += 1
+    codes = Counter[str]()
+    while isinstance(answer := caller.call_or_failure(f"m{number}"), Failure):
+        codes[answer.code] += 1
         assert answer.status == 429, answer
-    return answer, message
+    return answer, codes
 
 
 def test_cold_calls_beyond_the_memory_are_answered(
-    local_sagemaker: LocalSageMaker, many: EndpointCaller
+    local_sagemaker: LocalSageMaker, caller: EndpointCaller
 ) -> None:
     requests = [number % MODELS for number in range(CALLS)]
     random.Random(1).shuffle(requests)
-    tasks = (partial(invoke_until_ready, many, number) for number in requests)
-    with meanwhile(*tasks) as calls:
-        pass
-    assert [call.result()[0] for call in calls] == [7 * number for number in requests]
+    tasks = (partial(invoke_until_ready, caller, number) for number in requests)
+    with run_in_threads(*tasks) as calls:
+        pass  # the end of the block waits for all calls
+    assert [call.result()[0] for call in calls] == [INPUT * number for number in requests]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
     log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
     assert log.count("successfully unloaded") >= MODELS - 4

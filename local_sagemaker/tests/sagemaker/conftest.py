@@ -9,8 +9,8 @@ from unittest.mock import Mock
 import pytest
 
 from local_sagemaker.api import JsonService
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import DashboardEvent
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
@@ -21,13 +21,16 @@ from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:
-    """A fake instance that answers with a text; also its own server, container and connections."""
+    """A fake instance that responds with the name of its endpoint configuration.
+
+    It is also its own server, container and connections.
+    """
 
     variant = "only"
     pool: Pool | None = None
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, config_name: str) -> None:
+        self.config_name = config_name
         self.running = self.container = self.triton = self.connections = self
 
     def acquire(self, target_model: str | None) -> Call:
@@ -45,7 +48,7 @@ class FakeInstance:
     async def answer(self, invocation: Invocation) -> bool:
         headers = [(b"content-type", b"text/plain"), *invocation.response_headers]
         await invocation.start_response(headers)
-        await invocation.send_part(self.text.encode(), more=False)
+        await invocation.send_part(self.config_name.encode(), more=False)
         return True
 
     @property
@@ -54,7 +57,7 @@ class FakeInstance:
 
 
 class FakeFleet:
-    """A fake fleet that records its calls and answers with the name of its configuration."""
+    """A fake fleet that records its calls; instances respond with its configuration's name."""
 
     def __init__(self, fleets: "Fleets") -> None:
         self._fleets = fleets

@@ -30,7 +30,8 @@ def status(hosting: Hosting, name: str = "Text") -> str:
     return str(hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"])
 
 
-def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
+def wait_in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
+    """Wait until the endpoint is InService; return its description."""
     eventually(lambda: status(hosting, name) == "InService")
     return hosting.describe_endpoint({"EndpointName": name})
 
@@ -41,7 +42,7 @@ def serving_config(hosting: Hosting) -> str:
     assert route
     fleet, instance = route
     fleet.release(instance)
-    return str(instance.text)  # type: ignore[attr-defined]
+    return str(instance.config_name)  # type: ignore[attr-defined]
 
 
 def is_serving(hosting: Hosting) -> bool:
@@ -54,9 +55,10 @@ def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
     return error.value.message
 
 
-def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
+def variant_values(hosting: Hosting, *members: str) -> tuple[Any, ...]:
+    """Return values of the only variant from the description of the endpoint."""
     (variant,) = hosting.describe_endpoint(TEXT)["ProductionVariants"]
-    return tuple(variant[name] for name in names)
+    return tuple(variant[member] for member in members)
 
 
 def set_capacity(hosting: Hosting, **changes: Any) -> None:

@@ -99,7 +99,7 @@ def test_failed_copies_fail_the_component(host: Components, fleets: Fleets) -> N
         ({"Specification": {**SPECIFICATION, "ModelName": "none"}}, 'Could not find model "arn:'),
         (
             {"Specification": {**SPECIFICATION, "ModelName": "many"}},
-            "The local SageMaker has no multi-model containers in inference components",
+            "The local SageMaker does not support multi-model inference components",
         ),
         ({"Specification": {"ModelName": "m"}}, "needs ComputeResourceRequirements"),
         (
@@ -204,7 +204,7 @@ def test_update_without_copies_applies_to_later_copies(serving: Components, flee
 
 
 def test_update_without_a_change_is_refused(serving: Components) -> None:
-    assert "Give a Specification" in refusal(serving.update_inference_component, TIMES)
+    assert "Specify a Specification" in refusal(serving.update_inference_component, TIMES)
 
 
 def test_deletion_is_refused_during_an_operation(
@@ -281,7 +281,10 @@ def test_endpoint_update_keeps_the_copies(serving: Components, fleets: Fleets) -
     ("request_", "message"),
     [
         ({"EndpointConfigName": "one"}, "keep the variant only without a ModelName"),
-        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True}, "and give no more"),
+        (
+            {"EndpointConfigName": "same", "RetainAllVariantProperties": True},
+            "specify only",
+        ),
     ],
 )
 def test_unsupported_endpoint_update_is_refused(

@@ -13,8 +13,8 @@ def shares(config: dict[str, Any], count: int = 10) -> list[float]:
 
 def test_canary_bakes_before_the_full_shift() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
-    expected = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
-    assert expected == Deployment(
+    planned = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
+    assert planned == Deployment(
         (
             TrafficStep(Fraction(30, 100), 300),
             TrafficStep(Fraction(1), 60),

@@ -60,11 +60,11 @@ def test_documented_deployment_is_accepted(config: Record) -> None:
         (
             blue_green("ALL_AT_ONCE", wait=600, termination=600, timeout=1200),
             "MaximumExecutionTimeoutInSeconds is 1200: it must be larger than "
-            "TerminationWaitInSeconds and WaitIntervalInSeconds together, which is 1200.",
+            "the sum of TerminationWaitInSeconds and WaitIntervalInSeconds, 1200.",
         ),
         (
             {**blue_green("ALL_AT_ONCE"), **batch(10)},
-            "Give BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.",
+            "Specify BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.",
         ),
     ],
 )
@@ -76,14 +76,14 @@ def test_invalid_deployment_is_refused(config: Record, reason: str) -> None:
 
 
 def test_rolling_deployment_of_several_variants_is_refused() -> None:
-    with pytest.raises(ApiError, match="for endpoints of one variant, and not of a, b"):
+    with pytest.raises(ApiError, match="needs an endpoint with one variant, but this one has a, b"):
         check_deployment(batch(10), {"a": 10, "b": 10})
 
 
 @pytest.mark.parametrize("config", [canary(10), batch(10)])
 def test_changed_variant_names_are_refused(config: Record) -> None:
     check_variants(config, ["a", "b"], ["b", "a"])
-    with pytest.raises(ApiError, match="has the variants b, the endpoint has a: with a"):
+    with pytest.raises(ApiError, match="the endpoint has a: the names must be the same with a"):
         check_variants(config, ["a"], ["b"])
     check_variants({}, ["a"], ["b"])
 

@@ -15,13 +15,13 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
     delete,
-    in_service,
     is_serving,
     refusal,
     serving_config,
     set_capacity,
     status,
     update,
+    wait_in_service,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -30,7 +30,7 @@ from local_sagemaker.tests.support.waiting import eventually
 
 def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
-    before = in_service(hosting)
+    before = wait_in_service(hosting)
     fleets.ready.clear()
     update(hosting)
     eventually(lambda: len(fleets.fleet_arguments) == 2)
@@ -38,7 +38,7 @@ def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleet
     assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
     assert fleets.started[0].events == []
     fleets.ready.set()
-    after = in_service(hosting)
+    after = wait_in_service(hosting)
     assert (after["EndpointConfigName"], serving_config(hosting)) == ("two", "two")
     assert after["CreationTime"] == before["CreationTime"]
     assert after["LastModifiedTime"] > before["LastModifiedTime"]
@@ -47,14 +47,14 @@ def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleet
 
 def test_old_instances_drain_before_they_stop(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.quiet.clear()
     update(hosting)
     old = fleets.started[0]
     eventually(lambda: old.events == ["draining"])
     assert (status(hosting), serving_config(hosting)) == ("Updating", "two")
     fleets.quiet.set()
-    in_service(hosting)
+    wait_in_service(hosting)
     assert old.events == ["draining", "stopped"]
     assert fleets.started[1].events == []
 
@@ -83,9 +83,9 @@ def test_data_capture_is_described(
     requests = {**CAPTURED, **more}
     hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": requests})
     create(hosting)
-    assert "DataCaptureConfig" not in in_service(hosting)
+    assert "DataCaptureConfig" not in wait_in_service(hosting)
     update(hosting, "three")
-    assert in_service(hosting)["DataCaptureConfig"] == {
+    assert wait_in_service(hosting)["DataCaptureConfig"] == {
         "EnableCapture": enabled,
         "CaptureStatus": capture,
         "CurrentSamplingPercentage": 50,
@@ -103,7 +103,7 @@ def test_endpoint_in_transition_refuses_changes(
 ) -> None:
     if state == "Updating":
         create(hosting)
-        in_service(hosting)
+        wait_in_service(hosting)
     fleets.ready.clear()
     create(hosting) if state == "Creating" else update(hosting)
     assert status(hosting) == state
@@ -121,14 +121,14 @@ def test_invocation_in_progress_is_counted_during_an_update(
     hosting: Hosting, fleets: Fleets
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     old = fleets.started[0]
     route = hosting.by_name["Text"].route()
     assert route
     fleet, instance = route
     assert old.busy == 1
     update(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleet.release(instance)
     assert old.busy == 0
 
@@ -158,10 +158,10 @@ def test_failure_reason_hides_internal_errors(
     assert ("KeyError: 'm'" in caplog.text) is (reason == INTERNAL_ERROR)
     fleets.failure = None
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.failure = error
     update(hosting)
-    assert in_service(hosting)["FailureReason"] == reason
+    assert wait_in_service(hosting)["FailureReason"] == reason
     assert serving_config(hosting) == "one"
 
 
@@ -171,7 +171,7 @@ def test_failed_endpoint_refuses_updates(hosting: Hosting, fleets: Fleets) -> No
     eventually(lambda: status(hosting) == "Failed")
     with pytest.raises(ApiError) as refused:
         update(hosting)
-    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete it and create it anew.'
+    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete and recreate it.'
     assert refusal(refused) == message
     with pytest.raises(ApiError, match="Cannot update failed endpoint"):
         set_capacity(hosting, DesiredInstanceCount=4)
@@ -185,17 +185,17 @@ def test_endpoint_serves_after_deletion_of_its_configuration(
     hosting: Hosting, fleets: Fleets
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     hosting.delete_model({"ModelName": "m"})
-    assert in_service(hosting)["EndpointConfigName"] == "one"
+    assert wait_in_service(hosting)["EndpointConfigName"] == "one"
     assert serving_config(hosting) == "one"
     delete(hosting)
 
 
 def test_endpoint_without_configuration_refuses_updates(hosting: Hosting) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     with pytest.raises(ApiError) as refused:
         update(hosting)
@@ -210,14 +210,14 @@ def test_configurations_of_an_update_cannot_be_deleted(
     hosting: Hosting, fleets: Fleets, name: str
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    with pytest.raises(ApiError, match="which is Updating, needs it"):
+    with pytest.raises(ApiError, match="uses it and has the status Updating"):
         hosting.delete_endpoint_config({"EndpointConfigName": name})
     hosting.delete_model({"ModelName": "m"})
     fleets.ready.set()
-    assert in_service(hosting)["EndpointConfigName"] == "two"
+    assert wait_in_service(hosting)["EndpointConfigName"] == "two"
     hosting.describe_endpoint_config({"EndpointConfigName": name})
 
 
@@ -225,7 +225,7 @@ def test_failed_update_has_a_minimum_duration(
     hosting: Hosting, fleets: Fleets, clock: FakeClock
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     clock.filled.clear()
     fleets.fail("Failed to download model data")
     update(hosting)
@@ -235,7 +235,7 @@ def test_failed_update_has_a_minimum_duration(
     assert "FailureReason" not in described
     assert fleets.made[1].events[-1] == "stopped"
     clock.filled.set()
-    assert in_service(hosting)["FailureReason"] == "Failed to download model data"
+    assert wait_in_service(hosting)["FailureReason"] == "Failed to download model data"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_scalable_target_keeps_its_instance_type(
     hosting.create_model(model("n"))
     hosting.create_endpoint_config(config("three", **new))
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     scaled.add("only")
     if refused:
         with pytest.raises(ApiError, match=r"^Variant only is a scalable target") as refusal_:
@@ -261,7 +261,7 @@ def test_scalable_target_keeps_its_instance_type(
         assert status(hosting) == "InService"
         scaled.clear()
     update(hosting, "three")
-    assert in_service(hosting)["EndpointConfigName"] == "three"
+    assert wait_in_service(hosting)["EndpointConfigName"] == "three"
 
 
 def test_deletion_deregisters_scalable_targets(
@@ -274,14 +274,14 @@ def test_deletion_deregisters_scalable_targets(
         hosting.delete_endpoint(TEXT)
     assert scaled
     fleets.ready.set()
-    in_service(hosting)
+    wait_in_service(hosting)
     delete(hosting)
     assert not scaled
 
 
 def test_deletion_waits_for_invocations(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.quiet.clear()
     hosting.delete_endpoint(TEXT)
     assert status(hosting) == "Deleting"
@@ -301,7 +301,7 @@ def test_deletion_waits_for_invocations(hosting: Hosting, fleets: Fleets) -> Non
 @pytest.mark.parametrize("transition", ["deletion", "update"])
 def test_stop_ends_draining_instances(hosting: Hosting, fleets: Fleets, transition: str) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.quiet.clear()
     hosting.delete_endpoint(TEXT) if transition == "deletion" else update(hosting)
     eventually(lambda: fleets.started[0].events == ["draining"])
@@ -311,7 +311,7 @@ def test_stop_ends_draining_instances(hosting: Hosting, fleets: Fleets, transiti
 
 def test_stop_ends_starting_instances(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     fleets.ready.clear()
     update(hosting)
     create(hosting, "Images")

@@ -30,7 +30,7 @@ def create(sagemaker: JsonService, name: str, configuration: str) -> None:
     sagemaker.call("CreateEndpoint", request)
 
 
-def in_service(hosting: Hosting, name: str) -> None:
+def wait_in_service(hosting: Hosting, name: str) -> None:
     eventually(
         lambda: hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"] == "InService"
     )
@@ -65,7 +65,7 @@ def test_update_strategy_determines_the_needed_quota(
     hosting: Hosting, sagemaker: JsonService
 ) -> None:
     create(sagemaker, "a", create_config(hosting, 3))
-    in_service(hosting, "a")
+    wait_in_service(hosting, "a")
     hosting.create_endpoint_config(config("next", InitialInstanceCount=3))
     update = {"EndpointName": "a", "EndpointConfigName": "next"}
     assert "utilization of 3 Instances and a request delta of 3" in refusal(
@@ -73,14 +73,14 @@ def test_update_strategy_determines_the_needed_quota(
     )
     assert hosting.describe_endpoint(update)["EndpointStatus"] == "InService"
     sagemaker.call("UpdateEndpoint", {**update, "DeploymentConfig": ROLLING})
-    in_service(hosting, "a")
+    wait_in_service(hosting, "a")
 
 
 def test_update_in_progress_counts_both_fleets(
     hosting: Hosting, sagemaker: JsonService, fleets: Fleets
 ) -> None:
     create(sagemaker, "a", create_config(hosting, 2))
-    in_service(hosting, "a")
+    wait_in_service(hosting, "a")
     fleets.ready.clear()
     hosting.create_endpoint_config(config("next", InitialInstanceCount=2))
     sagemaker.call("UpdateEndpoint", {"EndpointName": "a", "EndpointConfigName": "next"})
@@ -91,7 +91,7 @@ def test_update_in_progress_counts_both_fleets(
 
 def test_scaling_out_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: JsonService) -> None:
     create(sagemaker, "a", create_config(hosting, 4))
-    in_service(hosting, "a")
+    wait_in_service(hosting, "a")
 
     def desired(count: int) -> dict[str, Any]:
         capacities = [{"VariantName": "only", "DesiredInstanceCount": count}]
@@ -100,5 +100,5 @@ def test_scaling_out_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: Js
     message = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
     assert "utilization of 4 Instances and a request delta of 2" in message
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
-    in_service(hosting, "a")
+    wait_in_service(hosting, "a")
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(1))

@@ -20,7 +20,7 @@ from local_sagemaker.hosting.invocation import (
     model_error,
 )
 from local_sagemaker.hosting.pools import Pool
-from local_sagemaker.metrics.collected import MetricBuffer
+from local_sagemaker.metrics.metric_buffer import MetricBuffer
 from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served

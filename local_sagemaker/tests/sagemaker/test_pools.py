@@ -14,10 +14,10 @@ from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, 
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    in_service,
     refusal,
     status,
     update,
+    wait_in_service,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -38,11 +38,11 @@ def test_scalable_target_may_change_to_pools_and_back(hosting: Hosting, scaled: 
     hosting.create_model(model("other"))
     hosting.create_endpoint_config(pooled_config("pools"))
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     scaled.add("only")
     for name in ("pools", "two"):
         update(hosting, name)
-        assert in_service(hosting)["EndpointConfigName"] == name
+        assert wait_in_service(hosting)["EndpointConfigName"] == name
 
 
 def test_creation_without_capacity_fails_after_the_timeout(
@@ -68,5 +68,5 @@ def test_missing_model_of_a_pool_is_refused(hosting: Hosting) -> None:
 def test_pools_for_multi_model_containers_are_refused(hosting: Hosting, s3: Any) -> None:
     s3.objects["models", "many/m.tar.gz"] = b""
     hosting.create_model(model("other", Mode="MultiModel", ModelDataUrl="s3://models/many/"))
-    with pytest.raises(ApiError, match="has no InstancePools for multi-model containers"):
+    with pytest.raises(ApiError, match="does not support InstancePools for multi-model containers"):
         hosting.create_endpoint_config(pooled_config("pools"))

@@ -6,7 +6,7 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import config, model
-from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_service, refusal
+from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, refusal, wait_in_service
 
 
 def test_detailed_observability_can_be_disabled(hosting: Hosting) -> None:
@@ -75,7 +75,7 @@ def test_role_that_sagemaker_cannot_assume_is_refused(hosting: Hosting) -> None:
 
 def test_tags_exist_until_the_resource_is_deleted(hosting: Hosting) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     resources = [{"ResourceArn": f"{ARN}:{path}"} for path in ("model/m", "endpoint-config/one")]
     resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
     for resource in resources:

@@ -9,28 +9,28 @@ from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleet
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    in_service,
     set_capacity,
     status,
-    variant_of,
+    variant_values,
+    wait_in_service,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
 
 def test_capacity_is_changed_by_an_update(hosting: Hosting) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     with hosting._lock:  # the update cannot end
         set_capacity(hosting, DesiredInstanceCount=4)
         assert status(hosting) == "Updating"
-        assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
+        assert variant_values(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
         with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
             set_capacity(hosting, DesiredWeight=0.25)
-    in_service(hosting)
+    wait_in_service(hosting)
     set_capacity(hosting, DesiredWeight=0.25)
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
+    wait_in_service(hosting)
+    assert variant_values(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
+    assert variant_values(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
     route = hosting.by_name["Text"].route()
     assert route
     fleet: Any = route[0]
@@ -39,45 +39,47 @@ def test_capacity_is_changed_by_an_update(hosting: Hosting) -> None:
 
 def test_weight_update_has_a_minimum_duration(hosting: Hosting, clock: FakeClock) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     clock.filled.clear()
     set_capacity(hosting, DesiredWeight=0.5)
     eventually(lambda: clock.waiting or status(hosting) == "InService")
     assert status(hosting) == "Updating"
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
+    assert variant_values(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
     clock.filled.set()
-    assert in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
+    assert wait_in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
 
 
 def test_failed_scaling_restores_the_instance_count(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     observed: list[tuple[Any, ...]] = []
     scale = FakeFleet.scale
 
     def record_scaling(fleet: FakeFleet, counts: Any) -> None:
-        now = variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight")
+        now = variant_values(
+            hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight"
+        )
         observed.append((status(hosting), *now))
         scale(fleet, counts)
 
     monkeypatch.setattr(FakeFleet, "scale", record_scaling)
     fleets.scaling_errors.append(LocalSageMakerError("no room"))
     set_capacity(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
-    assert in_service(hosting)["FailureReason"] == "no room"
+    assert wait_in_service(hosting)["FailureReason"] == "no room"
     assert observed == [("Updating", 1, 4, 0.5)]
     assert fleets.started[0].counts == {"only": 1}
-    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
+    assert variant_values(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
     set_capacity(hosting, DesiredInstanceCount=2)
-    assert "FailureReason" not in in_service(hosting)
+    assert "FailureReason" not in wait_in_service(hosting)
 
 
 def test_stop_during_scaling(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     stopped = threading.Event()
 
     def scale(*_: Any) -> None:
@@ -114,10 +116,10 @@ def test_update_retains_selected_variant_properties(
 ) -> None:
     hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
     create(hosting)
-    in_service(hosting)
+    wait_in_service(hosting)
     set_capacity(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
-    in_service(hosting)
+    wait_in_service(hosting)
     hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
-    assert variant_of(hosting, "DesiredInstanceCount", "DesiredWeight") == expected
+    wait_in_service(hosting)
+    assert variant_values(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
+    assert variant_values(hosting, "DesiredInstanceCount", "DesiredWeight") == expected

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT

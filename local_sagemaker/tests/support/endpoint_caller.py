@@ -18,6 +18,9 @@ ONCE = Config(
 )
 """Configuration of a client without retries and with a long timeout."""
 
+INPUT = 7
+"""The input of all invocations."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -43,12 +46,12 @@ class EndpointCaller:
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
     def ask(self, model: str = "", **more: Any) -> float:
-        """Return the output of a model for the input 7. Raises `ClientError`."""
+        """Return the output of a model for `INPUT`. Raises `ClientError`."""
         return float(json.loads(self.answer(model, **more)["Body"].read())["outputs"][0]["data"][0])
 
     def answer(self, model: str = "", **more: Any) -> Any:
-        """Return the response of a model to the input 7. Raises `ClientError`."""
-        tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
+        """Return the response of a model to `INPUT`. Raises `ClientError`."""
+        tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [INPUT]}
         target = {"TargetModel": f"{model}.tar.gz"} if model else {}
         request = {
             "ContentType": "application/json",
@@ -65,7 +68,7 @@ class EndpointCaller:
         return Failure.of(raised.value)
 
     def call_or_failure(self, model: str = "") -> float | Failure:
-        """Return the output of a model for the input 7, or the failure."""
+        """Return the output of a model for `INPUT`, or the failure."""
         try:
             return self.ask(model)
         except ClientError as error:
@@ -73,7 +76,7 @@ class EndpointCaller:
 
 
 @contextmanager
-def meanwhile(*calls: Callable[[], Any]) -> Iterator[list["Future[Any]"]]:
+def run_in_threads(*calls: Callable[[], Any]) -> Iterator[list["Future[Any]"]]:
     """Run calls on threads; the end of the with block waits for them."""
     with ThreadPoolExecutor(len(calls)) as threads:
         yield [threads.submit(call) for call in calls]

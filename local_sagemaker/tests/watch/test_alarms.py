@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.watch.alarms import Alarms
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

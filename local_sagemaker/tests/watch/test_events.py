@@ -1,4 +1,4 @@
-from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.watch.events import MAX_EVENTS, MAX_MESSAGE_LENGTH, Events
 
 MODEL = "m-0123456789ab.tar.gz"

@@ -1,6 +1,6 @@
 import pytest
 
-from local_sagemaker.happenings import DashboardEvent, EventKind
+from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.watch.models import model_events, model_name

@@ -8,7 +8,7 @@ import pytest
 
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import TargetKey
-from local_sagemaker.happenings import ignore_event
+from local_sagemaker.dashboard_events import ignore_event
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.component import Component, component_plan

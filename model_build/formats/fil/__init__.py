@@ -52,7 +52,7 @@ def fil_settings(model: Model) -> Problems:
             if tensor.name != name:
                 yield (
                     model.field_place(kind, index, "name"),
-                    f'FIL calls its {kind} "{name}": write that',
+                    f'FIL calls its {kind} "{name}": write this name',
                 )
             if type_name(tensor.data_type) != "TYPE_FP32":
                 yield (

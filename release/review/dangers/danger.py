@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from release.review.acknowledged import Acknowledgement
 
 REPOSITORY = "repository"
-"""Stands for the stage in the key of a danger in a file."""
+"""Used instead of a stage in the key of a danger in a file of the repository."""
 
 MAX_SUBJECTS = 3
-"""Maximum number of subjects in a message; more are counted."""
+"""Maximum number of subjects in a message; with more, it has the first and a number."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Danger:
 def digest(text: str) -> str:
     """Return a digest of a text for a key.
 
-    It has 128 bits: an author who wants the acknowledgement of a harmless text to be valid for a
-    dangerous one needs about 2^64 tries to find two texts with the same digest.
+    It has 128 bits: to get a dangerous text accepted by the acknowledgement of a harmless one, an
+    author needs about 2^64 tries.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -66,7 +66,7 @@ def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
 
 
 def _cause(danger: Danger, dangers: list[Danger]) -> Danger:
-    """Return the first cause of a danger, the danger itself if no other danger explains it."""
+    """Return the root cause: the end of the chain of `explains`, or the danger itself."""
     causes = (other for other in dangers if other.explains and other.explains(danger))
     cause = next((other for other in causes if other is not danger), None)
     return _cause(cause, dangers) if cause else danger
@@ -91,7 +91,7 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
 
 
 def _heading(messages: list[str]) -> str:
-    """Return the first message with the subjects of the others, or with their number."""
+    """Return a message for all, such as `alarm A, B: removed`, or the first `(and 2 more)`."""
     subjects = [message.partition(": ")[0] for message in messages]
     texts = {message.partition(": ")[2] for message in messages}
     if len(texts) > 1 or not all(texts):
@@ -115,7 +115,7 @@ class EndpointDangers:
         return self.dangers[0]
 
     @property
-    def others(self) -> list[str]:
+    def other_endpoints(self) -> list[str]:
         """The endpoints of the other dangers."""
         return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
 

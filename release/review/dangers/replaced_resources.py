@@ -34,7 +34,7 @@ EXEMPT_TYPES = (
     "AWS::SSM::Parameter",
     "AWS::SageMaker::Endpoint",
 )
-"""Types without data that other rules report, or whose properties are compared."""
+"""Types without data whose replacement other rules report, or whose properties are compared."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:

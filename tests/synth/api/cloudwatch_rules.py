@@ -20,11 +20,13 @@ GRID = 24
 def alarms(calls: Calls) -> Iterator[str]:
     """Yield invalid alarms on metrics and expressions.
 
-    "Valid values are 10, 20, 30, and any multiple of 60", 10 to 30 only for metrics of high
-    resolution, which SageMaker's are not; periods of less than an hour add up to one day at most;
-    "either Statistic or ExtendedStatistic but not both"; "We recommend omitting Unit"; of Metrics,
-    one is returned, and members of one metric are left out (API reference, PutMetricAlarm). Of
-    EvaluationPeriods, DatapointsToAlarm are the "M out of N".
+    API reference, PutMetricAlarm:
+
+    - Period: a multiple of 60 s; 10 to 30 s only for high-resolution metrics, unlike SageMaker's.
+    - Period times EvaluationPeriods: at most one day.
+    - "either Statistic or ExtendedStatistic but not both"; "We recommend omitting Unit".
+    - Metrics: exactly one query returns data, and the members of a single metric are absent.
+    - DatapointsToAlarm (M) is at most EvaluationPeriods (N).
     """
     for call in calls.by_operation("PutMetricAlarm"):
         alarm, where = call.parameters, call.resource_id

@@ -88,7 +88,9 @@ def test_local_option_configures_the_local_sagemaker(
     monkeypatch.chdir(tmp_path)
     command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
-    assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
+    assert capsys.readouterr().err == (
+        "error: the local SageMaker is not running: run `up` first\n"
+    )
     folder, observed = Folder.default(), dict[str, str]()
     folder.root.mkdir()
     running = RunningSageMaker(pid=1, port=4566, python="3.10")

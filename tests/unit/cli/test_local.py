@@ -69,7 +69,7 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     assert local_option.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local SageMaker has ended: read {Folder.default().log}; `up` "
+        f"error: the local SageMaker has exited: read {Folder.default().log}; `up` "
         "starts a new one, with nothing deployed\n"
     )
 

@@ -205,7 +205,7 @@ def test_finding_paths_are_relative_to_the_repository(doubled: Path) -> None:
     (doubled / "double/1/words.txt").write_text("")
     with pytest.raises(RepositoryInvalid) as error:
         _build(doubled)
-    assert str(error.value).startswith("double/1/model.py: is missing")
+    assert str(error.value).startswith("double/1/model.py: the file is missing")
 
 
 def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:

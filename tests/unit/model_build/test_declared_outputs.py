@@ -67,7 +67,8 @@ def test_shape_is_reported_with_line(problems: Problems, shape: tuple[int, ...])
     ]
 
 
-def test_model_file_returns_shape_before_reshape(problems: Problems) -> None:
+def test_output_of_a_model_file_has_the_reshape_shape(problems: Problems) -> None:
+    # With a backend, the outputs are those of the model file, before Triton's reshape to dims.
     reshaped = LABEL._replace(shape=(2,))
     assert problems(Y, reshaped, backend="onnxruntime") == []
     assert len(problems(Y, reshaped)) == 1

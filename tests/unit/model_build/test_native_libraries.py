@@ -41,7 +41,8 @@ def test_unmet_library_is_reported(tmp_path: Path) -> None:
     folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
     assert missing_library_warnings(folder) == [
         "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
-        "image has it is unknown: add a package that brings it, or try it on the release's image"
+        "image has it is unknown: add a package that contains it, or try the archive on the "
+        "release's image"
     ]
 
 

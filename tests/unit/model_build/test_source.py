@@ -37,7 +37,7 @@ def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
     assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
     assert list(checks.read(model).models) == ["double", "doubled"]
     (doubled / "double" / "1" / "model.py").unlink()
-    with pytest.raises(RepositoryInvalid, match=r"double/1: is empty: put model.py there"):
+    with pytest.raises(RepositoryInvalid, match=r"double/1: the folder is empty: add model.py"):
         checks.read(model)
 
 

@@ -53,7 +53,7 @@ def test_invalid_target_is_refused_with_examples(text: str) -> None:
         BuildTarget.parse(text)
     assert str(error.value) == (
         f"{text!r} is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
-        "example cpu-24.09 or cuda-25.09-sm86, and -py311 behind it where Python is not the "
+        "example cpu-24.09 or cuda-25.09-sm86, with -py311 at the end if Python is not the "
         "release's"
     )
 

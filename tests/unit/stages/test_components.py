@@ -123,8 +123,8 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "unconfirmed: [components]\n",
             "",
-            r"prod\.yaml:5: endpoints\.text\.hosting: an update of a stack may set the number of "
-            r"copies back .*: write unconfirmed: \[components\] for the stage",
+            r"prod\.yaml:5: endpoints\.text\.hosting: a stack update may reset the number of "
+            r"copies .*: write unconfirmed: \[components\] for the stage",
         ),
         (
             "us-east-1",
@@ -164,13 +164,13 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "max: 4, max_rps: 60",
             "max: 4",
-            r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies: nothing to scale by: "
+            r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies: missing scaling target: "
             "write max_rps or concurrency",
         ),
         (
             "min: 1, max: 1",
             "min: 1, max: 1, concurrency: 4",
-            r"prod\.yaml:17: endpoints\.text\.components\.bert\.copies: 1 copies are all there",
+            r"prod\.yaml:17: endpoints\.text\.components\.bert\.copies: min and max are both 1",
         ),
         (
             "endpoints:",

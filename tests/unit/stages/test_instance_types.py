@@ -65,18 +65,19 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
         (
             TYPES,
             "    instance_type: ml.g5.xlarge\n    provision_timeout_minutes: 15\n",
-            "provision_timeout_minutes: one instance type has no next one to try: remove it",
+            "provision_timeout_minutes: with one instance type there is no other type to try",
         ),
         (
             TYPES,
             TYPES + "    variants: { A: { instance_type: ml.g5.xlarge } }\n",
-            "variants.A.instance_type: instance_types are those of every variant: remove it",
+            "variants.A.instance_type: instance_types applies to every variant: "
+            "remove instance_type here",
         ),
         (
             TYPES,
             "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n"
             + SCALING.format("gpu_percent: 70"),
-            "scaling.gpu_percent: the metric is a sum over GPUs, 1 of ml.g6.xlarge, 4 of ",
+            "scaling.gpu_percent: the metric is a sum over GPUs, and ml.g6.xlarge has 1, ",
         ),
         (
             TYPES,
@@ -98,7 +99,7 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
         (
             '"25.09"\n',
             '"22.07"\n',
-            "instance_types: no source names the InferenceAmiVersion of release 22.07",
+            "instance_types: the InferenceAmiVersion for release 22.07 is not known",
         ),
     ],
 )

@@ -136,8 +136,8 @@ def test_every_key_has_a_description() -> None:
             "  text:",
             "  models:",
             [
-                "prod.yaml:4: endpoints.models: a stage has a models stack already: write another "
-                "name"
+                "prod.yaml:4: endpoints.models: models is the name of another stack of the stage: "
+                "write another name"
             ],
         ),
         (
@@ -189,8 +189,8 @@ def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -
     # No single-GPU type with its H100 is documented for multi-model hosting.
     (problem,) = problems(VALID.replace("ml.g5.xlarge", "ml.p5.48xlarge"))
     assert problem == (
-        "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU multi-model "
-        "endpoint, which takes one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
+        "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a multi-model "
+        "endpoint, which supports one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
         "single model"
     )
 
@@ -204,8 +204,8 @@ def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -
         ),
         (
             "variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
-            "endpoints.text.variants.Two.instance_type: ml.g5.48xlarge cannot host a GPU "
-            "multi-model endpoint, which takes one GPU: write ml.g5.xlarge, "
+            "endpoints.text.variants.Two.instance_type: ml.g5.48xlarge cannot host a "
+            "multi-model endpoint, which supports one GPU: write ml.g5.xlarge, "
             "ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
         ),
         (
@@ -241,13 +241,14 @@ def test_conflicting_settings_are_an_error(problems: Problems, setting: str, mes
         (
             'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
             "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
-            "'SAGEMAKER_TRITON_THREAD_COUNT' is no variable of your own: write letters, digits and "
-            "_, no digit first; those that begin with SAGEMAKER_ are set by the keys server, "
-            "hosting and publish_metrics",
+            "'SAGEMAKER_TRITON_THREAD_COUNT' is not allowed here: write letters, digits and _, no "
+            "digit first; variables that begin with SAGEMAKER_ are set by the keys server, hosting "
+            "and publish_metrics",
         ),
         (
             'environment: { A: "b\\0c" }',
-            "endpoints.text.environment.A: has a NUL, which no variable can hold: remove it",
+            "endpoints.text.environment.A: has a NUL byte, which environment "
+            "variables cannot contain: remove it",
         ),
         (
             "server: { additional_args: ' ' }",
@@ -346,13 +347,13 @@ def test_values_are_not_converted_to_other_types(
         ),
         (
             "model_latency_p99_ms: { warning: 900, critical: 500 }",
-            "model_latency_p99_ms.warning: 900 is more than critical, 500, and would come after "
-            "it: exchange them",
+            "model_latency_p99_ms.warning: 900 is more than critical, 500, and would fire "
+            "later: swap the values",
         ),
         (
             "cache_hit_rate_below: { warning: 0.5, critical: 0.8 }",
-            "cache_hit_rate_below.warning: 0.5 is less than critical, 0.8, and would come after "
-            "it: exchange them",
+            "cache_hit_rate_below.warning: 0.5 is less than critical, 0.8, and would fire "
+            "later: swap the values",
         ),
     ],
 )
@@ -411,8 +412,8 @@ def test_private_network_cannot_publish_triton_metrics(problems: Problems, tmp_p
     assert stage(publishing, tmp_path)
     (problem,) = problems(f"private_network: true\n{publishing}")
     assert problem == (
-        "prod.yaml:8: endpoints.text.publish_metrics: the instances of a private network reach S3 "
-        "alone, and not CloudWatch: remove it, or write private_network: false"
+        "prod.yaml:8: endpoints.text.publish_metrics: instances in the private network can reach "
+        "S3 but not CloudWatch: remove it, or write private_network: false"
     )
 
 
@@ -428,7 +429,10 @@ def test_private_network_cannot_publish_triton_metrics(problems: Problems, tmp_p
             "tags: { team: a*b }",
             "tags.team: '*' is not allowed in a tag: write letters, digits, spaces and _.:/=+-@",
         ),
-        ("tags: { Team: a, team: b }", "tags: Team, team are one key to IAM: keep one"),
+        (
+            "tags: { Team: a, team: b }",
+            "tags: Team, team differ only in case, which IAM ignores: keep one",
+        ),
         (
             f"tags: {{ {', '.join(f'k{number}: a' for number in range(48))} }}",
             "tags: 48 tags: write at most 47",
@@ -499,7 +503,7 @@ def test_production_endpoint_needs_two_instances(
     [
         (
             "production: true",
-            "production: a production stage has nobody to notify of its alarms: write notify: "
+            "production: alarms of a production stage have no notification target: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
@@ -513,7 +517,7 @@ def test_production_endpoint_needs_two_instances(
         (
             "production: true\nnotify: { topics: [on-call] }",
             "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
-            "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
+            "arn:aws:sns:REGION:ACCOUNT:NAME, as shown on the topic's page in the AWS console",
         ),
     ],
 )
@@ -537,7 +541,7 @@ def test_invalid_alarm_notification_is_an_error(
         ),
         (
             "private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
-            "zones: 'us-west-2-lax-1a' is no zone of us-east-1: write us-east-1a, for example",
+            "zones: 'us-west-2-lax-1a' is not a zone of us-east-1: write us-east-1a, for example",
         ),
     ],
 )

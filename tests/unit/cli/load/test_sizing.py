@@ -39,7 +39,7 @@ def sizing(**changes: Any) -> Sizing:
 
 def test_stage_lines_use_half_of_the_sustained_rate() -> None:
     assert SCALING_TARGET_SHARE == SAFETY_FACTOR
-    assert "scaling aims at half of it" in (Path(stages.schema.scaling.__file__).read_text())
+    assert "the scaling target is half of it" in (Path(stages.schema.scaling.__file__).read_text())
     assert sizing().stage_lines(1, 200) == [
         "instance_count: 2",
         "scaling: { min_count: 2, max_count: 7, max_rps: 60 }",

@@ -54,7 +54,7 @@ def test_readable_versions_have_no_problems(tmp_path: Path, target: str) -> None
 def test_newer_torch_is_reported_with_line_and_fix(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-24.09-sm86", torch="a==1\ntorch==2.9.0\n") == [
         "4: traced/1/model.pt: torch.txt:2 pins torch==2.9.0, Triton 24.09 has "
-        "2.5.0a0+b465a5843b, which need not read what a newer one wrote: write a torch before "
+        "2.5.0a0+b465a5843b, which may not read files of newer versions: write a torch before "
         "2.5.0, or choose Triton 26.03 or newer"
     ]
 
@@ -69,7 +69,7 @@ def test_torch_newer_than_all_releases_suggests_no_release(tmp_path: Path) -> No
     (line,) = messages(tmp_path, "cpu-25.09", "newer")
     assert line == (
         "16: traced/1/model.pt: newer.txt:1 pins torch==2.13.0+cpu, Triton 25.09 has "
-        "2.9.0a0+50eac811a6, which need not read what a newer one wrote: write a torch before 2.9.0"
+        "2.9.0a0+50eac811a6, which may not read files of newer versions: write a torch before 2.9.0"
     )
 
 

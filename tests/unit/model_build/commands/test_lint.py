@@ -110,7 +110,7 @@ def test_finding_of_several_alternatives_is_reported_once(
 def test_missing_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "models", "missing"]) == 1
     assert capsys.readouterr().err == (
-        "error: missing: no such folder: write a model's, or models/\n"
+        "error: missing: no such folder: write the folder of a model, or models/\n"
     )
 
 

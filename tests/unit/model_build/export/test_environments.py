@@ -132,7 +132,7 @@ def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]
     with pytest.raises(BuildError) as error:
         _run(requirements, tmp_path / "worker.py")
     assert str(error.value) == (
-        f"{requirements}:3: tiny==1.0: has no hash, by which a build knows what it runs: add "
+        f"{requirements}:3: tiny==1.0: has no hash, so its content can change: add "
         "hashes with `uv pip compile --no-deps --generate-hashes requirements-export.txt "
         "-o requirements-export.txt`"
     )

@@ -18,7 +18,7 @@ def test_generated_rules_page_is_current() -> None:
     assert current == page(), "python -m platform_facts.rules > docs/rules.md"
 
 
-def test_every_rule_has_key_statement_and_source() -> None:
+def test_every_rule_has_path_statement_and_source() -> None:
     page()  # imports every module of rules
     assert len(RULES) > 50
     assert not [
@@ -26,7 +26,7 @@ def test_every_rule_has_key_statement_and_source() -> None:
     ]
 
 
-def test_violation_has_key_and_fix() -> None:
+def test_violation_has_path_and_fix() -> None:
     (problem,) = scaling.utilization_of_a_gpu(70, instance_type("ml.m5.xlarge"))
     assert str(problem) == "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it"
     assert scaling.utilization_of_a_gpu(70, instance_type("ml.g5.xlarge")) == []
@@ -70,9 +70,11 @@ def test_update_must_end_before_the_sagemaker_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instances", "batches"),
-    [(1, 1), (3, 3), (8, 7), (None, 7)],  # seven batches: 25 % of 7 is one instance
+    ("max_instances", "batches"),
+    [(1, 1), (3, 3), (8, 7), (None, 7)],  # 25 % of 7 is rounded down to one instance
 )
-def test_rolling_update_batch_count_is_rounded_up(instances: int | None, batches: int) -> None:
+def test_rolling_update_time_has_the_most_batches_of_any_instance_count(
+    max_instances: int | None, batches: int
+) -> None:
     times = UpdateTimes(strategy="rolling", start=100, percent=25, wait=10)
-    assert times.longest(instances) == batches * 110
+    assert times.longest(max_instances) == batches * 110

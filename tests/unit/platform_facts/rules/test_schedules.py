@@ -26,38 +26,38 @@ def test_documented_schedule_forms_are_valid(text: str) -> None:
     assert expression(text) == []
 
 
-CRON = "write ? for the day of month or for the day of week, whichever the other decides: "
+CRON = "write ? for the day of month or the day of week, but not for both: "
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0 20 * * *", "is no schedule: write cron(0 8 ? * MON-FRI *), rate(12 hours) or at("),
+        ("0 20 * * *", "is not a schedule: write cron(0 8 ? * MON-FRI *), rate(12 hours) or at("),
         (
             "cron(0 20 * * *)",
-            "5 fields, and not six: minutes, hours, day of month, month, day of week, year",
+            "5 fields: write six: minutes, hours, day of month, month, day of week, year",
         ),
         ("cron(0 20 * * * *)", CRON),
         ("cron(0 20 ? * ? *)", CRON),
-        ("cron(60 20 ? * MON *)", "'60' is no minutes: write 0 to 59, or *"),
-        ("cron(0 24 ? * MON *)", "'24' is no hours: write 0 to 23, or *"),
-        ("cron(0 8 0 * ? *)", "'0' is no day of month: write 1 to 31, or *"),
-        ("cron(0 8 ? 13 MON *)", "'13' is no month: write 1 to 12 or JAN to DEC, or *"),
-        ("cron(0 8 ? * 0 *)", "'0' is no day of week: write 1 to 7 or SUN to SAT, or *"),
-        ("cron(0 8 ? * MON 1969)", "'1969' is no year: write 1970 to 2199, or *"),
-        ("cron(0,,5 8 ? * MON *)", "'0,,5' is no minutes"),
-        ("cron(0/0 8 ? * MON *)", "'0/0' is no minutes"),
-        ("cron(0 8- ? * MON *)", "'8-' is no hours"),
-        ("cron(0 10 0W * ? *)", "'0W' is no day of month"),
-        ("cron(0 10 32W * ? *)", "'32W' is no day of month"),
-        ("cron(0 10 ? * XYZ#1 *)", "'XYZ#1' is no day of week"),
-        ("cron(0 10 ? * 6#6 *)", "'6#6' is no day of week"),
-        ("cron(0 10 ? * 8L *)", "'8L' is no day of week"),
+        ("cron(60 20 ? * MON *)", "'60' is not valid for minutes: write 0 to 59, or *"),
+        ("cron(0 24 ? * MON *)", "'24' is not valid for hours: write 0 to 23, or *"),
+        ("cron(0 8 0 * ? *)", "'0' is not valid for day of month: write 1 to 31, or *"),
+        ("cron(0 8 ? 13 MON *)", "'13' is not valid for month: write 1 to 12 or JAN to DEC, or *"),
+        ("cron(0 8 ? * 0 *)", "'0' is not valid for day of week: write 1 to 7 or SUN to SAT, or *"),
+        ("cron(0 8 ? * MON 1969)", "'1969' is not valid for year: write 1970 to 2199, or *"),
+        ("cron(0,,5 8 ? * MON *)", "'0,,5' is not valid for minutes"),
+        ("cron(0/0 8 ? * MON *)", "'0/0' is not valid for minutes"),
+        ("cron(0 8- ? * MON *)", "'8-' is not valid for hours"),
+        ("cron(0 10 0W * ? *)", "'0W' is not valid for day of month"),
+        ("cron(0 10 32W * ? *)", "'32W' is not valid for day of month"),
+        ("cron(0 10 ? * XYZ#1 *)", "'XYZ#1' is not valid for day of week"),
+        ("cron(0 10 ? * 6#6 *)", "'6#6' is not valid for day of week"),
+        ("cron(0 10 ? * 8L *)", "'8L' is not valid for day of week"),
         ("cron(0 10 ? * 3#1,6#3 *)", "'3#1,6#3' has more than one day of week"),
         ("cron(0 10 ?,1 * MON *)", "'?,1' has more than one day of month"),
-        ("cron(\u0665 8 ? * MON *)", "is no schedule"),
-        ("cron(0 8 ? * \u017fUN *)", "is no schedule"),
-        (f"cron({'0' * 5000} 8 ? * MON *)", "is no minutes"),
+        ("cron(\u0665 8 ? * MON *)", "is not a schedule"),
+        ("cron(0 8 ? * \u017fUN *)", "is not a schedule"),
+        (f"cron({'0' * 5000} 8 ? * MON *)", "is not valid for minutes"),
         ("rate(0 days)", "write a number from 1 to 2147483647 and minutes, hours or days"),
         ("rate(2147483648 days)", "write a number from 1 to 2147483647 and"),
         ("rate(2 weeks)", "write a number from 1 to 2147483647 and minutes, hours or days"),

@@ -1,4 +1,4 @@
-"""Tests of the message about a failed rollback."""
+"""The message about a stack whose rollback failed."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,9 +22,9 @@ def event(resource: str, status: str, reason: str = "") -> dict[str, Any]:
 
 
 ROLLBACK = event("prod-text", "UPDATE_ROLLBACK_IN_PROGRESS")
-FORWARD = event("Entry", "UPDATE_FAILED", "It exists")
-CHECK = event("Check1", "UPDATE_FAILED", "Rolled back. More")
-TARGET = event("Target1", "UPDATE_FAILED", "No")
+FAILURE_BEFORE_ROLLBACK = event("Entry", "UPDATE_FAILED", "It exists")
+CHECK_FAILED = event("Check1", "UPDATE_FAILED", "Rolled back. More")
+TARGET_FAILED = event("Target1", "UPDATE_FAILED", "No")
 
 
 def message_lines(*events: dict[str, Any]) -> list[str]:
@@ -39,7 +39,9 @@ def message_lines(*events: dict[str, Any]) -> list[str]:
 
 
 def test_message_has_failed_resources_and_the_fix() -> None:
-    first, *failed, last = message_lines(TARGET, CHECK, ROLLBACK, FORWARD)
+    first, *failed, last = message_lines(
+        TARGET_FAILED, CHECK_FAILED, ROLLBACK, FAILURE_BEFORE_ROLLBACK
+    )
     assert first.startswith("prod-text is UPDATE_ROLLBACK_FAILED: ")
     assert failed == ["  Check1 failed: Rolled back", "  Target1 failed: No"]
     assert "CloudFormation could not roll an update back" in last
@@ -47,5 +49,7 @@ def test_message_has_failed_resources_and_the_fix() -> None:
 
 
 def test_only_resources_of_the_last_attempt_are_skipped() -> None:
-    message = message_lines(CHECK, ROLLBACK, TARGET, CHECK, ROLLBACK, FORWARD)
+    message = message_lines(
+        CHECK_FAILED, ROLLBACK, TARGET_FAILED, CHECK_FAILED, ROLLBACK, FAILURE_BEFORE_ROLLBACK
+    )
     assert message[-1].endswith("--resources-to-skip Check1. Then deliver again")

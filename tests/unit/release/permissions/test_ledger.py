@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import checked_yaml
-from release.permissions import NAMED, Principal, principals
+from release.permissions import NAMED_RESOURCES, Principal, principals
 from release.permissions.markdown import render
 from tests.permission_names import Place, by_name, filled, filled_condition
 
@@ -66,4 +66,4 @@ def test_names_in_resources_are_replaced_by_arns() -> None:
 def test_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "permissions.md").read_text()
     assert page == render(), "python -m release.permissions > docs/permissions.md"
-    assert not set(re.findall(r"\{(\w+)\}", page)) & NAMED.keys()
+    assert not set(re.findall(r"\{(\w+)\}", page)) & NAMED_RESOURCES.keys()

@@ -26,19 +26,20 @@ RESULT = {
 }
 
 
-def write_result(models: Path, name: str = "kept", **more: Any) -> None:
+def write_result(models: Path, name: str = "result", **more: Any) -> None:
     path = models / "minilm" / "tests" / "sizing" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(RESULT | more))
 
 
 def rates(models: Path, instance_type: str = "ml.g5.xlarge") -> list[str]:
-    """Return the sentences of a new endpoint of two instances."""
+    """Return the sentences about a new endpoint of two instances."""
     after = replace(endpoint(variant(instance_type)), models={"minilm": MODEL})
     return list(measured_rates(comparison(models, None, after)))
 
 
 def comparison(models: Path, before: TemplateEndpoint | None, after: TemplateEndpoint) -> Any:
+    """Return a comparison of one endpoint; only the head has a models folder."""
     return SimpleNamespace(
         models=(None, models),
         file_after=SimpleNamespace(region="us-east-1"),
@@ -55,7 +56,7 @@ def test_rate_and_cost_of_the_minimum_instances(tmp_path: Path) -> None:
     ]
 
 
-def test_model_without_a_result(tmp_path: Path) -> None:
+def test_result_of_another_model_is_ignored(tmp_path: Path) -> None:
     write_result(tmp_path, model="minilm-small")
     assert rates(tmp_path) == ["prod-text, minilm: not measured"]
 
@@ -65,13 +66,13 @@ def test_result_of_a_laptop_is_ignored(tmp_path: Path) -> None:
     assert rates(tmp_path) == ["prod-text, minilm: not measured"]
 
 
-def test_result_of_another_version(tmp_path: Path) -> None:
+def test_result_of_another_version_is_reported_with_both(tmp_path: Path) -> None:
     write_result(tmp_path, version="000000000000")
     [sentence] = rates(tmp_path)
     assert "(measured 2026-11-22 of version 000000000000, not fd7fc2b15569)" in sentence
 
 
-def test_result_of_another_instance_type(tmp_path: Path) -> None:
+def test_result_of_another_instance_type_names_both(tmp_path: Path) -> None:
     write_result(tmp_path)
     assert rates(tmp_path, "ml.g5.2xlarge") == [
         "prod-text, minilm: not measured on ml.g5.2xlarge, but on ml.g5.xlarge"

@@ -44,9 +44,7 @@ ACKNOWLEDGEMENT = Acknowledgement(
 )
 STAGE = StageReview(
     stage="prod",
-    endpoints=(
-        EndpointChange("prod-text", "changed", "**prod-text**: updated in place; <b>not bold</b>"),
-    ),
+    endpoints=(EndpointChange("prod-text", "changed", "**prod-text**: updated in place"),),
     dangers=(
         danger("prod-text.A", "prod-text loses the alarm A"),
         danger("prod-text", "no rollback", "lost_rollback", acknowledgement=ACKNOWLEDGEMENT),
@@ -93,7 +91,7 @@ def test_summary_is_the_first_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "words"),
+    ("before", "after", "expected"),
     [
         (COST, replace(COST, minimum=500), "at least -500 USD a month"),
         (COST, replace(COST, maximum=6000), "at most +1,000 USD a month"),
@@ -101,14 +99,16 @@ def test_summary_is_the_first_line() -> None:
         (COST, replace(COST, minimum=None), "cost unknown: no price for an instance type"),
     ],
 )
-def test_summary_has_the_cost_change(before: Cost | None, after: Cost, words: str) -> None:
+def test_summary_has_the_cost_change(before: Cost | None, after: Cost, expected: str) -> None:
     costs = (CostChange(endpoint="prod-text", before=before, after=after),)
     line = summary(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
-    assert line.endswith(f"1 of 1 endpoint changes, {words}")
+    assert line.endswith(f"1 of 1 endpoint changes, {expected}")
 
 
 def test_order_of_sections() -> None:
-    text = markdown.render(replace(REPORT, notes=("a file",), gaps=(Gap("dev", "no base"),)))
+    text = markdown.render(
+        replace(REPORT, notes=("other change",), gaps=(Gap(part="dev", reason="no base"),))
+    )
     positions = [
         text.index(part)
         for part in (
@@ -123,7 +123,7 @@ def test_order_of_sections() -> None:
     assert positions == sorted(positions)
 
 
-def test_danger_shows_acknowledgement_or_key() -> None:
+def test_danger_shows_acknowledgement_or_its_key() -> None:
     text = markdown.render(REPORT)
     assert "- prod-text loses the alarm A\n  `prod/lost_alarms/prod-text.A`" in text
     assert "- (acknowledged) no rollback\n  acknowledged by Ada until 2026-12-01: #7" in text
@@ -200,7 +200,7 @@ def test_findings_of_stages_are_shown() -> None:
 
 
 def test_json() -> None:
-    content = json.loads(to_json(replace(REPORT, gaps=(Gap("dev", "no base"),))))
+    content = json.loads(to_json(replace(REPORT, gaps=(Gap(part="dev", reason="no base"),))))
     assert (content["complete"], content["gaps"]) == (
         False,
         [{"part": "dev", "reason": "no base"}],
@@ -215,14 +215,14 @@ def test_json() -> None:
 
 
 def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
-    write_outputs(replace(REPORT, notes=("a \ud800",)), tmp_path)
-    assert "- a \\ud800\n" in (tmp_path / "review.md").read_text()
-    assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["a \ud800"]
+    write_outputs(replace(REPORT, notes=("note \ud800",)), tmp_path)
+    assert "- note \\ud800\n" in (tmp_path / "review.md").read_text()
+    assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["note \ud800"]
 
 
 def test_gap_with_several_lines() -> None:
-    failed = replace(REPORT, gaps=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
-    assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(failed)
+    report = replace(REPORT, gaps=(Gap(part="dev", reason="SF2: <Role>\nthe templates are in x"),))
+    assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(report)
 
 
 def test_report_without_changes() -> None:

@@ -247,7 +247,7 @@ def test_deleted_archive_is_rebuilt(function: Lambda) -> None:
 def test_replaced_archive_is_an_error(function: Lambda, checksum: str, digest: str) -> None:
     function.expect_build_search()
     function.expect_archive(checksum, digest=digest)
-    with pytest.raises(RuntimeError, match="somebody has replaced it"):
+    with pytest.raises(RuntimeError, match="the archive was replaced"):
         function.is_complete(build_id=None)
 
 

@@ -74,7 +74,9 @@ class Account:
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
         self.checksums = {f"{prefix}minilm-1.tar.gz": f"{SHA256}-1" for prefix in (OLD, NEW)}
-        self.recorded = {key: {"checksum": checksum} for key, checksum in self.checksums.items()}
+        self.manifest_archives = {
+            key: {"checksum": checksum} for key, checksum in self.checksums.items()
+        }
 
     def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return the response of an operation. Raise KeyError for a missing resource."""
@@ -85,7 +87,9 @@ class Account:
                 assert request == {"StackName": STACK}
                 return {"Stacks": [{"StackStatus": self.stack_status}]}
             case "DescribeEndpoint":
-                return {"prod-text": self.endpoint or {}}[request["EndpointName"]] or self._none()
+                return {"prod-text": self.endpoint or {}}[
+                    request["EndpointName"]
+                ] or self._raise_missing()
             case "DescribeEndpointConfig":
                 return {"ProductionVariants": self.configs[request["EndpointConfigName"]]}
             case "DescribeModel":
@@ -126,12 +130,12 @@ class Account:
 
     def _manifest(self, key: str) -> dict[str, Any]:
         archive = key.replace(".json", ".tar.gz")
-        if archive not in self.recorded:
+        if archive not in self.manifest_archives:
             code = {"Code": "NoSuchKey", "Message": "The specified key does not exist."}
             raise ClientError({"Error": code}, "GetObject")  # type: ignore[typeddict-item]
-        return {"archive": self.recorded[archive]}
+        return {"archive": self.manifest_archives[archive]}
 
-    def _none(self) -> dict[str, Any]:
+    def _raise_missing(self) -> dict[str, Any]:
         raise KeyError
 
     def send(
@@ -143,7 +147,11 @@ class Account:
         old: dict[str, Any] | None = None,
         **changes: Any,
     ) -> bool:
-        """Send the handler a guard or check event, `minutes` old; return `IsComplete`."""
+        """Send the handler a guard or check event, `minutes` old; return `IsComplete`.
+
+        `changes` are changes of the new and old properties, `old` only of the old ones; without
+        `old`, the event has no old properties.
+        """
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
@@ -166,7 +174,7 @@ class Account:
 
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Account:
-    """Return an account whose handler calls it instead of AWS."""
+    """Return an account that answers the AWS calls of its handler."""
     handler: Any = _load_handler()
     account = Account(handler)
     session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
@@ -287,8 +295,8 @@ def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> 
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
     assert account.error() == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
-        "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
-        "first, and then this change with it. Nothing was changed."
+        "its instance type. `make deliver` does it in two deploys; or first deploy without "
+        "scaling, and then this change with scaling. Nothing was changed."
     )
 
 
@@ -317,7 +325,7 @@ def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
         account.models[name] = {"Mode": "SingleModel", "ModelDataUrl": f"s3://models/{key}"}
-        account.checksums[key], account.recorded[key] = SHA256, {"checksum": SHA256}
+        account.checksums[key], account.manifest_archives[key] = SHA256, {"checksum": SHA256}
     account.models["old-model"] = account.models["new-model"]
     account.catalog = [None]
     assert account.send("Guard")
@@ -400,28 +408,28 @@ def test_guard_rejects_a_replaced_archive(account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
     assert account.error() == (
-        f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: somebody has "
-        f"replaced it. Find out who, then have it built again: aws s3 rm {url}; make deliver. "
+        f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: the archive was "
+        f"replaced. Find out who did it, then build it again: aws s3 rm {url}; make deliver. "
         "Nothing was changed."
     )
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
-    assert account.error().startswith(f"{url} has the SHA-256 of no builder, and its manifest")
+    assert account.error().startswith(f"{url} has the SHA-256 (none), and its manifest")
     account.models["new-model"] = account.models["old-model"]
     assert account.send("Guard")  # new instances load from another prefix
     account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
-    assert "somebody has replaced it" in account.error()  # the prefix is unchanged
+    assert "the archive was replaced" in account.error()  # the prefix is unchanged
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert account.send("Guard")
 
 
-def test_archive_without_recorded_checksum_is_not_compared(account: Account) -> None:
-    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
+def test_archives_of_old_builders_and_published_ones_are_not_compared(account: Account) -> None:
+    account.manifest_archives[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
     for prefix in (OLD, NEW):
         account.keys += [prefix + published, prefix + published.replace(".tar.gz", ".json")]
         account.checksums[prefix + published] = f"{OTHER}-1"
-        account.recorded[prefix + published] = {"checksum": f"{SHA256}-1"}
+        account.manifest_archives[prefix + published] = {"checksum": f"{SHA256}-1"}
     assert account.send("Guard")
 
 
@@ -464,7 +472,9 @@ def test_check_accepts_the_deployed_config(account: Account) -> None:
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
-def test_check_accepts_operations_with_the_deployed_config(account: Account, status: str) -> None:
+def test_check_accepts_another_operation_after_the_deployed_config_serves(
+    account: Account, status: str
+) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": status,
@@ -549,7 +559,7 @@ def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None
     )
 
 
-def test_check_reports_a_rolled_back_stack_rollback(account: Account) -> None:
+def test_check_reports_a_stack_rollback_that_sagemaker_rolled_back(account: Account) -> None:
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     assert account.error("Check", ConfigName="old").endswith(
@@ -651,7 +661,7 @@ def component_account(account: Account) -> Account:
     account.configs = {"old": [variant], "new": [variant]}
     account.models = {"new-model": {"ModelDataUrl": f"s3://models/{ARCHIVE}"}}
     account.checksums = {ARCHIVE: SHA256}
-    account.recorded = {ARCHIVE: {"checksum": SHA256}}
+    account.manifest_archives = {ARCHIVE: {"checksum": SHA256}}
     account.catalog = [None]
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     account.components = {"prod-text-minilm": component("old-model")}
@@ -685,8 +695,9 @@ def test_guard_rejects_new_instance_type_of_component_endpoint(component_account
         {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
     ]
     assert component_account.error(**COMPONENTS) == (
-        "SageMaker updates endpoint prod-text, of inference components, to no other instance "
-        "type: give the endpoint and its components other names, such as with the type in them. "
+        "SageMaker cannot change the instance type of endpoint prod-text, because it hosts "
+        "inference components: give the endpoint and its components new names, for example with "
+        "the type in them. "
         "Nothing was changed."
     )
 
@@ -734,7 +745,7 @@ def test_check_reports_a_deviating_component(
     assert component_account.error("Check", **COMPONENTS).startswith(message)
 
 
-def test_blocked_component_rollback_error_names_the_command(component_account: Account) -> None:
+def test_failed_component_rollback_error_has_the_commands(component_account: Account) -> None:
     component_account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     reason = component_account.error("Check", **COMPONENTS)
     assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason

@@ -82,14 +82,13 @@ CASES = [
         {BOTH: {'key: "C" value: "M"': 'key: "C" value: "N"'}},
         'both/config.pbtxt:14:5: step "second" uses tensor "N", which no step makes '
         "[ensemble_maps]",
-        'both/config.pbtxt:9:5: tensor "M" is used by nothing: remove it from the map '
-        "[ensemble_maps]",
+        'both/config.pbtxt:9:5: tensor "M" is not used: remove it from the map [ensemble_maps]',
     ),
     case(
         "tensor of two steps",
         ENSEMBLE,
         {BOTH: {'key: "D" value: "Y"': 'key: "D" value: "M"'}},
-        'both/config.pbtxt:15:5: tensor "M" is made twice: give one of them another name '
+        'both/config.pbtxt:15:5: tensor "M" is made by two steps: rename one of the tensors '
         "[ensemble_maps]",
         'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
         "[ensemble_maps]",
@@ -100,8 +99,7 @@ CASES = [
         {BOTH: {'name: "Y"': 'name: "Z"'}},
         'both/config.pbtxt:3:10: output "Z" is made by no step: map a step\'s output to it '
         "[ensemble_maps]",
-        'both/config.pbtxt:15:5: tensor "Y" is used by nothing: remove it from the map '
-        "[ensemble_maps]",
+        'both/config.pbtxt:15:5: tensor "Y" is not used: remove it from the map [ensemble_maps]',
     ),
     case(
         "unused input",

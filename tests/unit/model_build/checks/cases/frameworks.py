@@ -186,7 +186,7 @@ CASES = [
             "twice/1/xgboost.model": "",
         },
         "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
-        'twice/config.pbtxt:2:11: FIL calls its input "input__0": write that [fil_settings]',
+        'twice/config.pbtxt:2:11: FIL calls its input "input__0": write this name [fil_settings]',
         "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
         'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
         "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",

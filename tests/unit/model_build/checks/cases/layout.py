@@ -16,24 +16,25 @@ CASES = [
         "config.pbtxt at the root of the archive",
         {},
         {"config.pbtxt": PYTHON[CONFIG], "1/model.py": MODEL},
-        "config.pbtxt: lies at the root of the archive: move it and its version folders "
-        "into a folder of the model's name [archive_root]",
-        ".: has no model: add a folder with a config.pbtxt [one_entry]",
+        "config.pbtxt: config.pbtxt is at the root of the archive: move this file and the "
+        "version folders into a folder with the model's name [archive_root]",
+        ".: the folder has no model: add a folder with a config.pbtxt [one_entry]",
     ),
     case(
         "models in a subfolder",
         {},
         {"models/twice/config.pbtxt": PYTHON[CONFIG], "models/twice/1/model.py": MODEL},
-        "models/twice/config.pbtxt: is one folder too deep for Triton: move twice/ up, "
+        "models/twice/config.pbtxt: the model is one folder too deep for Triton: move twice/ up, "
         "out of models/ [archive_root]",
-        ".: has no model: add a folder with a config.pbtxt [one_entry]",
+        ".: the folder has no model: add a folder with a config.pbtxt [one_entry]",
     ),
     # no_links
     case(
         "symbolic link as model file",
         PYTHON,
         {"twice/1/model.py": Link("../shared.py"), "twice/shared.py": MODEL},
-        "twice/1/model.py: is a symbolic link: put the file itself there [no_links]",
+        "twice/1/model.py: the file is a symbolic link: replace the link with the file "
+        "itself [no_links]",
     ),
     # one_entry
     case(
@@ -41,7 +42,7 @@ CASES = [
         PYTHON,
         {"other/config.pbtxt": 'backend: "python"', "other/1/model.py": MODEL},
         ".: 2 models and no ensemble: an archive of several models needs exactly one with "
-        'platform: "ensemble", which is the one served [one_entry]',
+        'platform: "ensemble", which is the served model [one_entry]',
         "other/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
         "[tensor_declarations]",
         "other/config.pbtxt: declares no output: add output [ { name data_type dims } ] "
@@ -52,7 +53,7 @@ CASES = [
         ENSEMBLE,
         {"again/config.pbtxt": ENSEMBLE["both/config.pbtxt"]},
         ".: 4 models and 2 ensembles (again, both): an archive of several models needs "
-        'exactly one with platform: "ensemble", which is the one served [one_entry]',
+        'exactly one with platform: "ensemble", which is the served model [one_entry]',
     ),
     # model_names
     case(
@@ -67,7 +68,7 @@ CASES = [
         "no backend",
         PYTHON,
         {CONFIG: {'backend: "python"\n': ""}},
-        f"twice/config.pbtxt: names no backend: {BACKENDS_HINT} [known_backends]",
+        f"twice/config.pbtxt: the configuration names no backend: {BACKENDS_HINT} [known_backends]",
     ),
     case(
         "misspelled backend",
@@ -95,7 +96,7 @@ CASES = [
         ENSEMBLE,
         {"both/config.pbtxt": {"platform:": "backend:"}},
         ".: 3 models and no ensemble: an archive of several models needs exactly one with "
-        'platform: "ensemble", which is the one served [one_entry]',
+        'platform: "ensemble", which is the served model [one_entry]',
         'both/config.pbtxt:1:1: write platform: "ensemble" (SageMaker\'s front end looks '
         "for exactly that and does not see other spellings) [known_backends]",
     ),
@@ -104,7 +105,7 @@ CASES = [
         ENSEMBLE,
         {"both/config.pbtxt": {'platform: "ensemble"\n': ""}},
         ".: 3 models and no ensemble: an archive of several models needs exactly one with "
-        'platform: "ensemble", which is the one served [one_entry]',
+        'platform: "ensemble", which is the served model [one_entry]',
         'both/config.pbtxt:3:1: write platform: "ensemble" (SageMaker\'s front end looks '
         "for exactly that and does not see other spellings) [known_backends]",
     ),
@@ -113,44 +114,46 @@ CASES = [
         "version folder with a name, without another version",
         PYTHON,
         {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
-        "twice/Version-3.1: is not a version for Triton: call the folder 3 [version_folders]",
-        "twice: has no version: add a folder 1/ with model.py [version_files]",
+        "twice/Version-3.1: the folder's name is no version for Triton: rename the folder to 3 "
+        "[version_folders]",
+        "twice: the model has no version: add a folder 1/ with model.py [version_files]",
     ),
     case(
         "version folder 0",
         PYTHON,
         {"twice/0/model.py": MODEL},
-        "twice/0: is not a version for Triton: call the folder 1 [version_folders]",
+        "twice/0: the folder's name is no version for Triton: rename the folder to 1 "
+        "[version_folders]",
     ),
     # version_files
     case(
         "no version folder",
         PYTHON,
         {"twice/1/model.py": None, "twice/model.py": MODEL},
-        "twice: has no version: add a folder 1/ with model.py [version_files]",
+        "twice: the model has no version: add a folder 1/ with model.py [version_files]",
     ),
     case(
         "empty version folder",
         PYTHON,
         {"twice/1/model.py": None, "twice/1/": ""},
-        "twice/1: is empty: put model.py there [version_files]",
+        "twice/1: the folder is empty: add model.py [version_files]",
     ),
     case(
         "version 2 without a model file",
         PYTHON,
         {"twice/2/words.txt": ""},
-        "twice/2/model.py: is missing: the python backend opens it [version_files]",
+        "twice/2/model.py: the file is missing: the python backend opens it [version_files]",
     ),
     case(
         "model file with an unexpected name",
         TENSORRT,
         {"twice/1/model.plan": None, "twice/1/twice.plan": ""},
-        "twice/1/model.plan: is missing: the tensorrt backend opens it [version_files]",
+        "twice/1/model.plan: the file is missing: the tensorrt backend opens it [version_files]",
     ),
     case(
         "missing default_model_filename",
         PYTHON,
         {CONFIG: {"# more": 'default_model_filename: "twice.py"'}},
-        "twice/1/twice.py: is missing: the python backend opens it [version_files]",
+        "twice/1/twice.py: the file is missing: the python backend opens it [version_files]",
     ),
 ]

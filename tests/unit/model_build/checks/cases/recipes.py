@@ -125,8 +125,8 @@ CASES = [
         "invalid config.pbtxt",
         RECIPE,
         {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
-        "twice/config.pbtxt:2:1: is -8: write the largest batch, or 0 for a model that "
-        "does not batch [batch_sizes]",
+        "twice/config.pbtxt:2:1: max_batch_size is -8: write the largest batch, or 0 for a "
+        "model that does not batch [batch_sizes]",
     ),
     case(
         "packages without hashes",
@@ -136,7 +136,7 @@ CASES = [
             "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"
         },
         *[
-            f"pins.txt:{line}: {package}: has no hash, by which a build knows what it runs: add "
+            f"pins.txt:{line}: {package}: has no hash, so its content can change: add "
             "hashes with `uv pip compile --no-deps --generate-hashes pins.txt -o pins.txt` "
             "[hashed_packages]"
             for line, package in ((5, "torch==2.4.1"), (6, "six==1.17.0"), (8, "idna==3.10"))

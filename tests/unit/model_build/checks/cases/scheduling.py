@@ -19,8 +19,8 @@ CASES = [
         "negative max_batch_size",
         PYTHON,
         {CONFIG: {"max_batch_size: 8": "max_batch_size: -1"}},
-        "twice/config.pbtxt:3:1: is -1: write the largest batch, or 0 for a model that "
-        "does not batch [batch_sizes]",
+        "twice/config.pbtxt:3:1: max_batch_size is -1: write the largest batch, or 0 for a "
+        "model that does not batch [batch_sizes]",
     ),
     case(
         "DALI without batching",
@@ -32,15 +32,15 @@ CASES = [
         "dynamic batching without max_batch_size",
         PYTHON,
         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# more": "dynamic_batching { }"}},
-        "twice/config.pbtxt:6:1: makes no batches of a model with max_batch_size 0: "
-        "remove it, or set max_batch_size [batch_sizes]",
+        "twice/config.pbtxt:6:1: dynamic_batching has no effect with max_batch_size 0: "
+        "remove dynamic_batching, or set max_batch_size [batch_sizes]",
     ),
     case(
         "preferred batch above max_batch_size",
         PYTHON,
         {CONFIG: {"# more": "dynamic_batching {\n  preferred_batch_size: [ 4, 16 ]\n}"}},
-        "twice/config.pbtxt:7:30: prefers batches of 16: write 1 to max_batch_size (8) "
-        "[batch_sizes]",
+        "twice/config.pbtxt:7:30: preferred batch size 16: write a size from 1 to 8, "
+        "which is max_batch_size [batch_sizes]",
     ),
     # instance_groups
     case(
@@ -52,8 +52,9 @@ CASES = [
                 "  { gpus: [ 1, 2 ] }\n]"
             }
         },
-        "twice/config.pbtxt:7:5: pins gpus [0]: remove gpus [instance_groups]",
-        "twice/config.pbtxt:9:5: pins gpus [1, 2]: remove gpus [instance_groups]",
+        "twice/config.pbtxt:7:5: the instance group pins gpus [0]: remove gpus [instance_groups]",
+        "twice/config.pbtxt:9:5: the instance group pins gpus [1, 2]: remove gpus "
+        "[instance_groups]",
     ),
     case(
         "OpenVINO on GPUs",
@@ -72,7 +73,7 @@ CASES = [
         "ensemble with instances",
         ENSEMBLE,
         {"both/config.pbtxt": {"input [": "instance_group { count: 2 }\ninput ["}},
-        "both/config.pbtxt:2:1: ensembles run nothing themselves: remove it [instance_groups]",
+        "both/config.pbtxt:2:1: an ensemble has no instances: remove it [instance_groups]",
     ),
     # model_warmups
     case(
@@ -80,7 +81,7 @@ CASES = [
         WARM_UP,
         {CONFIG: {'key: "X"': 'key: "x"'}},
         'twice/config.pbtxt:5:1: "x" is not an input of the model: write one of X [model_warmups]',
-        'twice/config.pbtxt:5:1: has no data for input "X": add it [model_warmups]',
+        'twice/config.pbtxt:5:1: the sample has no data for input "X": add it [model_warmups]',
     ),
     # release_backends
     case(

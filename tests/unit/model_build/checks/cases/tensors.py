@@ -57,15 +57,16 @@ CASES = [
         PYTHON,
         {CONFIG: {INPUT: INPUT.replace("[ 2 ]", "[ 2, 6 ] reshape { shape: [ 3, 3 ] }")}},
         'twice/config.pbtxt:4:57: "X" has dims [2, 6], its reshape [3, 3] has another number '
-        "of elements, or other sizes around -1: make the products equal [tensor_shapes]",
+        "of elements, or differs before or after a -1: the sizes between the -1s must have equal "
+        "products [tensor_shapes]",
     ),
     case(
         "reshape to other elements around a dynamic axis",
         PYTHON,
         {CONFIG: {INPUT: INPUT.replace("[ 2 ]", "[ 2, -1, 3 ] reshape { shape: [ -1, 6 ] }")}},
         'twice/config.pbtxt:4:61: "X" has dims [2, -1, 3], its reshape [-1, 6] has another '
-        "number of elements, or other sizes around -1: make the products equal "
-        "[tensor_shapes]",
+        "number of elements, or differs before or after a -1: the sizes between the -1s must "
+        "have equal products [tensor_shapes]",
     ),
     # torchscript_names
     case(

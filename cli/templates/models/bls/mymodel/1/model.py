@@ -1,4 +1,4 @@
-"""Square roots of numbers; for negative numbers, another model is called first (BLS)."""
+"""Square roots of numbers; for negative numbers, the model `positive` is called first (BLS)."""
 
 import hashlib
 import json
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-# Yours: the model to call. Its file is in the folder positive/ beside this file; an ONNX model has
+# Replace this with the configuration of the model that you call. The one here returns absolute
+# values. Its file is in the folder positive/ beside this file; an ONNX model has
 # "backend": "onnxruntime" and the file model.onnx, which a recipe's `copy` step writes.
 POSITIVE = {
     "backend": "python",

@@ -53,7 +53,7 @@ def check_endpoint_config(request: Record) -> None:
             "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
-    without_model = [each["VariantName"] for each in variants if "ModelName" not in each]
+    without_model = [variant["VariantName"] for variant in variants if "ModelName" not in variant]
     if without_model:
         _check_for_components(request, without_model)
     for variant in variants:
@@ -67,15 +67,17 @@ def check_endpoint_config(request: Record) -> None:
             raise invalid(f"Variant {name} needs an InitialInstanceCount.")
         if ("InstanceType" in variant) == ("InstancePools" in variant):
             # Source for both: mikegc-aws/strands-decider-triton, README; for neither: no source.
-            raise invalid(f"Variant {name} needs an InstanceType or InstancePools, and not both.")
+            raise invalid(f"Variant {name} needs either an InstanceType or InstancePools.")
         for pool in pools(variant):
             if pool.instance_type.startswith("ml.inf1."):
                 # Deployment guardrails do not support it: developer guide,
                 # deployment-guardrails-exclusions.
-                raise invalid(f"The local SageMaker has no {pool.instance_type}.")
+                raise invalid(
+                    f"The local SageMaker does not support the instance type {pool.instance_type}."
+                )
     names = [variant["VariantName"] for variant in variants]
     if len(set(names)) < len(names):  # no source
-        raise invalid(f"The names of variants must differ: {', '.join(names)}.")
+        raise invalid(f"Variant names must be unique: {', '.join(names)}.")
 
 
 def _check_for_components(request: Record, without_model: list[str]) -> None:
@@ -83,7 +85,7 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
     (variant, *others) = request["ProductionVariants"]
     if others:
         raise invalid(
-            "The local SageMaker has one variant in an endpoint of inference components: give "
+            "The local SageMaker supports one variant per endpoint of inference components: give "
             f"{', '.join(without_model)} a ModelName, or leave out the other variants."
         )
     if "ExecutionRoleArn" not in request:
@@ -91,8 +93,8 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
         raise invalid("ExecutionRoleArn is required for endpoints of inference components.")
     if Resources.for_type(variant.get("InstanceType", "")) is None:
         raise invalid(
-            "The local SageMaker places inference components on instances of one type, whose "
-            f"resources it knows: give variant {variant['VariantName']} an InstanceType such as "
+            "The local SageMaker supports inference components only on instances of one type "
+            f"with known resources: give variant {variant['VariantName']} an InstanceType such as "
             "ml.g5.xlarge."
         )
     scaling = variant.get("ManagedInstanceScaling", {})
@@ -101,7 +103,7 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
         if least is None or most is None or not least <= variant["InitialInstanceCount"] <= most:
             raise invalid(  # no source
                 "ManagedInstanceScaling needs a MinInstanceCount of at most InitialInstanceCount, "
-                "and a MaxInstanceCount of at least that."
+                "and a MaxInstanceCount of at least InitialInstanceCount."
             )
 
 
@@ -112,8 +114,8 @@ def check_pools(request: Record, models: Mapping[str, Record]) -> None:
         modes = {models[name]["PrimaryContainer"]["Mode"] for name in names}
         if "InstancePools" in variant and "MultiModel" in modes:
             raise invalid(
-                f"The local SageMaker has no InstancePools for multi-model containers: give "
-                f"variant {variant['VariantName']} an InstanceType."
+                "The local SageMaker does not support InstancePools for multi-model containers: "
+                f"give variant {variant['VariantName']} an InstanceType."
             )
 
 
@@ -135,7 +137,8 @@ def check_desired(requested: list[Record], known: Collection[str]) -> None:
         # "Updates variant weight of one or more variants associated with an existing endpoint, or
         # capacity of one variant": the API reference of UpdateEndpointWeightsAndCapacities.
         raise invalid(
-            f"Give a DesiredInstanceCount to one variant at a time, and not to {', '.join(scaled)}."
+            "Specify a DesiredInstanceCount for only one variant per request, not for "
+            f"{', '.join(scaled)}."
         )
 
 
@@ -148,11 +151,11 @@ def _check_container(container: Record, s3: "S3Client") -> None:
     url = container.get("ModelDataUrl")
     if url is None:
         # Images are not run, so that a model in the image is not available.
-        raise invalid(
-            "The local SageMaker has no models in images: give the container a ModelDataUrl."
-        )
+        raise invalid("The local SageMaker does not support models in images: set ModelDataUrl.")
     if not url.startswith("s3://"):
-        raise invalid(f"The local SageMaker has no https model data: write s3:// instead of {url}.")
+        raise invalid(
+            f"The local SageMaker does not support https model data: use an s3:// URL, not {url}."
+        )
     if not _exists(S3Prefix.parse(url), s3, many=container.get("Mode") == "MultiModel"):
         # Source: aws/amazon-sagemaker-examples#2264. No source for multi-model containers, where
         # the prefix may be empty, but the bucket must exist.

@@ -7,8 +7,8 @@ import aiohttp
 import pytest
 
 from local_sagemaker.tests.conftest import served
-from local_sagemaker.watch import site
-from local_sagemaker.watch.site import Site
+from local_sagemaker.watch import web_app
+from local_sagemaker.watch.web_app import Site
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ async def test_security_headers(application: Site, path: str, status: int) -> No
     [
         ("none", "There is no /_local_sagemaker/none; the page is at /_local_sagemaker/."),
         (
-            "..%2fsite.py",
-            "There is no /_local_sagemaker/../site.py; the page is at /_local_sagemaker/.",
+            "..%2fweb_app.py",
+            "There is no /_local_sagemaker/../web_app.py; the page is at /_local_sagemaker/.",
         ),
     ],
 )
@@ -94,7 +94,7 @@ async def test_unknown_path_is_refused(application: Site, path: str, message: st
         assert (answer.status, body.decode()) == (404, f"{message}\n")
 
 
-@pytest.mark.parametrize("name", site.FILES)
+@pytest.mark.parametrize("name", web_app.FILES)
 async def test_files_of_the_dashboard_are_served(application: Site, name: str) -> None:
     async with get(application, f"/_local_sagemaker/{name}") as (answer, body):
-        assert (answer.status, body) == (200, site.FILES[name].read_bytes())
+        assert (answer.status, body) == (200, web_app.FILES[name].read_bytes())

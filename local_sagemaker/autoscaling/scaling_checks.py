@@ -29,7 +29,7 @@ def check_policy(target: RegisteredTarget, policy: Record) -> None:
         check_steps(policy)
         return
     if kind != "TargetTrackingScaling":
-        raise invalid(f"the local SageMaker has no {kind}: not emulated")
+        raise invalid(f"The local SageMaker does not support policies of type {kind}.")
     others = (other for name, other in target.policies.items() if name != policy["PolicyName"])
     if any(_metric(other) == _metric(policy) for other in others):
         raise invalid(

@@ -1,7 +1,7 @@
 """Metric values that are collected by period for CloudWatch."""
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions, Series
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions, Series
 
 PLACE = MetricDimensions("text", "only")
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.sagemaker.refusals import (
+from local_sagemaker.sagemaker.request_checks import (
     MAX_ENVIRONMENT_BYTES,
     check_desired,
     check_endpoint_config,
@@ -60,8 +60,8 @@ def test_model_without_container_or_image_is_refused(
         ),
         (
             {"ModelDataUrl": "https://models/m.tar.gz"},
-            "The local SageMaker has no https model data: "
-            "write s3:// instead of https://models/m.tar.gz.",
+            "The local SageMaker does not support https model data: "
+            "use an s3:// URL, not https://models/m.tar.gz.",
         ),
         (
             {"Environment": {"A": "é" * (MAX_ENVIRONMENT_BYTES // 2)}},
@@ -75,7 +75,7 @@ def test_invalid_container_is_refused(s3: Any, container: dict[str, Any], messag
 
 def test_model_in_an_image_is_not_supported(s3: Any) -> None:
     message = model_error(s3, PrimaryContainer={"Image": "triton"})
-    assert message.startswith("The local SageMaker has no models in images")
+    assert message.startswith("The local SageMaker does not support models in images")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_model_in_an_image_is_not_supported(s3: Any) -> None:
     [
         (
             {"ProductionVariants": [VARIANT_WITH_MODEL, VARIANT_WITH_MODEL]},
-            "The names of variants must differ: only, only.",
+            "Variant names must be unique: only, only.",
         ),
         (
             {
@@ -107,13 +107,13 @@ def test_model_in_an_image_is_not_supported(s3: Any) -> None:
         ),
         (
             {**ROLE, "ProductionVariants": [VARIANT, VARIANT_WITH_MODEL]},
-            "The local SageMaker has one variant in an endpoint of inference components: give only "
-            "a ModelName, or leave out the other variants.",
+            "The local SageMaker supports one variant per endpoint of inference components: give "
+            "only a ModelName, or leave out the other variants.",
         ),
         (
             {**ROLE, "ProductionVariants": [{**VARIANT, "InstanceType": "ml.p5.48xlarge"}]},
-            "The local SageMaker places inference components on instances of one type, whose "
-            "resources it knows: give variant only an InstanceType such as ml.g5.xlarge.",
+            "The local SageMaker supports inference components only on instances of one type "
+            "with known resources: give variant only an InstanceType such as ml.g5.xlarge.",
         ),
         (
             {
@@ -123,11 +123,11 @@ def test_model_in_an_image_is_not_supported(s3: Any) -> None:
                 ],
             },
             "ManagedInstanceScaling needs a MinInstanceCount of at most InitialInstanceCount, and "
-            "a MaxInstanceCount of at least that.",
+            "a MaxInstanceCount of at least InitialInstanceCount.",
         ),
         (
             {"ProductionVariants": [{**VARIANT_WITH_MODEL, "InstanceType": "ml.inf1.xlarge"}]},
-            "The local SageMaker has no ml.inf1.xlarge.",
+            "The local SageMaker does not support the instance type ml.inf1.xlarge.",
         ),
         (
             {"ProductionVariants": [without("InitialInstanceCount")]},
@@ -135,7 +135,7 @@ def test_model_in_an_image_is_not_supported(s3: Any) -> None:
         ),
         (
             {"ProductionVariants": [without("InstanceType")]},
-            "Variant only needs an InstanceType or InstancePools, and not both.",
+            "Variant only needs either an InstanceType or InstancePools.",
         ),
         (
             {
@@ -143,7 +143,7 @@ def test_model_in_an_image_is_not_supported(s3: Any) -> None:
                     {**VARIANT_WITH_MODEL, "InstancePools": [{"InstanceType": "ml.g5.xlarge"}]}
                 ]
             },
-            "Variant only needs an InstanceType or InstancePools, and not both.",
+            "Variant only needs either an InstanceType or InstancePools.",
         ),
     ],
 )
@@ -162,7 +162,7 @@ def test_invalid_endpoint_configuration_is_refused(request_: dict[str, Any], mes
         ),
         (
             [{"VariantName": name, "DesiredInstanceCount": 2} for name in ("a", "b")],
-            "Give a DesiredInstanceCount to one variant at a time, and not to a, b.",
+            "Specify a DesiredInstanceCount for only one variant per request, not for a, b.",
         ),
     ],
 )
