@@ -214,15 +214,15 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
         hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"
         return f"unknown key; {hint}"
-    written = "nothing" if value is None else repr(value)
+    value_text = "nothing" if value is None else repr(value)
     if template := _MESSAGES.get(kind) or _MESSAGES.get(word):
-        return template.format(written, **detail.get("ctx", {}))
+        return template.format(value_text, **detail.get("ctx", {}))
     text = detail["msg"].replace("Input should be", "write")
-    return f"{text[0].lower()}{text[1:]}, not {written}"
+    return f"{text[0].lower()}{text[1:]}, not {value_text}"
 
 
 def _schema_at(schema: type[BaseModel], location: Keys) -> dict[str, Any]:
-    """Return the JSON schema of the value at a location of pydantic's."""
+    """Return the JSON schema of the value at a location in a pydantic error."""
     root = schema.model_json_schema()
     here = _resolved(root, root)
     for step in map(str, location):
@@ -230,7 +230,7 @@ def _schema_at(schema: type[BaseModel], location: Keys) -> dict[str, Any]:
         named = {tag: {"$ref": name} for tag, name in tagged.items()} | here.get("properties", {})
         patterns = here.get("patternProperties", {}).values()
         any_key = [*patterns, here.get("additionalProperties"), here.get("items"), here]
-        child = named.get(step) or next(each for each in any_key if isinstance(each, dict))
+        child = named.get(step) or next(schema for schema in any_key if isinstance(schema, dict))
         here = _resolved(child, root)
     return here
 

@@ -35,7 +35,7 @@ from release.tree import CheckoutError
 
 INTERRUPTED = 128 + signal.SIGINT
 STEPS = Path(__file__).with_name("steps.toml")
-EMULATOR = "an emulator, whose answers say nothing of AWS"
+EMULATOR = "an emulator, whose responses prove nothing about AWS"
 
 
 class CannotStart(Exception):
@@ -139,15 +139,15 @@ def _check_other_runs(removal: Removal, account: str, region: str) -> None:
     busy = in_progress(removal.recorder.client("cloudformation"), STACKS)
     if busy and not left:
         raise CannotStart(
-            f"{', '.join(busy)}: a run from elsewhere is in progress, or was interrupted: try "
-            "again when it has ended"
+            f"{', '.join(busy)}: a run on another machine is in progress or was interrupted: try "
+            "again later"
         )
 
 
 def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) -> Iterator[str]:
     yield f"In account {run.account.caller.account}, {run.account.region}, this run"
     for kind, names in left.items():
-        yield from (f"  deletes {kind} {name}, which an earlier run has left" for name in names)
+        yield from (f"  deletes {kind} {name}, left over from an earlier run" for name in names)
     for step in steps:
         yield f"  {step.does}"
     if any(step.instances for step in steps):
@@ -155,13 +155,13 @@ def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) ->
         yield from price.lines(run.checkout.instance_type, run.account.region, known)
         yield f"It takes about {sum(step.minutes for step in steps)} minutes (our estimate)."
     else:
-        yield "Nothing of that is charged for, as far as documents say: docs/account-test.md."
+        yield "These steps are free according to AWS's documentation: docs/account-test.md."
 
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
         raise CannotStart("no terminal for the confirmation: add --yes")
-    return input("Write yes to go on: ").strip() == "yes"
+    return input("Type yes to continue: ").strip() == "yes"
 
 
 def _check_preflight(run: Run) -> None:
@@ -179,7 +179,7 @@ def _observe(
 ) -> int:
     """Run the steps, delete everything and write the report, also after Ctrl-C."""
     outcomes, code = list[StepOutcome](), 0
-    remaining = ["unknown: the deletion was interrupted, and the next run goes on with it"]
+    remaining = ["unknown: the deletion was interrupted; the next run continues it"]
     try:
         for step in steps:
             outcomes.append(step.do(run))
@@ -187,7 +187,7 @@ def _observe(
                 break
     except KeyboardInterrupt:
         code = INTERRUPTED
-        say("interrupted: deleting everything; Ctrl-C again leaves that to the next run")
+        say("interrupted: deleting everything; Ctrl-C again leaves the rest to the next run")
     try:
         say("removal: deletes everything")
         remaining = removal.remove_all()

@@ -33,7 +33,7 @@ class Check:
         try:
             return decide(answers)
         except (IndexError, KeyError, TypeError) as error:  # the report needs a row for each check
-            return inconclusive(f"the answers are not as expected: {type(error).__name__}: {error}")
+            return inconclusive(f"unexpected responses: {type(error).__name__}: {error}")
 
 
 def checks() -> list[Check]:

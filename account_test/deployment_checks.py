@@ -84,7 +84,7 @@ def scaling_status(answers: Answers) -> StatementFinding:
     endpoints = answers.of("DescribeEndpoint", "scale").successful
     changing = [answer for answer in endpoints if answer.response["EndpointStatus"] != "InService"]
     if not changing:
-        return inconclusive("DescribeEndpoint never said anything but InService")
+        return inconclusive("DescribeEndpoint always returned InService")
     statuses = {answer.response["EndpointStatus"] for answer in changing}
     configs = {answer.response["EndpointConfigName"] for answer in endpoints}
     pending = any(map(_pending, changing))
@@ -126,7 +126,7 @@ def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
     ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
     if not ends:
-        return inconclusive("CloudFormation did not say how the endpoint's update ended")
+        return inconclusive("no stack event has the result of the endpoint's update")
     used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
     status, reason = ends[0]["ResourceStatus"], ends[0].get("ResourceStatusReason", "")
     evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
@@ -140,7 +140,7 @@ def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
     ]
     after = [answer for answer in in_service if deploying and answer.date > deploying[0].date]
     if not after or any(_config(answer) in new for answer in in_service):
-        return inconclusive("no answer shows that SageMaker rolled an update back", *used)
+        return inconclusive("no response shows that SageMaker rolled back an update", *used)
     return finding_for(False, evidence, *deploying, after[0], *used)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import platform_facts
 
 NOT_INCLUDED = (
-    "Not included, since the repository has no price of them: CodeBuild minutes, Lambda, Step "
+    "Not included, because the repository has no prices for them: CodeBuild minutes, Lambda, Step "
     "Functions, S3, CloudWatch, and a KMS key until its deletion is scheduled."
 )
 
@@ -19,7 +19,7 @@ def lines(instance_type: str, region: str, steps: Sequence[tuple[int, int]]) -> 
     yield f"At most {most} instances at once, about {hours:.1f} instance hours (our estimate)."
     if price is None:
         page = "https://aws.amazon.com/sagemaker/ai/pricing/"
-        yield f"The price of {instance_type} in {region} is unknown here: see {page}."
+        yield f"The price of {instance_type} in {region} is not in prices.toml: see {page}."
     else:
         yield (
             f"{instance_type} in {region}: {price} USD an hour ({prices.source}, {prices.date}); "

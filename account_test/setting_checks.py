@@ -1,4 +1,4 @@
-"""Checks of what AWS accepts, sets and publishes."""
+"""Checks of requests that AWS accepts, and of settings and metrics."""
 
 from datetime import timedelta
 from itertools import chain
@@ -10,16 +10,16 @@ from account_test.findings import StatementFinding, finding_for, inconclusive
 
 ALL_APPEAR_AFTER = timedelta(minutes=15)
 """"After you create a metric, allow up to 15 minutes for the metric to appear" (CloudWatch API
-reference, ListMetrics). CloudTrail names no such time: the same is our choice."""
+reference, ListMetrics). CloudTrail documents no such delay; using the same value is our choice."""
 DENIED_ACTION, ALLOWED_ACTION = "iam:CreateUser", "sagemaker:DeleteEndpoint"
-"""An action that no policy of ours allows, and one that a policy of the step allows conditionally:
-a simulation that decides otherwise shows nothing."""
+"""An action that no policy of the app allows, and an action that a policy of the step allows on a
+condition. If the simulation decides differently, it proves nothing."""
 NO_BACKEND = "unable to find backend library for backend 'dali'"
 """triton-inference-server/core, src/backend_model.cc."""
 BACKEND_ERRORS = ("DALI Backend error", "DALI error")
 """triton-inference-server/dali_backend, src/dali_backend.cc."""
 LOW, HIGH = 0.35, 0.65
-"""Bounds of the share of calls that one of two instances answers: our choice."""
+"""Range for the share of invocations that one of two instances serves. A choice of this project."""
 
 
 def quotas(answers: Answers) -> StatementFinding:
@@ -28,7 +28,7 @@ def quotas(answers: Answers) -> StatementFinding:
     names = list(chain.from_iterable(answer.request["Names"] for answer in read))
     values = {name: value for answer in read for name, value in answer.response.items()}
     if not read:
-        return inconclusive("Service Quotas did not answer")
+        return inconclusive("no response from Service Quotas")
     evidence = "; ".join(f"{name}: {values.get(name, 'not listed')}" for name in names)
     return finding_for({*names} == values.keys(), evidence, *read)
 
@@ -49,7 +49,7 @@ def policies(answers: Answers) -> StatementFinding:
     decisions = {result["EvalActionName"]: result["EvalDecision"] for result in results}
     controls = decisions.pop(DENIED_ACTION, ""), decisions.pop(ALLOWED_ACTION, "")
     if controls != ("implicitDeny", "allowed"):
-        return inconclusive("the simulation does not know conditions", *simulations)
+        return inconclusive("the simulation does not evaluate conditions", *simulations)
     denied = [f"{action}: {how}" for action, how in decisions.items() if how != "allowed"]
     evidence = "; ".join(denied) or f"{len(decisions)} actions allowed, {DENIED_ACTION} denied"
     return finding_for(not denied, evidence, *simulations)
@@ -84,7 +84,9 @@ def least_outstanding_requests(answers: Answers) -> StatementFinding:
             if strategy := variant.get("RoutingConfig", {}).get("RoutingStrategy"):
                 as_stated = strategy == "LEAST_OUTSTANDING_REQUESTS"
                 return finding_for(as_stated, f"the endpoint routes by {strategy}", endpoint)
-    return inconclusive("no endpoint with several models said how it routes", *created.values())
+    return inconclusive(
+        "no DescribeEndpoint response has the routing strategy of several models", *created.values()
+    )
 
 
 def detailed_observability(answers: Answers) -> StatementFinding:
@@ -118,24 +120,24 @@ def model_errors_dimension(answers: Answers) -> StatementFinding:
 
 
 def canary_rounding(answers: Answers) -> StatementFinding:
-    """Decide by the new instances' share of the calls, minute by minute of a canary."""
+    """Decide by the new instances' share of invocations in each minute of a canary."""
     statistics = sorted(
         answers.of("GetMetricStatistics").successful,
-        key=lambda each: len(each.request["Dimensions"]),
+        key=lambda answer: len(answer.request["Dimensions"]),
     )
     if len(statistics) < 2:
-        return inconclusive("CloudWatch was not asked for the calls of a canary")
+        return inconclusive("the metrics of a canary update were not read")
     every, new = (
         {point["Timestamp"]: point["SampleCount"] for point in answer.response["Datapoints"]}
         for answer in statistics
     )
     shares = [count / every[minute] for minute, count in new.items() if every.get(minute)]
     if not shares:
-        return inconclusive("CloudWatch has no calls of the new instances", *statistics)
+        return inconclusive("CloudWatch has no invocations of the new instances", *statistics)
     share = median(shares)
     half = None if share > HIGH else share >= LOW
     return finding_for(
-        half, f"{share:.0%} of the calls, median of {len(shares)} minutes", *statistics
+        half, f"{share:.0%} of the invocations, median of {len(shares)} minutes", *statistics
     )
 
 
@@ -159,7 +161,7 @@ def kms_describe_key(answers: Answers) -> StatementFinding:
         return finding_for(True, ", ".join(names), *lists)
     if "CreateGrant" in names:
         return _absent(answers, f"only {', '.join(names)}", *lists)
-    return inconclusive("CloudTrail shows no call of the endpoint's role with the key", *lists)
+    return inconclusive("CloudTrail has no events of the endpoint's role with the key", *lists)
 
 
 def _all_accepted(answers: Answers) -> StatementFinding:

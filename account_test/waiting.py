@@ -1,4 +1,4 @@
-"""Waits for AWS, and says what changes meanwhile."""
+"""Waiting for AWS operations, with output of each status change."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,11 +8,11 @@ from release.delivery.stack_status import in_progress
 from release.delivery.steps import say
 
 LONGEST_PAUSE = 5.0
-"""Seconds between two calls while something changes: our choice."""
+"""Seconds between two calls while an operation is in progress. A choice of this project."""
 
 
 def pauses() -> Iterator[float]:
-    """Yield seconds to wait between two calls: few at first."""
+    """Yield increasing pauses between two calls, in seconds."""
     pause = 0.25
     while True:
         yield pause
@@ -20,7 +20,7 @@ def pauses() -> Iterator[float]:
 
 
 def wait(name: str, status: Callable[[], str | None]) -> None:
-    """Return when `status` is None; say each status before."""
+    """Return when `status` is None; print each status change."""
     shown = None
     for pause in pauses():
         now = status()
@@ -33,5 +33,5 @@ def wait(name: str, status: Callable[[], str | None]) -> None:
 
 
 def wait_for_stack(cloudformation: Any, stack: str) -> None:
-    """Return when CloudFormation does not change a stack any more."""
+    """Wait until CloudFormation has no operation in progress on a stack."""
     wait("CloudFormation", lambda: next(iter(in_progress(cloudformation, [stack])), None))

@@ -111,8 +111,12 @@ async def send_response(
 ) -> None:
     """Send a response through ASGI; `before_end` runs before the last, empty body message."""
     status, headers, body = answer
-    named = {**headers, "x-amzn-RequestId": str(uuid.uuid4()), "Content-Length": str(len(body))}
-    encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    all_headers = {
+        **headers,
+        "x-amzn-RequestId": str(uuid.uuid4()),
+        "Content-Length": str(len(body)),
+    }
+    encoded = [(name.lower().encode(), value.encode()) for name, value in all_headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body, "more_body": before_end is not None})
     if before_end:

@@ -8,7 +8,7 @@ import numpy as np
 
 import platform_facts
 from cli.load.cache import Floats, hit_rates, zipf
-from release.review.measured_rates import SCALING_AIM
+from release.review.measured_rates import SCALING_TARGET_SHARE
 from release.review.money import HOURS_PER_MONTH
 
 MAX_MODELS = 240
@@ -29,7 +29,7 @@ ASSUMPTIONS = (
     "(CloudFormation user guide, cloudformation-limits)",
     f"at least {MIN_INSTANCES} instances per endpoint, in two zones (developer guide, "
     "create-multi-model-endpoint)",
-    f"scaling keeps instances at {SCALING_AIM:.0%} of the measured rate (developer guide, "
+    f"scaling keeps instances at {SCALING_TARGET_SHARE:.0%} of the measured rate (developer guide, "
     "endpoint-scaling-loadtest)",
     "models are assigned to endpoints in turn, by rank, and have one size: our choice",
 )
@@ -95,7 +95,7 @@ def plan(
     traffic = assigned.sum(axis=1)
     counts = np.full(low, MIN_INSTANCES)
     if max_rps:
-        rates = np.ceil(demand.rps * traffic / (SCALING_AIM * max_rps)).astype(int)
+        rates = np.ceil(demand.rps * traffic / (SCALING_TARGET_SHARE * max_rps)).astype(int)
         counts = np.maximum(counts, rates)
     lowest = float(traffic @ hit_rates(assigned, capacity))
     hourly = platform_facts.prices().of(region, instance_type)
@@ -107,7 +107,7 @@ def plan(
         lowest_hits=lowest,
         highest_hits=float(traffic @ hit_rates(assigned, counts * capacity)),
         loads_per_second=demand.rps * (1 - lowest),
-        needed_rps=float((demand.rps * traffic / counts).max() / SCALING_AIM),
+        needed_rps=float((demand.rps * traffic / counts).max() / SCALING_TARGET_SHARE),
         monthly_usd=hourly and hourly * HOURS_PER_MONTH * int(counts.sum()),
     )
 

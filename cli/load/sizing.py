@@ -10,7 +10,7 @@ from cli.errors import CommandError
 from cli.load.ramp import Objective
 from cli.load.report import as_json
 from cli.load.step import LoadStep
-from release.review.measured_rates import FOLDER, LAPTOP, SCALING_AIM
+from release.review.measured_rates import FOLDER, LAPTOP, SCALING_TARGET_SHARE
 from release.review.money import HOURS_PER_MONTH
 
 
@@ -48,7 +48,9 @@ class Sizing:
 
     def instances(self, rps: float) -> int:
         """Return the number of instances for a rate, at half of the sustained rate each."""
-        return max(2 if self.production else 1, math.ceil(rps / (SCALING_AIM * self.max_rps)))
+        return max(
+            2 if self.production else 1, math.ceil(rps / (SCALING_TARGET_SHARE * self.max_rps))
+        )
 
     def stage_lines(self, low_rps: float, peak_rps: float) -> list[str]:
         """Return the lines for the stage's file, and a comment with the cost or a warning."""

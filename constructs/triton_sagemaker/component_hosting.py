@@ -42,6 +42,7 @@ class ComponentHosting(HostingMode):
 
     name = "components"
     default_ping_mode = "ready"
+    has_deployment_config = False
 
     components: Mapping[str, ModelComponent]
     max_instance_count: int
@@ -84,10 +85,7 @@ class ComponentHosting(HostingMode):
             )
         }
 
-    def deployment(self, *_: Any, **__: Any) -> None:
-        """Return None, because the endpoint is updated in place."""
-
-    def place(
+    def inference_components(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -98,7 +96,7 @@ class ComponentHosting(HostingMode):
         model_error_rate: float,
     ) -> list[EndpointComponent]:
         """Return the component of each model."""
-        placed = []
+        endpoint_components = []
         for model, component in self.components.items():
             metrics = ComponentMetrics(
                 endpoint_name=endpoint.endpoint_name or "",
@@ -117,7 +115,7 @@ class ComponentHosting(HostingMode):
                 update=update,
                 model_error_rate=model_error_rate,
             )
-            placed.append(
+            endpoint_components.append(
                 EndpointComponent(
                     **vars(metrics),
                     endpoint=scope,
@@ -127,7 +125,7 @@ class ComponentHosting(HostingMode):
                     model_name=model_name,
                 )
             )
-        return placed
+        return endpoint_components
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds

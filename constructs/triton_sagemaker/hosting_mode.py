@@ -38,6 +38,8 @@ class HostingMode(ABC):
     """The name of the mode in stage files and rules."""
     default_ping_mode: ClassVar[PingMode]
     """The ping mode of containers if `ServerOptions` has none."""
+    has_deployment_config: ClassVar[bool] = True
+    """Whether SageMaker updates the endpoint by a DeploymentConfig, not in place."""
 
     @property
     @abstractmethod
@@ -86,6 +88,8 @@ class HostingMode(ABC):
         model_error_rate: float,
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
         """Return the DeploymentConfig of the endpoint, with its rollback alarms."""
+        if not self.has_deployment_config:
+            return None
         alarms = rollback_alarms(
             scope,
             endpoint_name=endpoint_name,
@@ -95,7 +99,7 @@ class HostingMode(ABC):
         )
         return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
 
-    def place(
+    def inference_components(
         self,
         scope: Construct,
         update: UpdatePolicy,

@@ -145,7 +145,7 @@ class TritonEndpoint(EndpointBase):
             suffix=suffix,
         )
         for variant in named[:1]:
-            components = variant.hosting.place(
+            components = variant.hosting.inference_components(
                 self,
                 update,
                 endpoint=self.endpoint,
@@ -156,7 +156,7 @@ class TritonEndpoint(EndpointBase):
         self.updated: Construct = self.endpoint
         before: list[Construct] = [self.log]  # the log group must exist first
         if checked:
-            guard, self.updated = checked.checks.around(
+            guard, self.updated = checked.checks.add_guard_and_check(
                 self,
                 self.endpoint,
                 endpoint_name=endpoint_name,

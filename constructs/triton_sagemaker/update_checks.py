@@ -58,7 +58,7 @@ class UpdateChecks(Construct):
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
 
-    def around(
+    def add_guard_and_check(
         self,
         scope: Construct,
         endpoint: Construct,

@@ -103,7 +103,8 @@ class Activities:
             "StatusMessage": message,
         }
         last = next(
-            (each for each in reversed(self._known) if TargetKey.from_request(each) == key), {}
+            (record for record in reversed(self._known) if TargetKey.from_request(record) == key),
+            {},
         )
         if status == "Failed" and record.items() <= last.items():
             return last

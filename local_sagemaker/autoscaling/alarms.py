@@ -65,12 +65,13 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
-    named = alarms_of(policy)
+    existing_names = alarms_of(policy)
     arn = policy["PolicyARN"]
     action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
     return [
         {
-            "AlarmName": named.get(kind) or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
+            "AlarmName": existing_names.get(kind)
+            or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
             "AlarmDescription": (
                 f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}."
             ),

@@ -34,15 +34,15 @@ class ScalableTarget(ResourceType):
         """
         request = {name: value for name, value in new.items() if name not in (SCHEDULED, "Tags")}
         self.call("RegisterScalableTarget", {**request, **tags})
-        named = {name: new[name] for name in MEMBERS}
+        target = {name: new[name] for name in MEMBERS}
         for action in new.get(SCHEDULED, []):
-            self.call("PutScheduledAction", {**action, **named})
+            self.call("PutScheduledAction", {**action, **target})
         before, names = (
             {action["ScheduledActionName"] for action in properties.get(SCHEDULED, [])}
             for properties in (old, new)
         )
         for name in before - names:
-            request = {**named, "ScheduledActionName": name}
+            request = {**target, "ScheduledActionName": name}
             self.call_if_found("DeleteScheduledAction", request)
 
 
@@ -65,8 +65,8 @@ class ScalingPolicy(ResourceType):
     def delete(self, physical_id: str, properties: Record) -> None:
         """Delete the policy; deregistering its target has deleted it already."""
         request = _policy_request(properties)
-        named = {name: request[name] for name in ("PolicyName", *MEMBERS)}
-        self.call_if_found("DeleteScalingPolicy", named)
+        key = {name: request[name] for name in ("PolicyName", *MEMBERS)}
+        self.call_if_found("DeleteScalingPolicy", key)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:

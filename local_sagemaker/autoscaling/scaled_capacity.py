@@ -25,7 +25,9 @@ def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
         status = described["InferenceComponentStatus"]
     else:
         described = hosting.describe_endpoint({"EndpointName": key.endpoint})
-        variants = {each["VariantName"]: each for each in described.get("ProductionVariants", [])}
+        variants = {
+            variant["VariantName"]: variant for variant in described.get("ProductionVariants", [])
+        }
         if key.variant not in variants:
             raise invalid(f"SageMaker variant not found: {key.resource}")
         desired = variants[key.variant]["DesiredInstanceCount"]

@@ -16,8 +16,8 @@ def statistic_by_period(
     the metric is not published with, this causes the alarm to be stuck in INSUFFICIENT_DATA" (API
     reference, PutMetricAlarm).
     """
-    named = cloudwatch._dims_from_list(metric.get("Dimensions") or [])
-    key = (metric["Namespace"], metric["MetricName"], str(cloudwatch._dims_key(named)))
+    dimensions = cloudwatch._dims_from_list(metric.get("Dimensions") or [])
+    key = (metric["Namespace"], metric["MetricName"], str(cloudwatch._dims_key(dimensions)))
     by_period: dict[int, list[Record]] = {}
     for point in reversed(cloudwatch._metrics.get(key) or []):
         period = math.floor(point["Timestamp"] / width)

@@ -73,7 +73,7 @@ class Expression:
     def values(self, data: Mapping[str, Data], periods: Iterable[int]) -> dict[int, float]:
         """Return the values by period for the data of each metric; periods without are omitted."""
         values = {
-            period: _value(self.root, {name: each.get(period) for name, each in data.items()})
+            period: _value(self.root, {name: values.get(period) for name, values in data.items()})
             for period in periods
         }
         return {period: value for period, value in values.items() if value is not None}
@@ -102,7 +102,7 @@ def _is_computed(node: ast.expr, metrics: Mapping[str, Record]) -> bool:
 
 
 def _names(node: ast.AST) -> list[str]:
-    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return [descendant.id for descendant in ast.walk(node) if isinstance(descendant, ast.Name)]
 
 
 def _value(node: Any, data: Mapping[str, float | None]) -> float | None:

@@ -41,8 +41,8 @@ class Projects:
         with self._lock:
             if name in self._projects:
                 raise ApiError("ResourceAlreadyExistsException", f"Project already exists: {name}")
-            born = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
-            return self._keep({**request, **born, "lastModified": now})
+            created = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
+            return self._keep({**request, **created, "lastModified": now})
 
     def _update(self, request: Record) -> Record:
         project = self.get(request["name"])

@@ -177,7 +177,10 @@ class CodeBuild:
             "CODEBUILD_BUILD_ID": name,
             "CODEBUILD_BUILD_IMAGE": environment["image"],
             "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
-            **{each["name"]: each["value"] for each in environment["environmentVariables"]},
+            **{
+                variable["name"]: variable["value"]
+                for variable in environment["environmentVariables"]
+            },
         }
         file = log.Log(folder / "build.log", logs, self._clock)
         logged = log.location(config, log.stream(config, project, uuid))

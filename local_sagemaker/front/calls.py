@@ -156,8 +156,8 @@ def _named(service: str, request: dict[str, Any]) -> str:
             return _arn(service, f"log-group:{group}:log-stream:{stream}")
         case "states", {"stateMachineArn": machine}:
             return str(machine)
-        case _, {"ResourceArn": named} | {"resourceArn": named}:
-            return str(named)
+        case _, {"ResourceArn": arn} | {"resourceArn": arn}:
+            return str(arn)
     return "*"
 
 

@@ -75,8 +75,8 @@ def rejection(scope: Any, *, is_page: bool) -> str | None:
         elif name == b"sec-fetch-site":
             sites.append(value)
     if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
-        named = b", ".join(hosts).decode("latin-1")
-        return f"Host {named!r} is not this machine: use 127.0.0.1 or a name below localhost."
+        host = b", ".join(hosts).decode("latin-1")
+        return f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
     method, path = scope["method"], scope["path"]
     if method == "OPTIONS":
         return "OPTIONS is not answered: no web page may call the local SageMaker."

@@ -70,8 +70,8 @@ class Connections:
     ) -> tuple[int, bytes]:
         """Send a load or unload request; return status and body. Raise `OSError`."""
         lane = self._lanes.pop() if self._lanes else await self._open()
-        named = {"Host": "localhost", **headers, "Content-Length": len(body)}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+        all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
         self._busy.add(lane)
         kept = False
         try:

@@ -198,7 +198,9 @@ class Placement:
             return len(idle)
 
     def _hosts(self) -> "dict[Instance, CopyHost]":
-        serving = (each for instances in self._fleet.serving().values() for each in instances)
+        serving = (
+            instance for instances in self._fleet.serving().values() for instance in instances
+        )
         return {instance: host for instance in serving if (host := CopyHost.find(instance))}
 
     def _fits(self, needs: list[Resources]) -> bool:

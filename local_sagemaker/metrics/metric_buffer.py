@@ -28,14 +28,14 @@ class MetricDimensions(NamedTuple):
     @property
     def dimensions(self) -> list[dict[str, str]]:
         """The Dimensions of PutMetricData."""
-        named = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        values = {"EndpointName": self.endpoint, "VariantName": self.variant}
         if self.component is not None:
-            named = {"InferenceComponentName": self.component}
+            values = {"InferenceComponentName": self.component}
         if self.config is not None:
-            named["EndpointConfigName"] = self.config
+            values["EndpointConfigName"] = self.config
         if self.instance_type is not None:
-            named["InstanceType"] = self.instance_type
-        return [{"Name": name, "Value": value} for name, value in named.items()]
+            values["InstanceType"] = self.instance_type
+        return [{"Name": name, "Value": value} for name, value in values.items()]
 
 
 class Series(NamedTuple):

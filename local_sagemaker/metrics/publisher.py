@@ -22,9 +22,9 @@ class Publisher:
 
     def publish(self) -> None:
         """Publish the values of completed periods."""
-        series = sorted(self._collected.take(), key=lambda each: each.metric.namespace)
-        for namespace, same in groupby(series, key=lambda each: each.metric.namespace):
-            data = [_datum(each) for each in same]
+        series = sorted(self._collected.take(), key=lambda values: values.metric.namespace)
+        for namespace, same in groupby(series, key=lambda values: values.metric.namespace):
+            data = [_datum(values) for values in same]
             try:
                 self._cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
             except (BotoCoreError, ClientError) as error:

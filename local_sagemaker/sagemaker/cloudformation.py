@@ -28,7 +28,9 @@ class HostingResource(ResourceType):
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the tags; other properties are not updated in place."""
-        before, after = ({tag["Key"]: tag for tag in each.get("Tags", [])} for each in (old, new))
+        before, after = (
+            {tag["Key"]: tag for tag in properties.get("Tags", [])} for properties in (old, new)
+        )
         arn = {"ResourceArn": physical_id}
         if gone := before.keys() - after.keys():
             self.call("DeleteTags", {**arn, "TagKeys": list(gone)})

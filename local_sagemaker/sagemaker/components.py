@@ -141,7 +141,9 @@ class Components(Hosting):
     def list_inference_components(self, request: Record) -> Record:
         """ListInferenceComponents."""
         with self._lock:
-            return COMPONENT.list((each.described() for each in self.components.values()), request)
+            return COMPONENT.list(
+                (component.described() for component in self.components.values()), request
+            )
 
     def deployed(self) -> list[Endpoint]:
         """Return the components and the endpoints."""

@@ -236,7 +236,9 @@ class Endpoint:
         for variant in self.variants:
             config, count = configured[variant["VariantName"]], variant["CurrentInstanceCount"]
             types = [
-                each.pool.instance_type for each in serving[variant["VariantName"]] if each.pool
+                instance.pool.instance_type
+                for instance in serving[variant["VariantName"]]
+                if instance.pool
             ]
             own = {"InstancePools": pools.described(config, types, count)}
             described.append({**variant, **(own if "InstancePools" in config else {})})

@@ -191,7 +191,7 @@ class Hosting(Registry):
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
             if endpoint.hosts_components and any(
-                "DesiredInstanceCount" in each for each in requested
+                "DesiredInstanceCount" in variant for variant in requested
             ):
                 raise invalid(
                     "ManagedInstanceScaling sets the number of instances of an endpoint with "
@@ -263,16 +263,16 @@ class Hosting(Registry):
             if not self._site.stopping.is_set():
                 endpoint.switch(plan)
 
-    def _take_down(self, endpoint: Endpoint, named: dict[str, Any]) -> None:
-        """End an endpoint's fleets, and delete it from `named`."""
+    def _take_down(self, endpoint: Endpoint, endpoints: dict[str, Any]) -> None:
+        """End an endpoint's fleets, and delete it from `endpoints`."""
         try:
             for fleet in (endpoint.new, endpoint.fleet):
                 if fleet is not None:
                     end(fleet)
         finally:
             with self._lock:
-                if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
-                    self._delete(endpoint.kind, named, endpoint.key)
+                if endpoints.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
+                    self._delete(endpoint.kind, endpoints, endpoint.key)
                     endpoint.happened(EventKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
@@ -364,7 +364,9 @@ def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
     change. The error for a removed variant has no source. Changes between instance type and
     instance pools are allowed (AWS machine learning blog, "Capacity-aware inference").
     """
-    types = {each["VariantName"]: each.get("InstanceType") for each in new["ProductionVariants"]}
+    types = {
+        variant["VariantName"]: variant.get("InstanceType") for variant in new["ProductionVariants"]
+    }
     for variant in old["ProductionVariants"]:
         name, before = variant["VariantName"], variant.get("InstanceType")
         removed, after = name not in types, types.get(name)

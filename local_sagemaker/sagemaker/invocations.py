@@ -130,7 +130,7 @@ class Invocations:
             self._collected.add_all(values(instances=max(1, count)), every)
             if of_type:
                 serving = fleet.serving().get(variant, [])
-                same = max(1, sum(each.pool == instance.pool for each in serving))
+                same = max(1, sum(other.pool == instance.pool for other in serving))
                 self._collected.add_all(values(instances=same), of_type)
         return variant
 

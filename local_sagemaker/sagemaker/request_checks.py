@@ -53,7 +53,7 @@ def check_endpoint_config(request: Record) -> None:
             "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
-    without_model = [each["VariantName"] for each in variants if "ModelName" not in each]
+    without_model = [variant["VariantName"] for variant in variants if "ModelName" not in variant]
     if without_model:
         _check_for_components(request, without_model)
     for variant in variants:

@@ -29,7 +29,7 @@ def with_retained_properties(old: list[Record], config: Record, request: Record)
     if not request.get("RetainAllVariantProperties"):
         return variants
     excluded = [
-        each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties", [])
+        item["VariantPropertyType"] for item in request.get("ExcludeRetainedVariantProperties", [])
     ]
     members = [
         f"{when}{name}"
@@ -52,7 +52,7 @@ def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
 
 def with_desired(variants: list[Record], requested: list[Record]) -> list[Record]:
     """Return the variants with the changes of UpdateEndpointWeightsAndCapacities."""
-    changes = {each["VariantName"]: each for each in requested}
+    changes = {change["VariantName"]: change for change in requested}
     return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 

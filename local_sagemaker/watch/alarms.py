@@ -46,7 +46,9 @@ def _change(alarm: Record, before: str, reason: str) -> DashboardEvent:
 
 def _alarm(record: Record) -> Record:
     metric = _metric(record)
-    dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", [])}
+    dimensions = {
+        dimension["Name"]: dimension["Value"] for dimension in metric.get("Dimensions", [])
+    }
     data = json.loads(record.get("StateReasonData") or "{}").get("recentDatapoints")
     return {
         "name": record["AlarmName"],

@@ -42,7 +42,7 @@ class Events:
     def after(self, sequence: int) -> list[Record]:
         """Return the events after a sequence number, the oldest first."""
         with self._lock:
-            return [each for each in self._latest if each["sequence"] > sequence]
+            return [event for event in self._latest if event["sequence"] > sequence]
 
 
 def _short(message: str) -> str:

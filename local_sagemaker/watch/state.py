@@ -106,7 +106,9 @@ class Watch:
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
         for name, variant in sorted(variants.items()):
             config, model = configured[name]
-            own = (_instance(each, usages) for each in instances if each.variant == name)
+            own = (
+                _instance(instance, usages) for instance in instances if instance.variant == name
+            )
             yield {
                 "name": name,
                 "weight": variant["CurrentWeight"],
@@ -116,9 +118,9 @@ class Watch:
                 "desired_count": variant["DesiredInstanceCount"],
                 "scaling": scaling.get((endpoint.name, name)),
                 "components": [
-                    _component(each.described(), scaling.get((each.key,)))
-                    for each in list(self._components.values())
-                    if each.name == endpoint.name
+                    _component(component.described(), scaling.get((component.key,)))
+                    for component in list(self._components.values())
+                    if component.name == endpoint.name
                 ],
                 "processes_at_most": (
                     self._most if model and variant["DesiredInstanceCount"] > self._most else None

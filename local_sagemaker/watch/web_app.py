@@ -54,8 +54,8 @@ class Site:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
         status, content_type, body = await self._answer(scope)
-        named = {**_HEADERS, "content-type": content_type, "content-length": str(len(body))}
-        encoded = [(name.encode(), value.encode()) for name, value in named.items()]
+        headers = {**_HEADERS, "content-type": content_type, "content-length": str(len(body))}
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": encoded})
         await send({"type": "http.response.body", "body": body})
 

@@ -75,20 +75,20 @@ class Principal(_Entry):
     """A caller of AWS.
 
     Its permissions come from one of three places: our `roles`, each of which has all rows; resource
-    policies, which name it as `named`; or another party, which `granted` describes.
+    policies, which name it as `named`; or another party, which `granted_by` describes.
     """
 
     name: str = ""
     who: Text
     roles: tuple[Role, ...] = ()
     named: Text | None = None
-    granted: Text | None = None
+    granted_by: Text | None = None
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _has_one_kind_of_grant(self) -> Self:
-        if sum(map(bool, (self.roles, self.named, self.granted))) != 1:
-            raise ValueError("write one of roles, named and granted")
+        if sum(map(bool, (self.roles, self.named, self.granted_by))) != 1:
+            raise ValueError("write one of roles, named and granted_by")
         return self
 
 

@@ -10,7 +10,11 @@ import checked_yaml
 
 
 class Acknowledgement(BaseModel):
-    """An entry of the file; `danger` is the key STAGE/RULE/SUBJECT from the report."""
+    """An entry of the file.
+
+    `danger` is the key STAGE/RULE/SUBJECT from the report, `who` the person who accepts the danger,
+    and `until` the last day on which the acknowledgement is valid.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,7 +32,7 @@ class Acknowledgements(BaseModel):
     acknowledged: list[Acknowledgement] = []
 
     def of(self, key: str, today: date) -> Acknowledgement | None:
-        """Return the valid acknowledgement of a danger, None without one."""
+        """Return the acknowledgement of a danger that has not expired, None if there is none."""
         entries = (entry for entry in self.acknowledged if entry.danger == key)
         return next((entry for entry in entries if entry.until >= today), None)
 

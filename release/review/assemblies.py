@@ -25,16 +25,20 @@ ERROR = ".error"
 MAX_BYTES = 8_000_000
 """Maximum bytes of a file: a template has at most 1 MB (CloudFormation quotas, "Template body
 size"), and a manifest is a few times larger."""
-LONGEST_ERROR = 10_000
+MAX_ERROR_CHARACTERS = 10_000
+"""Maximum characters of an error message of the app that the report shows."""
 
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 """Valid names of stacks (CloudFormation API reference, CreateStack, StackName)."""
-_STACKS = "aws:cloudformation:stack"
-_TEMPLATE_PROPERTIES = (
+_STACK_TYPE = "aws:cloudformation:stack"
+"""Type of the artifacts in the manifest that are stacks."""
+_DERIVED_PROPERTIES = (
     *("additionalDependencies", "requiresBootstrapStackVersion", "stackName"),
     *("stackTemplateAssetObjectUrl", "templateFile"),
 )
-_WITHOUT_TEMPLATES = ("cdk:tree", "cdk:feature-flag-report")
+"""Properties of a stack in the manifest that follow from its template and its name."""
+_IGNORED_TYPES = ("cdk:tree", "cdk:feature-flag-report")
+"""Types of artifacts that are not deployed."""
 _ASSETS = ".assets.json"
 _ASSET = re.compile(r"[\w-][\w.-]*")
 """A valid name of a file or folder in the assembly."""
@@ -98,13 +102,13 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
     """
     assembly = folder / stage
     if os.path.lexists(folder / f"{stage}{ERROR}"):
-        raise NotSynthesised(_content(folder / f"{stage}{ERROR}")[:LONGEST_ERROR])
+        raise NotSynthesised(_content(folder / f"{stage}{ERROR}")[:MAX_ERROR_CHARACTERS])
     try:
         if not stat.S_ISDIR(assembly.lstat().st_mode):
             raise NotSynthesised(f"{stage}: the assembly is not a folder")
         names = {path.name for path in assembly.iterdir()}
     except FileNotFoundError:
-        raise NotSynthesised(f"{stage} was not synthesised: it has no assembly") from None
+        raise NotSynthesised(f"{stage} was not synthesised: its assembly is missing") from None
     settings = dict(_stacks(_load_json(assembly / "manifest.json")))
     known = {f"{stack}{end}" for stack in settings for end in (SUFFIX, _ASSETS)}
     if unknown := {name for name in names - known if name.endswith((SUFFIX, _ASSETS))}:
@@ -130,14 +134,14 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             raise NotSynthesised("manifest.json has no artifacts")
     for name, artifact in artifacts.items():
         match artifact:
-            case {"type": kind} if kind in _WITHOUT_TEMPLATES:
+            case {"type": kind} if kind in _IGNORED_TYPES:
                 continue
             case {"type": "cdk:asset-manifest", "properties": {"file": file}} if (
                 file == f"{name}.json" and file.endswith(_ASSETS)
             ):
                 continue  # `_assets` reads it with its stack
             case {"type": kind, "properties": {"templateFile": file, **properties}} if (
-                kind == _STACKS
+                kind == _STACK_TYPE
                 and _STACK.fullmatch(name)
                 and file == f"{name}{SUFFIX}"
                 and properties.get("stackName", name) == name
@@ -151,11 +155,11 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
-    """Return the deployment settings of a stack, without those derived from template and name."""
+    """Return the deployment settings of a stack, without `_DERIVED_PROPERTIES`."""
     properties = artifact["properties"]
     folder = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")[0]
     return {
-        **{key: value for key, value in properties.items() if key not in _TEMPLATE_PROPERTIES},
+        **{key: value for key, value in properties.items() if key not in _DERIVED_PROPERTIES},
         "environment": artifact.get("environment"),
         "folder of templates": folder,
     }
@@ -238,7 +242,7 @@ def _load_json(path: Path) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raise `ValueError` for a duplicate key, because parsers disagree on it."""
+    """Return a JSON object. Raise `ValueError` if a key is duplicate: parsers disagree."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)

@@ -20,8 +20,8 @@ from release.tree import CheckoutError, NotSynthesised, Tree
 ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile)
 """Errors with a message for the author of a change."""
 
-COMPILED = "compiled Python would run instead of the reviewed source: remove it with git rm"
-LINK = "a symbolic link, whose target is not reviewed: commit the file instead"
+COMPILED_REASON = "compiled Python would run instead of the reviewed source: remove it with git rm"
+LINK_REASON = "a symbolic link, whose target is not reviewed: commit the file instead"
 
 
 def review_change(
@@ -29,11 +29,12 @@ def review_change(
 ) -> ChangeReport:
     """Return the report of a change.
 
-    The linter settings and acknowledgements are those of the base. `name` names it in the report.
+    The linter settings and acknowledgements are those of the base. `name` is the name of the base
+    in the report.
     """
     gaps = [
-        *(Gap(path, COMPILED) for path in head.compiled()),
-        *(Gap(path, LINK) for path in head.links()),
+        *(Gap(path, COMPILED_REASON) for path in head.compiled()),
+        *(Gap(path, LINK_REASON) for path in head.links()),
     ]
     today = date.today()
     acknowledgements = Acknowledgements()
@@ -76,7 +77,7 @@ def review_change(
 
 
 def commit_range(*trees: Tree) -> str:
-    """Return the commits of trees, and whether the last has uncommitted changes.
+    """Return the commits of trees, and whether the last tree has uncommitted changes.
 
     The text is empty if a tree is not a git repository.
     """

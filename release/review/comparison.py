@@ -35,12 +35,12 @@ class Comparison:
     """A stage before and after a change: the input of rules and describers.
 
     before, after: stack name -> template.
-    file_before, file_after: the stage's files.
+    file_before, file_after: the stage's YAML file.
     settings: stack name -> deployment settings in the cloud assembly, before and after.
-    findings: findings of cfn-lint and checkov in the templates.
-    acknowledged: cdk-nag findings that the app acknowledges.
+    findings: the change of cfn-lint's and checkov's findings in the templates.
+    acknowledged: the change of cdk-nag findings that the app acknowledges.
     base_strings: string constants in the base's code.
-    models: the folders of all models before and after, None without files.
+    models: the folder `models` before and after, None if its files are not available.
     """
 
     stage: str
@@ -61,12 +61,12 @@ class Comparison:
 
     @property
     def moves(self) -> bool:
-        """Whether the stage changes its region or account, so that all stacks are created there."""
+        """Whether the stage moves to another region or account, so that all stacks are new."""
         return bool(self.before) and environments.moves(self.file_before, self.file_after)
 
     @cached_property
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
-        """The templates before and after, without region and account if those may differ."""
+        """The templates before and after, with placeholders for a changed region or account."""
         return environments.normalize_environment(
             self.before, self.file_before, self.after, self.file_after
         )
@@ -85,12 +85,13 @@ class Comparison:
     def deployed_changes(self) -> list[Change]:
         """The changes that CloudFormation makes to deployed resources.
 
-        A stack that is removed from the app, or whose stage moves, remains unchanged.
+        They are in the stacks that exist before and after. If the stage moves to another region or
+        account, no deployed stack changes.
         """
         if self.moves:
             return []
-        stay = self.before.keys() & self.after.keys()
-        return [change for change in self.changes if change.stack in stay]
+        common_stacks = self.before.keys() & self.after.keys()
+        return [change for change in self.changes if change.stack in common_stacks]
 
     @cached_property
     def descriptions(self) -> list[ChangeDescription]:
@@ -115,7 +116,7 @@ class Comparison:
 
     @property
     def kept_endpoints(self) -> list[tuple[TemplateEndpoint, TemplateEndpoint]]:
-        """The endpoints that keep their name, before and after."""
+        """The endpoints whose name does not change: pairs of the old and the new endpoint."""
         return [
             (pair.before, pair.after)
             for pair in self.endpoints.values()

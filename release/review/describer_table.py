@@ -1,6 +1,6 @@
 """The table that assigns a describer to each resource property.
 
-The first row applies whose patterns match the resource type and the property path. A path starts
+The first row whose patterns match the resource type and the property path applies. A path starts
 below `Properties`, or is an attribute such as `DeletionPolicy`, without list indexes. A path that
 ends with [] matches a new or removed named list item. An empty path matches the whole resource, in
 addition to its properties. A property without a row is shown with both values.
@@ -36,10 +36,10 @@ from release.review.describers.networks import PUBLIC, ROUTES
 from release.review.describers.storage import ENCRYPTION, RECORDS
 from release.review.property_change import ChangeLine, Describer
 
-ACCESS = "permissions are compared by release/review/access"
-MODELS = "part of a model's version, which is in the table of models"
+COMPARED_PERMISSIONS = "permissions are compared by release/review/access"
+MODEL_VERSION = "part of a model's version, which is in the table of models"
 WHOLE = not_described("described with the whole resource")
-BUILDER = (
+BUILDER_CHANGE = (
     "the code that builds models changes: unchanged models are rebuilt only if BUILD_FORMAT in "
     "model_build/digest.py is raised"
 )
@@ -59,9 +59,9 @@ TABLE = (
     # access
     _Row("*", "*PolicyDocument", contents.policy),
     _Row("AWS::KMS::Key", "KeyPolicy", contents.policy),
-    _Row("AWS::IAM::*", "Policies", not_described(ACCESS)),
-    _Row("*", "ManagedPolicyArns", not_described(ACCESS)),
-    _Row("AWS::Lambda::Permission", "*", not_described(ACCESS)),
+    _Row("AWS::IAM::*", "Policies", not_described(COMPARED_PERMISSIONS)),
+    _Row("*", "ManagedPolicyArns", not_described(COMPARED_PERMISSIONS)),
+    _Row("AWS::Lambda::Permission", "*", not_described(COMPARED_PERMISSIONS)),
     # Lambda developer guide, urls-auth: NONE lets anyone invoke the function
     _Row("AWS::Lambda::Url", "AuthType",
         danger_if_lost(PUBLIC, lambda item: item != "NONE", "lets anyone invoke a function")),
@@ -102,7 +102,8 @@ TABLE = (
     _Row("AWS::SageMaker::Model", "*.ModelDataUrl",
         contents.value_without("models are loaded from", contents.DIGEST)),
     _Row("AWS::SageMaker::Model", "*.Image", contents.value_without("image:", contents.RELEASE)),
-    *(_Row("Custom::TritonModel", name, not_described(MODELS)) for name in ("Digest", "Target")),
+    *(_Row("Custom::TritonModel", name, not_described(MODEL_VERSION))
+      for name in ("Digest", "Target")),
     *(_Row("Custom::TritonModel", name, contents.build)
       for name in ("Alternative", "Key", "Source")),
     _Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
@@ -195,7 +196,7 @@ TABLE = (
         danger_if_lost(RECORDS, lambda item: item != "DISABLED", "builds are no longer logged")),
     _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
     # an archive's name has the digest of its model, without the builder's code
-    _Row("AWS::CodeBuild::Project", "Source.Location", lambda _: [ChangeLine(BUILDER)]),
+    _Row("AWS::CodeBuild::Project", "Source.Location", lambda _: [ChangeLine(BUILDER_CHANGE)]),
     # Lambda developer guide, configuration-concurrency: 0 throttles every invocation
     _Row("AWS::Lambda::Function", "ReservedConcurrentExecutions",
         danger_if_lost(SAFEGUARDS, lambda item: item != 0, "can no longer run")),

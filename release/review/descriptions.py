@@ -35,7 +35,7 @@ def describe_changes(comparison: "Comparison") -> Iterator[ChangeDescription]:
     for change in comparison.changes:
         if change.stack not in comparison.after:
             continue
-        stays = change.stack in comparison.before and not comparison.moves
+        is_deployed = change.stack in comparison.before and not comparison.moves
         lines = (
             (difference.path, line)
             for difference in _differences(change)
@@ -44,7 +44,7 @@ def describe_changes(comparison: "Comparison") -> Iterator[ChangeDescription]:
             )
         )
         for path, line in dict.fromkeys(lines):
-            if line.rule or (stays and (not path or (change.before and change.after))):
+            if line.rule or (is_deployed and (not path or (change.before and change.after))):
                 yield ChangeDescription(change, path, line.text, line.rule)
 
 

@@ -20,7 +20,7 @@ from release.template_resources import resources
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
-"""Stands for the name that CloudFormation would generate."""
+"""Used in messages if CloudFormation generates the name of an endpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +83,10 @@ def parse_endpoint(template: Template) -> TemplateEndpoint | None:
 def _with_component_minimum(
     variant: StackVariant, components: Mapping[str, StackComponent]
 ) -> StackVariant:
-    """Return a variant with the instances that the minimum number of copies needs at least."""
+    """Return a variant with a minimum number of instances that has GPUs for all minimum copies."""
     try:
         gpus = platform_facts.instance_type(variant.instance_types[0]).gpu_count
-    except platform_facts.UnknownFact:  # only the other commit knows the type
+    except platform_facts.UnknownFact:  # the type is missing in this commit's facts
         gpus = 0
     if not gpus:
         return variant

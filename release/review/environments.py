@@ -1,4 +1,4 @@
-"""The region and account of a stage, and templates without them.
+"""Whether a stage moves to another region or account, and templates without region and account.
 
 In another region or account, CloudFormation creates all stacks anew and does not change the old
 ones. To compare all other properties, region, account and partition are replaced by placeholders
@@ -17,7 +17,7 @@ StackValues = dict[str, dict[str, Any]]
 """Stack name -> its template, or its settings in the manifest of the assembly."""
 
 _NO_ACCOUNT = "unknown-account"
-"""The account in a manifest if the stage names none (aws-cdk-lib, Stack.environment)."""
+"""The account in a manifest if the stage's file has none (aws-cdk-lib, Stack.environment)."""
 
 _PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
@@ -26,21 +26,21 @@ _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
 def moves(before: StageFile, after: StageFile) -> bool:
     """Return whether a stage certainly moves to another region or account.
 
-    A stage file without an account means the caller's account, which may be the old one.
+    A stage file without an account means the account of the credentials, which may be the old one.
     """
     accounts = {before.account, after.account} - {None}
     return before.region != after.region or len(accounts) > 1
 
 
 def may_move(before: StageFile, after: StageFile) -> bool:
-    """Return whether a stage moves, or may move, depending on the caller's account."""
+    """Return whether a stage moves, or may move, depending on the account of the credentials."""
     return (before.region, before.account) != (after.region, after.account)
 
 
 def normalize_environment(
     before: StackValues, was: StageFile, after: StackValues, will_be: StageFile
 ) -> tuple[StackValues, StackValues]:
-    """Return both sides without region and account if the stage may move, else unchanged."""
+    """Return both arguments with placeholders for region and account if the stage may move."""
     if not may_move(was, will_be):
         return before, after
     return _normalized(before, was), _normalized(after, will_be)

@@ -1,4 +1,4 @@
-"""Escaping of texts from a change, so that they become no markup, link or mention in a report."""
+"""Escaping of texts from a change, which must not become markup, links or mentions in a report."""
 
 import html
 import re

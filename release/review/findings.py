@@ -49,7 +49,7 @@ def compare_findings(before: Iterable[str], after: Iterable[str]) -> FindingsCha
 
 
 def join_findings(changes: Iterable[FindingsChange]) -> FindingsChange:
-    """Return several changes of findings as one."""
+    """Return one change with the findings of all `changes`."""
     parts = list(changes)
     return FindingsChange(
         new=tuple(line for change in parts for line in change.new),
@@ -59,13 +59,16 @@ def join_findings(changes: Iterable[FindingsChange]) -> FindingsChange:
 
 
 def model_findings(base: Tree, head: Tree) -> FindingsChange:
-    """Return the change of findings of the base's model linter. Raise `LinterFailed`."""
+    """Return the change of findings in the models, by the base's linter. Raise `LinterFailed`."""
     with ThreadPoolExecutor() as pool:
         return compare_findings(*pool.map(partial(_lint_models, base), (base, head)))
 
 
 def _lint_models(judge: Tree, tree: Tree) -> list[str]:
-    """Return the findings in a tree's models; -P makes sure that the linter is that of `judge`."""
+    """Return the findings in a tree's models, by the linter of `judge`.
+
+    Without -P, Python would search the working directory for modules first.
+    """
     lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
     return [
         f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
@@ -115,11 +118,11 @@ def template_findings(
 
 def _without_metadata(template: Template) -> Template:
     resources = template.get("Resources", {})
-    bare = {
+    without_metadata = {
         name: {key: value for key, value in resource.items() if key != "Metadata"}
         for name, resource in resources.items()
     }
-    return {**template, "Metadata": {}, "Resources": bare}
+    return {**template, "Metadata": {}, "Resources": without_metadata}
 
 
 def _run_linter(judge: Tree, program: str | Path, *arguments: str) -> Any:

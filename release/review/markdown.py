@@ -17,7 +17,11 @@ MAX_CHARACTERS = 60_000
 
 
 class Level(NamedTuple):
-    """Limits of a report: items of a list and of a collapsed list, characters of texts."""
+    """Limits of a report.
+
+    items, folded: items of a list, and of a collapsed list.
+    text, difference: characters of a text, and of the output of `cdk diff`.
+    """
 
     items: int
     folded: int
@@ -33,7 +37,7 @@ LEVELS = (
     Level(items=15, folded=0, text=200, difference=0),
     Level(items=5, folded=0, text=50, difference=0),
 )
-"""Levels from the most detailed one; the first that fits is used, and the last fits always."""
+"""Levels, the most detailed first. The first one that fits is used; the last one always fits."""
 
 
 def render(report: ChangeReport) -> str:

@@ -15,8 +15,8 @@ LAPTOP = "laptop"
 FOLDER = Path("tests", "sizing")
 """Folder of results below the model's folder; files in `tests` do not change the model's digest
 (model_build/digest.py)."""
-SCALING_AIM = 0.5
-"""Share of max_rps at which scaling holds each instance (stages/schema/scaling.py)."""
+SCALING_TARGET_SHARE = 0.5
+"""Share of max_rps that is the scaling target of each instance (stages/schema/scaling.py)."""
 
 
 class Measurement(BaseModel):
@@ -33,8 +33,8 @@ class Measurement(BaseModel):
 def measurements(models: Path, model: str) -> list[Measurement]:
     """Return the measurements of a model on instance types, newest first.
 
-    Results from a laptop and invalid files are omitted. All folders are searched, because an
-    alternative of a recipe is not named like its folder.
+    Results from a laptop and invalid files are omitted. All folders are searched, because the
+    folder of a recipe's alternative has another name than the alternative.
     """
     results = []
     for path in models.glob(f"*/{FOLDER}/*.json"):
@@ -80,5 +80,5 @@ def _rate(result: Measurement, count: int, model: TemplateModel, region: str) ->
     version = f" of version {result.version}, not {model.version}"
     measured = f"measured {result.date}{version if result.version != model.version else ''}"
     p95 = f"p95 {result.latency_ms.get('p95', 0):.0f} ms"
-    rate = f"{SCALING_AIM * result.max_rps * count:g} rps"
+    rate = f"{SCALING_TARGET_SHARE * result.max_rps * count:g} rps"
     return f"{rate}: {count} x {name}, {p95} ({measured}), {usd}"

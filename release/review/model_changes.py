@@ -70,7 +70,7 @@ def _change(
 def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
     """Return the changed files of the model's folder."""
     if not before or not after:
-        return ("its sources are not known",)
+        return ("the model's sources are not available",)
     old, new = _contents(before, model), _contents(after, model)
     files = tuple(
         path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)

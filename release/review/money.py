@@ -15,8 +15,10 @@ HOURS_PER_MONTH = 730
 class Cost:
     """USD a month for the on-demand instances of an endpoint.
 
-    minimum: cost of the weekly mean of minimum instance counts, with each cheapest instance type.
-    maximum: cost of the weekly mean of maximum instance counts, with each most expensive type.
+    minimum: cost if each variant runs its minimum instance count, averaged over a week, on the
+        cheapest of its instance types.
+    maximum: cost if each variant runs its maximum instance count, averaged over a week, on the most
+        expensive of its instance types.
     unknown: instance types without a price; then both amounts are None.
     """
 
@@ -27,15 +29,15 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class CostChange:
-    """The cost of an endpoint before and after a change, None without the endpoint.
+    """The cost of an endpoint before and after a change; None if there is no endpoint.
 
-    runs_on: the endpoint was removed from the app, but runs until it is deleted.
+    keeps_running: the endpoint was removed from the app, but runs until it is deleted.
     """
 
     endpoint: str
     before: Cost | None
     after: Cost | None
-    runs_on: bool = False
+    keeps_running: bool = False
 
     @property
     def unknown(self) -> list[str]:
@@ -51,7 +53,7 @@ class Total:
     complete: bool
 
     def __str__(self) -> str:
-        """Return the sum, or a lower bound without all prices."""
+        """Return the sum; if a price is missing, `more than` the sum of the known prices."""
         if self.complete:
             return f"{self.usd:,.0f}"
         return f"more than {self.usd:,.0f}" if self.usd else "no price"
@@ -64,9 +66,9 @@ def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
     hourly = {
         kind: prices.of(region, kind) for variant in variants for kind in variant.instance_types
     }
-    reason = f"it is not in the table of {prices.date}"
+    reason = f"the price table of {prices.date} does not contain it"
     if region not in prices.per_hour:
-        reason = f"the table only has {', '.join(sorted(prices.per_hour))}"
+        reason = f"the price table only has {', '.join(sorted(prices.per_hour))}"
     unknown = tuple(
         f"{name} in {region} has no price: {reason}"
         for name, price in sorted(hourly.items())
@@ -86,7 +88,8 @@ def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
 def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
     """Yield the cost of each endpoint before and after.
 
-    An endpoint that is removed from the app, or whose stage moves, runs until it is deleted.
+    An endpoint that is removed from the app, or whose stage moves to another region or account,
+    runs until it is deleted.
     """
     old_region, new_region = comparison.file_before.region, comparison.file_after.region
     for stack, pair in comparison.endpoints.items():
@@ -94,7 +97,7 @@ def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
         after = endpoint_cost(pair.after, new_region) if pair.after else None
         name = f"{pair.name} in {old_region}" if comparison.moves else pair.name
         if before and (comparison.moves or stack not in comparison.after):
-            yield CostChange(endpoint=name, before=before, after=before, runs_on=True)
+            yield CostChange(endpoint=name, before=before, after=before, keeps_running=True)
             before = None
         if before or after:
             yield CostChange(endpoint=pair.name, before=before, after=after)

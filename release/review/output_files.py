@@ -11,12 +11,12 @@ from release.review.report import ChangeReport
 from release.review.summary import summary
 
 MARKDOWN, JSON = "review.md", "review.json"
-DANGER = 3
-INCOMPLETE = 4
+DANGER, INCOMPLETE = 3, 4
+"""Exit codes: a danger is not acknowledged; not everything was reviewed (`tritonsm review -h`)."""
 
 
 def remove_outputs(folder: Path) -> None:
-    """Remove the files of an earlier review, so that they do not remain if this one fails."""
+    """Remove the files of an earlier review, so that they do not remain if this review fails."""
     for name in (MARKDOWN, JSON):
         (folder / name).unlink(missing_ok=True)
 
@@ -39,5 +39,5 @@ def write_outputs(report: ChangeReport, folder: Path) -> int:
 def to_json(report: ChangeReport) -> str:
     """Return a report as JSON, with its attributes as keys."""
     content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
-    plain = to_jsonable_python(content, fallback=lambda _: None)  # functions
+    plain = to_jsonable_python(content, fallback=lambda _: None)  # functions become null
     return f"{json.dumps(plain, indent=2)}\n"

@@ -35,7 +35,7 @@ class PropertyChange:
 
     @property
     def name(self) -> str:
-        """The path, with the name of the list item."""
+        """The path; for a property of a list item, with the name of the item."""
         path = self.path.removesuffix("[]")
         return f"{path} of {self.item}" if self.item else path
 

@@ -26,7 +26,7 @@ class ChangeReport:
 
     base: name of the base.
     findings: findings of the model linter.
-    dangers, notes: those of files.
+    dangers, notes: dangers and other changes of files in the repository.
     not_judged: kinds of changed files without a rule.
     commits: the compared commits, empty if unknown.
     gaps: parts that could not be reviewed.
@@ -69,8 +69,10 @@ class ChangeReport:
 
     @property
     def changed_costs(self) -> list[CostChange]:
-        """The changed costs, and those of removed endpoints that still run."""
-        return [cost for cost in self.all_of("costs") if cost.before != cost.after or cost.runs_on]
+        """The costs that change, and the costs of removed endpoints that still run."""
+        return [
+            cost for cost in self.all_of("costs") if cost.before != cost.after or cost.keeps_running
+        ]
 
     def all_of(self, part: str) -> Iterator[Any]:
         """Yield the items of an attribute of every stage review."""

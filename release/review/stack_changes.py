@@ -12,14 +12,14 @@ from release.review.stack_differences import Change
 from release.review.values import format_change, format_value
 from release.tree import Template
 
-EXPORTS = "ExportsOutput"
+EXPORT_PREFIX = "ExportsOutput"
 """The prefix of the CDK's names for outputs that other stacks import."""
 
 MAX_CLAUSES = 12
 """Maximum number of clauses in a stack's description."""
 
 MAX_TYPES = 4
-"""Maximum number of resource types in a description; more are only counted in total."""
+"""Maximum number of resource types in a description; with more types, it has only total numbers."""
 
 VARIANT_TYPES = ("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")
 """Types with one resource for each variant: with a single variant, the resource is not named."""
@@ -36,7 +36,7 @@ ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Yield sentences about the whole stage and about each stack without an endpoint."""
+    """Yield sentences about changes of the stage's settings and of stacks without an endpoint."""
     yield from _stage(comparison)
     before, after = comparison.templates
     changed = {stack.stack: stack.changes for stack in comparison.stacks}
@@ -99,7 +99,7 @@ def _outputs(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
             continue
         yield (
             "exports changed"
-            if name.startswith(EXPORTS)
+            if name.startswith(EXPORT_PREFIX)
             else f"output {name}: {format_change(*values)}"
         )
 
@@ -108,10 +108,10 @@ def count_changes(changes: Sequence[Change]) -> str:
     """Return the numbers of resources, by type, that are created, changed, replaced or deleted."""
     kinds = Counter((change.type, ACTIONS.get(change.impact, "replaced")) for change in changes)
     if len(kinds) > MAX_TYPES:
-        done = Counter(how for _, how in kinds.elements())
-        return ", ".join(f"{count} resource{'' if count == 1 else 's'} {how}"
-                         for how, count in sorted(done.items()))  # fmt: skip
-    return ", ".join(f"{count} {kind} {how}" for (kind, how), count in sorted(kinds.items()))
+        totals = Counter(action for _, action in kinds.elements())
+        return ", ".join(f"{count} resource{'' if count == 1 else 's'} {action}"
+                         for action, count in sorted(totals.items()))  # fmt: skip
+    return ", ".join(f"{count} {kind} {action}" for (kind, action), count in sorted(kinds.items()))
 
 
 def _with_resources(comparison: Comparison, text: str, changes: list[Change]) -> str:
@@ -136,13 +136,13 @@ def _stage(comparison: Comparison) -> Iterator[str]:
         and not comparison.file_before.production
     ):
         yield f"**{comparison.stage}**: becomes production"
-    was, most = comparison.file_before.max_monthly_usd, comparison.file_after.max_monthly_usd
-    if was != most:
-        texts = ("none" if amount is None else f"{amount:,.0f}" for amount in (was, most))
+    old_limit, limit = comparison.file_before.max_monthly_usd, comparison.file_after.max_monthly_usd
+    if old_limit != limit:
+        texts = ("none" if amount is None else f"{amount:,.0f}" for amount in (old_limit, limit))
         yield f"**{comparison.stage}**: max_monthly_usd {' -> '.join(texts)}"
     sides = [change.after for change in cost_changes(comparison) if change.after]
     unknown = sorted({name for side in sides for name in side.unknown})
-    if most is not None and unknown:
+    if limit is not None and unknown:
         yield (
             f"**{comparison.stage}**: max_monthly_usd is checked without costs that are unknown: "
             f"{', '.join(unknown)}"

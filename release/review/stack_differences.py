@@ -1,4 +1,4 @@
-"""Differences between two sets of templates, computed by @aws-cdk/cloudformation-diff."""
+"""Differences between templates before and after, computed by @aws-cdk/cloudformation-diff."""
 
 import atexit
 import json
@@ -76,7 +76,7 @@ def _impact(change: dict[str, Any]) -> str:
     """Return the impact on a resource, also for custom resources.
 
     A custom resource is updated on "any change to the properties of the custom resource within the
-    template" (CloudFormation user guide, crpg-ref-requesttypes-update). The CDK does not know it.
+    template" (CloudFormation user guide, crpg-ref-requesttypes-update). The CDK reports NO_CHANGE.
     """
     impact: str = change["impact"]
     return "WILL_UPDATE" if impact == NO_CHANGE and change["properties"] else impact

@@ -27,8 +27,9 @@ class StageReview:
 
     notes: sentences about the whole stage and about stacks without an endpoint.
     access: permissions of new roles and resources.
-    findings: findings of cfn-lint and checkov in the templates.
-    acknowledged: cdk-nag findings that the app acknowledges.
+    findings: the change of cfn-lint's and checkov's findings in the templates.
+    acknowledged: the change of cdk-nag findings that the app acknowledges.
+    rates: measured request rates of the models.
     """
 
     stage: str
@@ -47,17 +48,17 @@ class StageReview:
 def review_stage(
     stage: str, base: SynthesisedTree, head: SynthesisedTree, findings: FindingsChange = NO_FINDINGS
 ) -> StageReview:
-    """Return the review of a stage; `findings` are those of linters in its templates.
+    """Return the review of a stage; `findings` is the change of findings in its templates.
 
     Raises:
-        NotSynthesised: a side could not be synthesised.
-        CheckoutError: neither side has the stage.
+        NotSynthesised: the base or the head could not be synthesised.
+        CheckoutError: neither the base nor the head has the stage.
     """
     new = _synthesis(head, stage)
     try:
         old = _synthesis(base, stage)
     except NotSynthesised as error:
-        raise NotSynthesised(f"its base: {error}") from None
+        raise NotSynthesised(f"the stage in the base: {error}") from None
     files = [tree.stage(stage) for tree in (base, head) if stage in tree.stages()]
     was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
     comparison = Comparison(

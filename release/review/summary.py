@@ -6,7 +6,7 @@ from release.review.money import total
 from release.review.report import ChangeReport
 
 MAX_GAPS = 3
-"""Maximum number of gaps that the line names; more are counted."""
+"""Maximum number of gaps that the line names; for further gaps, it has only their number."""
 
 
 def summary(report: ChangeReport) -> str:
@@ -40,7 +40,7 @@ def _money(report: ChangeReport) -> Iterator[str]:
         before = total((cost.before for cost in changed), name)
         after = total((cost.after for cost in changed), name)
         if not (before.complete and after.complete):
-            yield "costs without a price"
+            yield "cost unknown: no price for an instance type"
             return
         if difference := round(after.usd - before.usd):
             yield f"{words} {difference:+,} USD a month"

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 MAX_LENGTH = 100
-"""Maximum characters of a shown value; of a longer one, only the changed part is shown."""
+"""Maximum characters of a value in a report; for a longer value, only the changed part is shown."""
 
 MAX_DEPTH = 40
 """Maximum nesting of values."""
@@ -147,7 +147,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def construct_path(logical_id: str, resources: Mapping[str, Any]) -> str:
-    """Return the path of a resource's construct, or the logical ID without one."""
+    """Return the path of a resource's construct, or the logical ID if there is no path."""
     path: str = resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path", logical_id)
     return path.removesuffix("/Resource").removesuffix("/Default")
 
@@ -179,7 +179,7 @@ def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
 
 
 def format_change(before: str, after: str) -> str:
-    """Return BEFORE -> AFTER; of long texts, only the changed part."""
+    """Return BEFORE -> AFTER; if the texts are long, only the changed part of each."""
     start = 0
     if max(len(before), len(after)) > MAX_LENGTH:
         pairs = enumerate(zip(before, after, strict=False))
@@ -191,8 +191,9 @@ def format_change(before: str, after: str) -> str:
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     """Return the removed and the added lines of a text, without moved lines."""
     old, new = ([line.strip() for line in side.splitlines()] for side in (before, after))
-    kept = {*old} & {*new}
-    return [line for line in old if line not in kept], [line for line in new if line not in kept]
+    common = {*old} & {*new}
+    removed = [line for line in old if line not in common]
+    return removed, [line for line in new if line not in common]
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.endpoint_caller import meanwhile, processes
+from local_sagemaker.tests.support.endpoint_caller import processes, run_in_threads
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
@@ -167,7 +167,7 @@ def test_scaling_during_a_canary_does_not_fail_the_update(scaled: Checkout) -> N
     scaled.edit(
         "stages/scaled.yaml", "instance_count: 2", "instance_count: 2\n    cache_models: false"
     )
-    with meanwhile(scale_during_the_update):
+    with run_in_threads(scale_during_the_update):
         try:
             scaled.deploy()
         finally:

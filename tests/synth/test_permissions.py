@@ -104,7 +104,7 @@ def test_every_ledger_row_is_tested(templates: Templates, every_template: Templa
     expected = {
         (principal.name, row.step)
         for principal in principals()
-        if not principal.granted
+        if not principal.granted_by
         for row in principal.rows
     }
     assert expected - tested == set()

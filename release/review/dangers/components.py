@@ -59,7 +59,7 @@ def _without_room(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
     for variant in endpoint.variants.values() if components else ():
         try:
             instance = platform_facts.instance_type(variant.instance_types[0])
-        except platform_facts.UnknownFact:  # only the other commit knows the type
+        except platform_facts.UnknownFact:  # the type is missing in this commit's facts
             continue
         for unit, has, needs in (
             ("GPUs", instance.gpu_count, {item.name: item.accelerators for item in components}),

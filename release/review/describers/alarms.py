@@ -149,7 +149,7 @@ def in_units(
     if kind and declared:
         try:
             instance = platform_facts.instance_type(declared.instance_types[0])
-        except platform_facts.UnknownFact:  # only the other commit knows the type
+        except platform_facts.UnknownFact:  # the type is missing in this commit's facts
             return value, f"{value:,.10g}"
         count = (instance.gpu_count if kind == "GPU" else instance.vcpus) or 1
         units = f" of each of {count} {kind}s" if count > 1 else ""

@@ -1,4 +1,4 @@
-"""Describers of alarm notifications."""
+"""Functions that describe a changed subscription or alarm action as lines of the review."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,8 +8,10 @@ from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
 
 SILENCED_ALARMS = "silenced_alarms"
+"""Rule of a danger: a person or program is no longer notified of alarms."""
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
+"""Properties that `subscription` describes."""
 
 
 def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -55,10 +57,10 @@ def alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
             "the alarm sends no notifications: its actions are disabled", SILENCED_ALARMS
         )
         return
-    actions, kept = old.get("AlarmActions", []), new.get("AlarmActions", [])
-    for action in (action for action in actions if action not in kept):
+    old_actions, new_actions = old.get("AlarmActions", []), new.get("AlarmActions", [])
+    for action in (action for action in old_actions if action not in new_actions):
         yield ChangeLine(f"the alarm no longer notifies {_end(action)}", SILENCED_ALARMS)
-    for action in (action for action in kept if action not in actions):
+    for action in (action for action in new_actions if action not in old_actions):
         yield ChangeLine(f"the alarm now notifies {_end(action)}")
 
 

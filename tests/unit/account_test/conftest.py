@@ -1,4 +1,4 @@
-"""Answers as a recorder keeps them."""
+"""Recorded AWS responses for tests of checks and reports."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ BEGAN = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 
 
 class Recording:
-    """Answers of AWS, one a minute unless a test says when."""
+    """Recorded AWS responses, one per minute unless `minute` is set."""
 
     def __init__(self) -> None:
         self._answers: list[Answer] = []
@@ -28,7 +28,7 @@ class Recording:
         minute: int | None = None,
         **request: Any,
     ) -> "Recording":
-        """Add an answer; `error` is a code."""
+        """Add a response; `error` is an error code."""
         date = BEGAN + timedelta(minutes=len(self._answers) if minute is None else minute)
         refusal = {"Code": error, "Message": "no"} if error else None
         answer = Answer(step, date, f"service:{operation}", request, response or {}, refusal)

@@ -1,4 +1,4 @@
-"""What a recorder keeps of an answer."""
+"""Recording of AWS responses: members, errors, repetitions and pages."""
 
 import pytest
 from botocore.exceptions import ClientError
@@ -32,7 +32,7 @@ def describe(recorder: AnswerRecorder) -> None:
     recorder.ask("sagemaker:DescribeEndpoint", EndpointName="one")
 
 
-def test_the_members_that_checks_read_are_kept_with_step_and_request(
+def test_used_members_are_recorded_with_step_and_request(
     aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = ENDPOINT
@@ -46,7 +46,7 @@ def test_the_members_that_checks_read_are_kept_with_step_and_request(
     assert recorder.answers.of("DescribeEndpoint", "update") == Answers()
 
 
-def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: AnswerRecorder) -> None:
+def test_repeated_response_is_recorded_once(aws: Aws, recorder: AnswerRecorder) -> None:
     for status in ("Updating", "Updating", "InService", "Updating"):
         aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
         describe(recorder)
@@ -54,7 +54,7 @@ def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: AnswerR
     assert kept == ["Updating", "InService", "Updating"]
 
 
-def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: AnswerRecorder) -> None:
+def test_error_response_is_recorded_and_raised(aws: Aws, recorder: AnswerRecorder) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Could not find it")
     with pytest.raises(ClientError):
         describe(recorder)
@@ -62,7 +62,7 @@ def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: AnswerRecorder) -> Non
     assert answer.error == {"Code": "ValidationException", "Message": "Could not find it"}
 
 
-def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
+def test_unsupported_call_of_local_sagemaker_is_not_recorded(
     aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error(
@@ -73,7 +73,7 @@ def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
     assert recorder.answers == Answers()
 
 
-def test_all_pages_are_one_answer(aws: Aws, recorder: AnswerRecorder) -> None:
+def test_pages_are_merged_into_one_response(aws: Aws, recorder: AnswerRecorder) -> None:
     def page(request: dict[str, str]) -> dict[str, object]:
         last = "NextToken" in request
         name = "second" if last else "first"
@@ -83,5 +83,5 @@ def test_all_pages_are_one_answer(aws: Aws, recorder: AnswerRecorder) -> None:
     aws.answers["cloudwatch.ListMetrics"] = page
     recorder.ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
     (answer,) = recorder.answers
-    assert [each["MetricName"] for each in answer.response["Metrics"]] == ["first", "second"]
+    assert [metric["MetricName"] for metric in answer.response["Metrics"]] == ["first", "second"]
     assert answer.response["Metrics"][0]["Dimensions"] == ["by"]

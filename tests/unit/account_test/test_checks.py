@@ -1,4 +1,4 @@
-"""Each check can be confirmed and refuted by answers of AWS, and is inconclusive without them."""
+"""Results of each check for confirming, refuting and missing AWS responses."""
 
 import re
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from tests.unit.account_test.conftest import BEGAN, Recording
 from tests.unit.test_repository import ROOT
 
-CHECKS = {each.id: each for each in checks()}
+CHECKS = {check.id: check for check in checks()}
 Make = Callable[[], Recording]
-"""Makes the answers of one outcome."""
+"""Factory of the AWS responses for one result."""
 
 
 def stack(recording: Recording, step: str, name: str, status: str) -> Recording:
@@ -68,14 +68,14 @@ def pending(config: str) -> dict[str, Any]:
 
 
 def rolled_back(step: str, status: str, *, by_sagemaker: bool = True) -> Recording:
-    """SageMaker rolls back, or CloudFormation alone once the new configuration has served."""
+    """Return responses of a rollback by SageMaker, or by CloudFormation after a finished update."""
     recording = endpoint(Recording(), step, "InService", "old")
     endpoint(recording, step, "Updating", "old", **pending("new"))
     if not by_sagemaker:
         endpoint(recording, step, "InService", "new")
     endpoint(recording, step, "InService", "old")
     kind = "AWS::SageMaker::Endpoint"
-    late = event(kind, "UPDATE_COMPLETE", 60)  # of CloudFormation's own rollback
+    late = event(kind, "UPDATE_COMPLETE", 60)  # from the rollback of CloudFormation
     begun, ended = event(kind, "UPDATE_IN_PROGRESS"), event(kind, status, 30)
     return events(recording, step, ENDPOINT_STACK, late, ended, begun)
 
@@ -117,7 +117,9 @@ def simulated(decision: str, *, control: str = "allowed") -> Recording:
         "iam:CreateUser": "implicitDeny",
         "s3:GetObject": decision,
     }
-    results = [{"EvalActionName": each, "EvalDecision": how} for each, how in decisions.items()]
+    results = [
+        {"EvalActionName": action, "EvalDecision": result} for action, result in decisions.items()
+    ]
     return Recording()("policies", "SimulateCustomPolicy", {"EvaluationResults": results})
 
 
@@ -142,10 +144,10 @@ def config_of(step: str, error: str = "") -> Recording:
 
 
 def listed(namespace: str, minute: int, *metrics: tuple[str, list[str]]) -> Recording:
-    """The metrics of a namespace, so many minutes after the first invocation."""
-    listed = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
+    """Return the metrics of a namespace, `minute` minutes after the first invocation."""
+    rows = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
     recording = Recording()("invoke", "InvokeEndpoint", {"Y": 14.0}, X=7.0, minute=0)
-    answer = {"Metrics": listed}
+    answer = {"Metrics": rows}
     return recording("metrics", "ListMetrics", answer, Namespace=namespace, minute=minute)
 
 
@@ -245,40 +247,40 @@ NOT_SHOWN: dict[str, Make] = {
     "policies": lambda: simulated("implicitDeny", control="implicitDeny"),
     "triton-metrics": lambda: listed("Triton/one", 14),
 }
-OBSERVABLE = {name for name, each in CHECKS.items() if not each.not_observable}
+OBSERVABLE = {name for name, check in CHECKS.items() if not check.not_observable}
 
 
 def decide(check: str, answers: Answers) -> StatementResult:
     return CHECKS[check].decide(answers).result
 
 
-def test_every_check_that_can_be_observed_has_answers_for_and_against_it() -> None:
+def test_every_observable_check_has_confirming_and_refuting_case() -> None:
     assert CONFIRMED.keys() == REFUTED.keys() == OBSERVABLE
 
 
 @pytest.mark.parametrize("check", CONFIRMED)
-def test_a_check_is_confirmed(check: str) -> None:
+def test_check_is_confirmed(check: str) -> None:
     finding = CHECKS[check].decide(CONFIRMED[check]().answers)
     assert (finding.result, bool(finding.answers)) == (StatementResult.CONFIRMED, True), finding
 
 
 @pytest.mark.parametrize("check", REFUTED)
-def test_a_check_is_refuted(check: str) -> None:
+def test_check_is_refuted(check: str) -> None:
     finding = CHECKS[check].decide(REFUTED[check]().answers)
     assert (finding.result, bool(finding.answers)) == (StatementResult.REFUTED, True), finding
 
 
 @pytest.mark.parametrize("check", NOT_SHOWN)
-def test_answers_that_do_not_tell_decide_nothing(check: str) -> None:
+def test_ambiguous_responses_are_inconclusive(check: str) -> None:
     assert decide(check, NOT_SHOWN[check]().answers) == StatementResult.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_without_answers_nothing_is_reached(check: str) -> None:
+def test_check_without_responses_is_inconclusive(check: str) -> None:
     assert decide(check, Answers()) == StatementResult.INCONCLUSIVE
 
 
-def test_each_open_question_of_the_docs_has_a_check_and_each_check_a_question() -> None:
+def test_docs_list_every_check_exactly_once() -> None:
     page = (ROOT / "docs" / "aws.md").read_text()
     section = page.partition("## What only a real account will show")[2].partition("\n## ")[0]
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
@@ -288,7 +290,7 @@ def test_each_open_question_of_the_docs_has_a_check_and_each_check_a_question() 
     assert sorted(name for names in named for name in names) == sorted(CHECKS)
 
 
-def test_a_question_that_cannot_be_observed_says_why() -> None:
+def test_unobservable_check_states_its_reason() -> None:
     hidden = {
         check.id: check.decide(Answers()).evidence for check in checks() if check.not_observable
     }

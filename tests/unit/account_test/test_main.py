@@ -1,4 +1,4 @@
-"""What a run asks, refuses and does, before and after its steps."""
+"""Runs of the account test: confirmation, refusals, steps, deletion and report."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ LEFT = {"stack": ["triton-acctest-cpu"]}
 
 
 class World:
-    """What is around a run: an account in which stacks are, steps that do nothing."""
+    """Fakes for a run: an account with stacks, and steps that only record their names."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,16 +109,14 @@ def fail(error: BaseException) -> Callable[[Any], None]:
     return step
 
 
-def test_all_steps_are_done_in_order_then_everything_is_deleted(world: World) -> None:
+def test_all_steps_run_in_order_before_deletion(world: World) -> None:
     assert world.run() == 0
     assert world.done == [step.name for step in account_test._steps(free=False)]
     assert (world.done[0], world.done[-1]) == ("quotas", "metrics")
-    assert world.removals == 2, "before, for what an earlier run has left, and after"
+    assert world.removals == 2, "once for remains of an earlier run, once after the steps"
 
 
-def test_a_run_without_cost_does_the_free_steps_alone(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_free_run_does_only_free_steps(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert world.run(free=True) == 0
     free = ["quotas", "templates", "policies", "configurations", "pools", "components"]
     assert world.done == free
@@ -126,15 +124,15 @@ def test_a_run_without_cost_does_the_free_steps_alone(
     assert "USD" not in capsys.readouterr().out
 
 
-def test_a_clean_up_does_no_step(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clean_up_runs_no_step(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.left = LEFT
     assert world.run(clean_up=True) == 0
     assert (world.done, world.removals) == ([], 1)
-    line = "deletes stack triton-acctest-cpu, which an earlier run has left"
+    line = "deletes stack triton-acctest-cpu, left over from an earlier run"
     assert line in capsys.readouterr().out
 
 
-def test_no_credentials_are_one_line(
+def test_missing_credentials_are_a_one_line_error(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(account_test, "caller", fail(NoCredentials("there are none")))
@@ -143,9 +141,7 @@ def test_no_credentials_are_one_line(
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_an_unknown_region_is_refused_with_those_there_are(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_region_is_an_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert world.run(region="us-esat-1") == 1
     assert capsys.readouterr().err.startswith(
         'error: no AWS region with SageMaker Triton images "us-esat-1"'
@@ -153,14 +149,14 @@ def test_an_unknown_region_is_refused_with_those_there_are(
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_a_run_beside_another_is_refused(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_run_is_an_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     with only_run(FOLDER):
         assert world.run() == 1
     assert "error: another run is in progress here" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_a_run_that_is_unfinished_in_another_account_is_named(
+def test_unfinished_run_in_another_account_is_an_error(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     FOLDER.mkdir()
@@ -170,16 +166,16 @@ def test_a_run_that_is_unfinished_in_another_account_is_named(
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_stacks_that_a_run_from_elsewhere_changes_are_left_alone(
+def test_run_from_another_machine_is_an_error(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
     assert world.run() == 1
-    assert "a run from elsewhere is in progress" in capsys.readouterr().err
+    assert "a run on another machine is in progress" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_stacks_that_an_own_lost_run_has_begun_are_deleted(world: World) -> None:
+def test_stacks_of_own_interrupted_run_are_deleted(world: World) -> None:
     FOLDER.mkdir()
     world.state.begin(ACCOUNT, REGION)
     world.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
@@ -188,7 +184,7 @@ def test_stacks_that_an_own_lost_run_has_begun_are_deleted(world: World) -> None
 
 
 @pytest.mark.parametrize(("answer", "begins"), [("yes", True), ("", False), ("y", False)])
-def test_on_a_terminal_a_run_asks(
+def test_run_on_a_terminal_asks_for_confirmation(
     world: World, monkeypatch: pytest.MonkeyPatch, answer: str, begins: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
@@ -197,7 +193,7 @@ def test_on_a_terminal_a_run_asks(
     assert (bool(world.done), bool(world.removals)) == (begins, begins)
 
 
-def test_without_a_terminal_a_run_wants_yes(
+def test_run_without_a_terminal_requires_yes_option(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
@@ -206,7 +202,7 @@ def test_without_a_terminal_a_run_wants_yes(
     assert (world.done, world.removals) == ([], 0)
 
 
-def test_what_preflight_refuses_is_told_before_anything_is_created(
+def test_preflight_refusal_stops_run_before_any_creation(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.refused = ["ml.c5.xlarge for endpoint usage"]
@@ -226,7 +222,7 @@ def test_ctrl_c_deletes_everything_and_writes_the_report(
     assert world.report["remaining"] == []
 
 
-def test_ctrl_c_in_the_deletion_leaves_the_rest_to_the_next_run(
+def test_ctrl_c_during_deletion_keeps_state_for_next_run(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def remove_all() -> list[str]:
@@ -240,7 +236,7 @@ def test_ctrl_c_in_the_deletion_leaves_the_rest_to_the_next_run(
     assert "the deletion was interrupted" in capsys.readouterr().err
 
 
-def test_a_step_that_fails_is_told_and_those_after_it_are_tried(
+def test_failed_step_is_reported_and_later_steps_run(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paid_steps, "scale", fail(StepFailed(f"no, {ACCOUNT}")))
@@ -250,16 +246,14 @@ def test_a_step_that_fails_is_told_and_those_after_it_are_tried(
     assert world.done[-1] == "metrics"
 
 
-def test_after_a_deploy_that_fails_only_the_deletion_follows(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_deploy_skips_to_deletion(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paid_steps, "deploy", fail(StepFailed("no")))
     assert world.run() == 0
     assert world.done[-1] == "components"
     assert world.removals == 2
 
 
-def test_what_remains_is_told_and_the_run_fails(
+def test_remaining_resources_fail_the_run(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     remaining = ["role triton-acctest-free: no"]
@@ -269,7 +263,7 @@ def test_what_remains_is_told_and_the_run_fails(
     assert world.report["remaining"] == remaining
 
 
-def test_what_an_earlier_run_has_left_must_go_before_anything_is_created(
+def test_undeletable_remains_of_earlier_run_stop_the_run(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.left, world.remaining = LEFT, ["stack triton-acctest-cpu: no"]
@@ -278,16 +272,18 @@ def test_what_an_earlier_run_has_left_must_go_before_anything_is_created(
     assert "an earlier run's resources remain" in capsys.readouterr().err
 
 
-def test_an_emulator_s_answers_are_called_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_names_aws_or_emulator_as_source(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     world.run(free=True)
     assert world.report["answered_by"] == "AWS"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     world.run(free=True)
-    assert world.report["answered_by"] == "an emulator, whose answers say nothing of AWS"
+    assert world.report["answered_by"] == "an emulator, whose responses prove nothing about AWS"
 
 
-def test_the_price_is_told_an_hour_and_in_total_with_its_source() -> None:
+def test_price_lines_have_hourly_rate_total_and_source() -> None:
     hours, known, _ = price.lines("ml.c5.xlarge", REGION, [(1, 60), (4, 30)])
     assert hours == "At most 4 instances at once, about 3.0 instance hours (our estimate)."
     assert known == (
@@ -296,11 +292,11 @@ def test_the_price_is_told_an_hour_and_in_total_with_its_source() -> None:
     )
 
 
-def test_a_price_that_is_unknown_is_said_to_be() -> None:
-    assert "is unknown here" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
+def test_unknown_price_is_stated() -> None:
+    assert "is not in prices.toml" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
 
 
-def test_the_checkout_has_the_stage_in_the_region_and_both_versions_of_the_model(
+def test_checkout_sets_region_options_and_model_factor(
     tmp_path: Path,
 ) -> None:
     checkout = Checkout.create(ROOT, tmp_path / "app", "eu-west-1")
@@ -314,7 +310,7 @@ def test_the_checkout_has_the_stage_in_the_region_and_both_versions_of_the_model
     assert (again.stage["region"], "FACTOR = 2\n" in model.read_text()) == ("us-east-1", True)
 
 
-def test_docs_show_the_plan_as_it_is() -> None:
+def test_docs_contain_the_plan() -> None:
     page = " ".join((ROOT / "docs" / "account-test.md").read_text().split())
     steps = account_test._steps(free=False)
     known = [(step.instances, step.minutes) for step in steps]

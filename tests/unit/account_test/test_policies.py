@@ -1,4 +1,4 @@
-"""Policies of templates, with their references replaced."""
+"""Policies from templates, with references replaced by ARNs."""
 
 from typing import Any
 
@@ -49,8 +49,10 @@ STACK: dict[str, Any] = {
 }
 
 
-def test_references_become_arns_that_an_analyzer_reads() -> None:
-    result = {each.logical_id: each for each in policies_of("prod-text", template(STACK), KNOWN)}
+def test_references_are_replaced_by_arns() -> None:
+    result = {
+        policy.logical_id: policy for policy in policies_of("prod-text", template(STACK), KNOWN)
+    }
     assert list(result) == ["Role", "Role/Inline", "Policy", "BucketPolicy"]
     assert result["Policy"].document["Statement"][0]["Resource"] == [
         "arn:aws:s3:::bucket/*",
@@ -58,7 +60,7 @@ def test_references_become_arns_that_an_analyzer_reads() -> None:
         "arn:aws:kms:us-east-1:111122223333:key/exportsoutputfngetattmodelskeyc15arn48",
         "arn:aws:sns:us-east-1:111122223333:topic",
     ]
-    assert [each.guards for each in result.values()] == [
+    assert [policy.guards for policy in result.values()] == [
         "AWS::IAM::AssumeRolePolicyDocument",
         None,
         None,

@@ -1,4 +1,4 @@
-"""Deleting what a run has left, whatever AWS refuses."""
+"""Deletion of all resources of a run, also after errors of AWS."""
 
 from pathlib import Path
 from typing import Any
@@ -46,15 +46,13 @@ def model(name: str) -> dict[str, Any]:
     return {"ModelName": name, "ModelArn": f"arn:aws:sagemaker:::model/{name}", "CreationTime": 0}
 
 
-def test_where_nothing_is_left_nothing_remains_and_the_run_is_forgotten(
-    removal: Removal, state: State
-) -> None:
+def test_removal_without_resources_ends_the_run(removal: Removal, state: State) -> None:
     assert removal.find() == {}
     assert removal.remove_all() == []
     assert state.content == {}
 
 
-def test_one_that_cannot_be_deleted_hinders_no_other_and_is_told(
+def test_failed_deletion_is_reported_and_others_continue(
     aws: Aws, removal: Removal, state: State
 ) -> None:
     models = ["triton-acctest-free", "triton-acctest-more"]
@@ -65,7 +63,7 @@ def test_one_that_cannot_be_deleted_hinders_no_other_and_is_told(
         models.remove(request["ModelName"])
         return {}
 
-    aws.answers["sagemaker.ListModels"] = lambda _: {"Models": [model(each) for each in models]}
+    aws.answers["sagemaker.ListModels"] = lambda _: {"Models": [model(name) for name in models]}
     aws.answers["sagemaker.DeleteModel"] = delete
     (remaining,) = removal.remove_all()
     assert remaining.startswith("model triton-acctest-free: ")
@@ -74,21 +72,19 @@ def test_one_that_cannot_be_deleted_hinders_no_other_and_is_told(
     assert state.content, "the next run tries it again"
 
 
-def test_a_kind_that_cannot_be_listed_hinders_no_other_and_is_told(
-    aws: Aws, removal: Removal
-) -> None:
+def test_failed_listing_is_reported_and_others_continue(aws: Aws, removal: Removal) -> None:
     aws.answers["sagemaker.ListEndpoints"] = error("AccessDeniedException", "You may not")
     (remaining,) = removal.remove_all()
     assert remaining.startswith("endpoint: cannot be listed: ")
     assert aws.requests("logs.DescribeLogGroups")
 
 
-def test_names_of_others_that_only_contain_ours_are_left_alone(aws: Aws, removal: Removal) -> None:
+def test_resource_with_prefix_inside_its_name_is_kept(aws: Aws, removal: Removal) -> None:
     aws.answers["sagemaker.ListModels"] = {"Models": [model("my-triton-acctest-copy")]}
     assert removal.find() == {}
 
 
-def test_a_key_that_only_the_state_file_remembers_is_scheduled_for_deletion(
+def test_kms_key_in_state_file_is_scheduled_for_deletion(
     aws: Aws, removal: Removal, state: State
 ) -> None:
     key = {**KEY, "KeyState": "Enabled"}
@@ -106,7 +102,7 @@ def test_a_key_that_only_the_state_file_remembers_is_scheduled_for_deletion(
     assert request == {**KEY, "PendingWindowInDays": 7}
 
 
-def test_a_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
+def test_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
     buckets = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
 
     def tagged(request: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +116,7 @@ def test_a_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
     assert request["TagFilters"] == [{"Key": "triton-acctest"}]
 
 
-def test_what_a_stack_will_leave_is_remembered_before_it_is_deleted(
+def test_retained_resources_are_saved_before_stack_deletion(
     aws: Aws, removal: Removal, state: State
 ) -> None:
     def delete(_: Any) -> dict[str, Any]:
@@ -141,15 +137,13 @@ def test_what_a_stack_will_leave_is_remembered_before_it_is_deleted(
     assert removal.remove_all() == []
 
 
-def test_stacks_go_first_and_what_they_use_last() -> None:
+def test_stacks_are_deleted_before_their_buckets_and_keys() -> None:
     kinds = list(KINDS)
     assert kinds[:2] == ["stack", "endpoint"]
     assert kinds.index("role") < kinds.index("bucket") < kinds.index("key")
 
 
-def test_a_stack_that_cloudformation_does_not_delete_remains_with_the_reason(
-    aws: Aws, removal: Removal
-) -> None:
+def test_failed_stack_deletion_is_reported_with_reason(aws: Aws, removal: Removal) -> None:
     stack = {"StackName": "x", "CreationTime": 0, "StackStatus": "CREATE_COMPLETE"}
 
     def delete(_: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report, and the example of one in docs."""
+"""The report of a run, and the example report in docs."""
 
 import json
 import re
@@ -23,17 +23,17 @@ def content(answers: Answers) -> dict[str, Any]:
     return report.content(about, answers, [StepOutcome("deploy", 1.0, "in /home/ann")], [], secrets)
 
 
-def test_a_check_names_the_places_of_the_answers_that_decided_it() -> None:
+def test_check_has_indexes_of_deciding_responses() -> None:
     recording = Recording()("invoke", "InvokeEndpoint", {"Y": 1.0}, X=7.0)
     recording("same configuration", "UpdateEndpoint", EndpointName="one")
-    written = content(recording.answers)
-    check = next(each for each in written["checks"] if each["id"] == "update-to-what-serves")
-    (answer,) = (written["answers"][place] for place in check["answers"])
+    result = content(recording.answers)
+    check = next(row for row in result["checks"] if row["id"] == "update-to-what-serves")
+    (answer,) = (result["answers"][index] for index in check["answers"])
     assert (check["result"], answer["operation"]) == ("confirmed", "service:UpdateEndpoint")
-    assert len(written["answers"]) == 1, "an answer that no check used is left out"
+    assert len(result["answers"]) == 1, "responses that no check uses are omitted"
 
 
-def test_what_identifies_a_person_is_in_no_report() -> None:
+def test_report_has_no_personal_data() -> None:
     recording = Recording()(
         "same configuration", "UpdateEndpoint", error="ValidationException", Arn="of 111122223333"
     )
@@ -43,7 +43,7 @@ def test_what_identifies_a_person_is_in_no_report() -> None:
     assert not re.search("111122223333|/home/ann", text)
 
 
-def test_answers_that_nobody_expected_cost_one_check_and_not_the_report(
+def test_unexpected_response_makes_only_its_check_inconclusive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(_: Answers) -> None:
@@ -55,7 +55,7 @@ def test_answers_that_nobody_expected_cost_one_check_and_not_the_report(
     assert "KeyError: 'EndpointStatus'" in rows["scaling-status"]["evidence"]
 
 
-def test_the_example_in_docs_is_of_these_checks_and_names_nobody() -> None:
+def test_docs_example_is_current_and_anonymous() -> None:
     example = json.loads(EXAMPLE.read_text())
     assert [check["id"] for check in example["checks"]] == [check.id for check in checks()]
     assert example["format"] == report.FORMAT

@@ -1,4 +1,4 @@
-"""A report says nothing of the account, its people and this machine."""
+"""Removal of account ids, user names and local paths from reports."""
 
 from datetime import UTC, datetime
 
@@ -31,11 +31,11 @@ ACCOUNT = "111122223333"
         ("1732352400000 and 24.09", "1732352400000 and 24.09"),
     ],
 )  # fmt: skip
-def test_what_identifies_is_replaced_and_nothing_else(text: str, scrubbed: str) -> None:
+def test_only_identifying_text_is_replaced(text: str, scrubbed: str) -> None:
     assert scrub(text, {"/home/ann/repository": "~"}) == scrubbed
 
 
-def test_names_and_values_are_scrubbed_at_any_depth() -> None:
+def test_nested_keys_and_values_are_scrubbed() -> None:
     content = {
         f"bucket-{ACCOUNT}": [{"at": datetime(2026, 11, 23, tzinfo=UTC), "of": (ACCOUNT, 1)}]
     }
@@ -44,6 +44,6 @@ def test_names_and_values_are_scrubbed_at_any_depth() -> None:
     }
 
 
-def test_a_long_text_is_cut_after_it_was_scrubbed() -> None:
+def test_long_text_is_truncated_after_scrubbing() -> None:
     text = "x" * (LONGEST_TEXT - 4) + f"-{ACCOUNT}"
     assert scrub(text, {}) == "x" * (LONGEST_TEXT - 4) + "-<ac"

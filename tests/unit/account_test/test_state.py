@@ -1,4 +1,4 @@
-"""The state of a run, and its lock."""
+"""State file of a run, and its lock."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ import pytest
 from account_test.state import InProgress, State, only_run
 
 
-def test_a_run_beside_another_is_refused(tmp_path: Path) -> None:
+def test_second_run_is_an_error(tmp_path: Path) -> None:
     with (
         only_run(tmp_path),
         pytest.raises(InProgress, match="another run is in progress here"),
         only_run(tmp_path),
     ):
         pass
-    with only_run(tmp_path):  # the other has ended
+    with only_run(tmp_path):  # the first run has ended
         pass
 
 
-def test_what_is_remembered_survives_until_the_run_ends(tmp_path: Path) -> None:
+def test_saved_resources_persist_until_the_run_ends(tmp_path: Path) -> None:
     state = State(tmp_path / "state.json")
     assert state.content == {}
     state.remember("bucket", ["two"])

@@ -11,7 +11,7 @@ from cli.load.limits import limited_by
 from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
 from model_build.digest import files
-from release.review.measured_rates import LAPTOP, SCALING_AIM
+from release.review.measured_rates import LAPTOP, SCALING_TARGET_SHARE
 from tests.unit.cli.load.support import step
 from triton_sagemaker.scalable_count import SAFETY_FACTOR
 
@@ -38,7 +38,7 @@ def sizing(**changes: Any) -> Sizing:
 
 
 def test_stage_lines_use_half_of_the_sustained_rate() -> None:
-    assert SCALING_AIM == SAFETY_FACTOR
+    assert SCALING_TARGET_SHARE == SAFETY_FACTOR
     assert "the scaling target is half of it" in (Path(stages.schema.scaling.__file__).read_text())
     assert sizing().stage_lines(1, 200) == [
         "instance_count: 2",

@@ -23,8 +23,11 @@ def read(path: Path, text: str) -> Principal:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"who: A\nrows: [{ROW}]", "write one of roles, named and granted"),
-        (f"who: A\nnamed: b\ngranted: c\nrows: [{ROW}]", "write one of roles, named and granted"),
+        (f"who: A\nrows: [{ROW}]", "write one of roles, named and granted_by"),
+        (
+            f"who: A\nnamed: b\ngranted_by: c\nrows: [{ROW}]",
+            "write one of roles, named and granted_by",
+        ),
         (
             f"who: A\nnamed: b\nrows: [{ROW.replace('source: a page', 'when: promotion')}]",
             "write a source, or the reason for the permissions",

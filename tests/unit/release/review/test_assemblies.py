@@ -111,7 +111,10 @@ def test_asset_destinations_are_stack_settings(assembly: Path) -> None:
 
 
 ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no assembly": (lambda folder: folder.rename(folder.with_name("other")), "it has no assembly"),
+    "no assembly": (
+        lambda folder: folder.rename(folder.with_name("other")),
+        "its assembly is missing",
+    ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "cannot be read"),
     "missing template": (leave_out, "cannot be read"),
     "symbolic link to a folder": (link_the_folder, "is not a folder"),

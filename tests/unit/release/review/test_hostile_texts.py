@@ -69,7 +69,7 @@ def hostile_report(text: str) -> ChangeReport:
         notes=(text,),
         dangers=(danger, replace(danger, acknowledgement=by)),
         models=(model,),
-        costs=(CostChange(endpoint=text, before=COST, after=None, runs_on=True),),
+        costs=(CostChange(endpoint=text, before=COST, after=None, keeps_running=True),),
         access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
         findings=FindingsChange(new=(text,), fixed=(text,), still=()),

@@ -138,7 +138,7 @@ def test_failed_synthesis_of_the_base_is_a_gap(clone: Clone) -> None:
     commit(clone)
     write_file(clone, "app.py", APP)
     assert tritonsm(["review", "--base", "main"]) == 4
-    assert "- **prod**: its base: broken then\n" in report(clone)
+    assert "- **prod**: the stage in the base: broken then\n" in report(clone)
     assert load_json(clone)["stages"] == []
 
 

@@ -74,8 +74,8 @@ def test_cost_of_schedules() -> None:
 @pytest.mark.parametrize(
     ("instance_type", "region", "reason"),
     [
-        ("ml.g6.xlarge", "us-east-1", "it is not in the table of 2026-01-01"),
-        ("ml.g5.xlarge", "eu-west-1", "the table only has us-east-1"),
+        ("ml.g6.xlarge", "us-east-1", "the price table of 2026-01-01 does not contain it"),
+        ("ml.g5.xlarge", "eu-west-1", "the price table only has us-east-1"),
     ],
 )
 def test_missing_price(instance_type: str, region: str, reason: str) -> None:

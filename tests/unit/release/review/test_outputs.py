@@ -96,7 +96,7 @@ def test_summary_is_the_first_line() -> None:
         (COST, replace(COST, minimum=500), "at least -500 USD a month"),
         (COST, replace(COST, maximum=6000), "at most +1,000 USD a month"),
         (None, COST, "at least +1,000 USD a month"),
-        (COST, replace(COST, minimum=None), "costs without a price"),
+        (COST, replace(COST, minimum=None), "cost unknown: no price for an instance type"),
     ],
 )
 def test_summary_has_the_cost_change(before: Cost | None, after: Cost, expected: str) -> None:
@@ -147,7 +147,7 @@ def test_dangers_are_grouped_across_endpoints() -> None:
         (
             (
                 CostChange(endpoint="a", before=COST, after=replace(COST, maximum=7000)),
-                CostChange(endpoint="b", before=COST, after=COST, runs_on=True),
+                CostChange(endpoint="b", before=COST, after=COST, keeps_running=True),
                 CostChange(endpoint="c", before=None, after=COST),
                 CostChange(endpoint="d", before=COST, after=None),
                 CostChange(endpoint="same", before=COST, after=COST),

@@ -53,7 +53,7 @@ def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None
     write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
     with clone.checked_out("main") as base:
         left, new = review(base, clone).costs
-    assert left.runs_on
+    assert left.keeps_running
     assert left.before == left.after
     assert left.after
     assert left.after.minimum

@@ -183,5 +183,5 @@ def test_changed_budget_with_unknown_prices() -> None:
     assert list(notes(Comparison("prod", text, text, unlimited, unpriced))) == [
         "**prod**: max_monthly_usd none -> 500",
         "**prod**: max_monthly_usd is checked without costs that are unknown: ml.g5.xlarge in "
-        "eu-west-1 has no price: the table only has us-east-1",
+        "eu-west-1 has no price: the price table only has us-east-1",
     ]
