@@ -184,8 +184,11 @@ class MultiModelContainer:
             model.enter(Phase.LOADING)
             self._report(ModelStep(ModelStepKind.LOADING, target_model))
             status, body = await self._try_load(target_model)
+            is_concurrent = self._loading > 1
         if status == 507:
             async with self._turn(alone=True):  # concurrent loads take memory too
+                if is_concurrent and not self.loaded_models:  # the others have failed, too
+                    status, body = await self._try_load(target_model)
                 while status == 507 and await self._unload_when_unused(target_model):
                     status, body = await self._try_load(target_model)
         if status not in (200, 409):  # 409: already loaded

@@ -111,7 +111,7 @@ class Account:
     @property
     def last_reason(self) -> str:
         """The reason of the failed rollback."""
-        return [failure for failure in self._failures() if "it is kept" not in failure][-1]
+        return [failure for failure in self._failures() if "is kept because" not in failure][-1]
 
     def _failures(self) -> Iterator[str]:
         """Yield the reasons of resources that failed in the last deployment."""

@@ -53,7 +53,7 @@ def test_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path:
             {"STAND_IN_TENSORRT": "10.9.0.34"},
             "this machine has TensorRT 10.9.0.34, the job is for 10.13.3.9",
         ),
-        ({"STAND_IN_TENSORRT": "10.13.3.8"}, "write it into platform_facts/releases.toml"),
+        ({"STAND_IN_TENSORRT": "10.13.3.8"}, "platform_facts/releases.toml"),
         ({"CUDA_VERSION": "14.0.0"}, "supports CUDA 13.0, this image has CUDA 14.0.0"),
     ],
 )
