@@ -23,7 +23,7 @@ from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
     CaptureBucket,
-    CheckedUpdates,
+    EndpointUpdateChecks,
     ModelCatalog,
     TritonEndpoint,
 )
@@ -62,7 +62,7 @@ class EndpointStack(Stack):
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            checked=CheckedUpdates(
+            update_checks=EndpointUpdateChecks(
                 checks=models.update_checks,
                 catalog=catalog.prefix,
                 archives=[model for entry in plan.catalog if (model := entry["target_model"])],

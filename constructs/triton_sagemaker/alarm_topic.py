@@ -30,7 +30,7 @@ class AlarmTopic(Construct):
         self.key = kms.Key(
             self,
             "Key",
-            description="Encrypts alarms on their way",
+            description="Encrypts alarm notifications in transit",
             enable_key_rotation=True,
             pending_window=Duration.days(7),
             removal_policy=RemovalPolicy.DESTROY,
@@ -38,19 +38,19 @@ class AlarmTopic(Construct):
         self.topic = sns.Topic(
             self, "Topic", enforce_ssl=True, master_key=self.key, topic_name=name
         )
-        self._let_alarms_publish()
+        self._allow_alarms_to_publish()
         for address in emails:
             self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
-    def _let_alarms_publish(self) -> None:
-        """Allow CloudWatch to publish to the topic, and to use the key for it.
+    def _allow_alarms_to_publish(self) -> None:
+        """Allow CloudWatch to publish to the topic and to use the key.
 
         `enforce_ssl` adds a policy to the topic, which replaces SNS's default policy; only the
         default one lets alarms of the account publish. Sources: AWS re:Post,
         cloudwatch-receive-sns-for-alarm-trigger (statement of the topic); SNS developer guide,
         sns-key-management, "Enable compatibility between event sources from AWS services and
         encrypted topics" (statement of the key; the AWS managed key for SNS does not work).
-        CloudWatch's requests have both condition keys, also those to KMS:
+        CloudWatch's requests to SNS and to KMS have both condition keys:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
         stack = Stack.of(self)

@@ -122,7 +122,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "duplicate variant name": (
         lambda scene: scene.endpoint(scene.variant(), scene.variant()),
-        'variants: "AllTraffic" is given twice: give each variant a name of its own',
+        'variants: two variants are named "AllTraffic": use unique names',
     ),
     "negative weight": (
         lambda scene: scene.endpoint(
@@ -139,7 +139,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B", hosting=scene.single_model())
         ),
-        "variants: MultiModelHosting and SingleModelHosting are invoked differently: write one "
+        "variants: MultiModelHosting and SingleModelHosting are invoked differently: use one "
         "endpoint for each",
     ),
     "prefix without trailing slash": (
@@ -300,7 +300,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "duplicate scaling metric": (
         scaled(on_gpus(50, 60)),
-        f"{VARIANT}.scale_on_gpu_utilization: called twice: AWS allows one policy for each "
+        f"{VARIANT}.scale_on_gpu_utilization: called twice, but AWS allows one policy for each "
         "metric: call it once",
     ),
     "GPU scaling of a CPU instance": (

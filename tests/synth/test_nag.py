@@ -27,7 +27,7 @@ def test_construct_library_has_no_nag_findings() -> None:
     scene = Scene(CONTEXT)
     Validations.of(scene.app).add_plugins(AwsSolutionsChecks(scene.app))
     models = ModelBucket(Stack(scene.app, "Shared", env=Environment(region="us-east-1")), "Models")
-    records = CaptureBucket(scene.stack, "Records", keep={"all/": Duration.days(7)})
+    records = CaptureBucket(scene.stack, "Records", retention={"all/": Duration.days(7)})
     hosting = scene.multi_model(bucket=models)
     endpoint = scene.endpoint(
         scene.variant(hosting=hosting),

@@ -402,7 +402,7 @@ def test_connection_error_is_retried(function: Lambda, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://codebuild")
 
-    monkeypatch.setattr(function.index, "_builds", fail)
+    monkeypatch.setattr(function.index, "_find_builds", fail)
     assert function.is_complete() == {"IsComplete": False}
 
 

@@ -286,7 +286,7 @@ def test_guard_rejects_a_deleted_current_config(account: Account) -> None:
     del account.configs["old"]
     reason = account.error()
     assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
-    assert "Do not destroy the stack: no call would be answered" in reason
+    assert "Do not destroy the stack: all calls would fail" in reason
 
 
 def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> None:
@@ -705,7 +705,7 @@ def test_guard_rejects_new_instance_type_of_component_endpoint(component_account
 def test_guard_rejects_switch_to_components(account: Account) -> None:
     account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
     assert account.error(**COMPONENTS).startswith(
-        "Endpoint prod-text would begin or cease to host inference components"
+        "Endpoint prod-text would start or stop hosting inference components"
     )
 
 
