@@ -29,7 +29,7 @@ def recorder(aws: Aws) -> AnswerRecorder:
 
 
 def describe(recorder: AnswerRecorder) -> None:
-    recorder.ask("sagemaker:DescribeEndpoint", EndpointName="one")
+    recorder.call("sagemaker:DescribeEndpoint", EndpointName="one")
 
 
 def test_used_members_are_recorded_with_step_and_request(
@@ -81,7 +81,7 @@ def test_pages_are_merged_into_one_response(aws: Aws, recorder: AnswerRecorder) 
         return {"Metrics": [metric], **({} if last else {"NextToken": "more"})}
 
     aws.answers["cloudwatch.ListMetrics"] = page
-    recorder.ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
+    recorder.call("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
     (answer,) = recorder.answers
     assert [metric["MetricName"] for metric in answer.response["Metrics"]] == ["first", "second"]
     assert answer.response["Metrics"][0]["Dimensions"] == ["by"]

@@ -16,7 +16,7 @@ from account_test import free_steps, paid_steps, price
 from account_test.answers import Answers
 from account_test.checkout import Checkout
 from account_test.run import StepFailed
-from account_test.state import FOLDER, State, only_run
+from account_test.state import FOLDER, State, lock_state
 from release.preflight.account import Caller, NoCredentials
 from release.preflight.findings import CheckFinding, Verdict
 from tests.unit.test_repository import ROOT
@@ -150,7 +150,7 @@ def test_unknown_region_is_an_error(world: World, capsys: pytest.CaptureFixture[
 
 
 def test_second_run_is_an_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    with only_run(FOLDER):
+    with lock_state(FOLDER):
         assert world.run() == 1
     assert "error: another run is in progress here" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
@@ -284,7 +284,7 @@ def test_report_names_aws_or_emulator_as_source(
 
 
 def test_price_lines_have_hourly_rate_total_and_source() -> None:
-    hours, known, _ = price.lines("ml.c5.xlarge", REGION, [(1, 60), (4, 30)])
+    hours, known, _ = price.cost_lines("ml.c5.xlarge", REGION, [(1, 60), (4, 30)])
     assert hours == "At most 4 instances at once, about 3.0 instance hours (our estimate)."
     assert known == (
         "ml.c5.xlarge in us-east-1: 0.204 USD an hour (fmbench 2.1.1, configs/pricing.yml, "
@@ -293,7 +293,9 @@ def test_price_lines_have_hourly_rate_total_and_source() -> None:
 
 
 def test_unknown_price_is_stated() -> None:
-    assert "is not in prices.toml" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
+    assert "is not in prices.toml" in " ".join(
+        price.cost_lines("ml.c5.xlarge", "eu-west-1", [(1, 60)])
+    )
 
 
 def test_checkout_sets_region_options_and_model_factor(
@@ -303,7 +305,7 @@ def test_checkout_sets_region_options_and_model_factor(
     assert checkout.stage["region"] == "eu-west-1"
     checkout.configure(server={"log_verbose": 1})
     assert checkout.stage["endpoints"]["cpu"]["server"] == {"log_verbose": 1}
-    checkout.multiply_by(3)
+    checkout.set_factor(3)
     model = checkout.path / "models" / "probe" / "probe" / "1" / "model.py"
     assert "FACTOR = 3\n" in model.read_text()
     again = Checkout.create(ROOT, tmp_path / "app", None)
@@ -314,5 +316,5 @@ def test_docs_contain_the_plan() -> None:
     page = " ".join((ROOT / "docs" / "account-test.md").read_text().split())
     steps = account_test._steps(free=False)
     known = [(step.instances, step.minutes) for step in steps]
-    plan = [*(step.does for step in steps), *price.lines("ml.c5.xlarge", REGION, known)]
+    plan = [*(step.does for step in steps), *price.cost_lines("ml.c5.xlarge", REGION, known)]
     assert [line for line in plan if line not in page] == []
