@@ -1,11 +1,13 @@
 """Policy statements of roles, with the reason for each wildcard."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from triton_sagemaker.nag import acknowledge_wildcards
 
@@ -15,51 +17,85 @@ NO_RESOURCES = "Registry tokens, metrics and descriptions of networks support no
 """Reason for statements on all resources; conditions restrict them where possible."""
 
 
-def allow(
-    grantee: iam.IRole | iam.Policy,
+_WILDCARDS = WeakKeyDictionary[IConstruct, dict[str, list[str]]]()
+"""Construct -> reason -> resources, so that each construct has only one validation."""
+
+
+@dataclass(frozen=True)
+class StackArns:
+    """ARNs of resources in the account and region of a stack."""
+
+    partition: str
+    region: str
+    account: str
+
+    @classmethod
+    def of(cls, construct: Construct) -> "StackArns":
+        """Return the ARNs of the stack that contains a construct."""
+        stack = Stack.of(construct)
+        return cls(stack.partition, stack.region, stack.account)
+
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource, such as `endpoint/text` of the service `sagemaker`."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
+
+
+def allow_statement(
+    construct: IConstruct,
     actions: Sequence[str],
     resources: Sequence[str],
     wildcard_reason: str | None = None,
     *,
     sid: str | None = None,
     conditions: Conditions | None = None,
-) -> None:
-    """Add a statement to a role or policy that allows `actions` on `resources`.
+) -> iam.PolicyStatement:
+    """Return a statement that allows `actions` on `resources`.
 
     `wildcard_reason` is required if `resources` contain wildcards. It acknowledges cdk-nag's
-    findings of the construct that contains the role or policy.
+    findings below `construct`, which contains the role.
     """
     if wildcard_reason:
-        acknowledge_wildcards(grantee.node.scope or grantee, {wildcard_reason: resources})
-    statement = iam.PolicyStatement(
+        if construct not in _WILDCARDS:
+            _WILDCARDS[construct] = {}
+            acknowledge_wildcards(construct, _WILDCARDS[construct])
+        _WILDCARDS[construct].setdefault(wildcard_reason, []).extend(resources)
+    return iam.PolicyStatement(
         sid=sid, actions=list(actions), conditions=conditions, resources=list(resources)
     )
-    if isinstance(grantee, iam.Policy):
-        grantee.add_statements(statement)
-    else:
-        grantee.add_to_principal_policy(statement)
 
 
-def allow_image_pulls(role: iam.IRole, images: Iterable[str]) -> None:
-    """Allow a role to pull images from ECR. Source: CodeBuild user guide, sample-ecr."""
-    partition = Stack.of(role).partition
+def allow(
+    role: iam.IRole,
+    actions: Sequence[str],
+    resources: Sequence[str],
+    wildcard_reason: str | None = None,
+    *,
+    conditions: Conditions | None = None,
+) -> None:
+    """Allow a role to call `actions` on `resources`: see `allow_statement`."""
+    construct = (role.node.scope if wildcard_reason else None) or role
+    role.add_to_principal_policy(
+        allow_statement(construct, actions, resources, wildcard_reason, conditions=conditions)
+    )
+
+
+def allow_image_pulls(
+    construct: IConstruct, images: Iterable[str], *, partition: str
+) -> Iterator[iam.PolicyStatement]:
+    """Yield statements that allow pulls from ECR. Source: CodeBuild user guide, sample-ecr."""
     repositories = set[str]()
     for image in images:  # account.dkr.ecr.region.suffix/name:tag, or /name@digest
         registry, _, tagged_name = image.partition("/")
         account, _, _, region = registry.split(".")[:4]
         name = re.split("[:@]", tagged_name)[0]
         repositories.add(f"arn:{partition}:ecr:{region}:{account}:repository/{name}")
-    allow(
-        role,
+    yield allow_statement(
+        construct,
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
         sorted(repositories),
         sid="PullImages",
     )
     # A token is valid for all registries.
-    allow(role, ["ecr:GetAuthorizationToken"], ["*"], NO_RESOURCES, sid="LogInToRegistries")
-
-
-def stack_arn(construct: Construct, service: str, resource: str) -> str:
-    """Return the ARN of a resource in the account and region of a construct's stack."""
-    stack = Stack.of(construct)
-    return f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{resource}"
+    yield allow_statement(
+        construct, ["ecr:GetAuthorizationToken"], ["*"], NO_RESOURCES, sid="LogInToRegistries"
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
@@ -88,7 +88,10 @@ class EngineBuilder(Construct):
         allow(role, ["s3:ListBucket"], [arn], conditions=job_prefixes)
         allow(role, ["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
         if self.mirrors:
-            allow_image_pulls(role, self.mirrors.values())
+            images = self.mirrors.values()
+            partition = Stack.of(self).partition
+            for statement in allow_image_pulls(self._build, images, partition=partition):
+                role.add_to_policy(statement)
         bucket.reserve_results(role.role_arn)
 
     def allow_run(self, role: iam.IRole) -> None:

@@ -172,8 +172,9 @@ class TritonEndpoint(EndpointBase):
             )
             prerequisites.append(guard)
         self.endpoint.node.add_dependency(*prerequisites)
-        self.node.default_child = self.endpoint
-        self.node.add_validation(self)
+        node = self.node  # each access is a call of the jsii process
+        node.default_child = self.endpoint
+        node.add_validation(self)
         self.instance_production_variants = [
             EndpointVariant(
                 endpoint_name=endpoint_name,

@@ -8,7 +8,7 @@ from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.allow import allow, stack_arn
+from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import handler_function, polled_provider
 
@@ -54,6 +54,7 @@ class UpdateChecks(Construct):
             handler="handle",
             timeout=Duration.minutes(2),
         )
+        self._arns = StackArns.of(self)
         self._allow_reads(bucket)
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
@@ -128,6 +129,6 @@ class UpdateChecks(Construct):
 
     def _allow_describe(self, action: str, resource: str) -> None:
         assert self.function.role
-        arn = stack_arn(self, action.split(":")[0], resource)
+        arn = self._arns.arn(action.split(":")[0], resource)
         reason = "The checks read the state of any endpoint; CloudFormation names its resources."
         allow(self.function.role, [action], [arn], reason)

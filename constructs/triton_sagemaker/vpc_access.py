@@ -1,13 +1,14 @@
 """VPC access of an endpoint's instances."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from triton_sagemaker.allow import NO_RESOURCES, Conditions, allow, stack_arn
+from triton_sagemaker.allow import NO_RESOURCES, Conditions, StackArns, allow_statement
 from triton_sagemaker.hosting_mode import VpcConfig
 
 DESCRIBE_ACTIONS = [
@@ -50,7 +51,7 @@ def vpc_config(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> 
     }
 
 
-def allow_vpc_access(role: iam.Role, vpc: ec2.IVpc) -> None:
+def create_vpc_policy(scope: Construct, role: iam.Role, vpc: ec2.IVpc, arns: StackArns) -> None:
     """Allow SageMaker to create and delete the instances' network interfaces, in this VPC only.
 
     The permissions are a separate policy for each VPC. If an endpoint leaves the VPC,
@@ -62,13 +63,20 @@ def allow_vpc_access(role: iam.Role, vpc: ec2.IVpc) -> None:
     """
     vpc_id = vpc.vpc_id
     name = vpc.node.addr if Token.is_unresolved(vpc_id) else vpc_id
-    policy = iam.Policy(role, f"VpcPolicy-{name}", roles=[role])
-    interfaces = [stack_arn(role, "ec2", "network-interface/*")]
-    attached = [stack_arn(role, "ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
-    in_vpc: Conditions = {"ArnEquals": {"ec2:Vpc": stack_arn(role, "ec2", f"vpc/{vpc_id}")}}
+    interfaces = [arns.arn("ec2", "network-interface/*")]
+    attached = [arns.arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
+    in_vpc: Conditions = {"ArnEquals": {"ec2:Vpc": arns.arn("ec2", f"vpc/{vpc_id}")}}
     create = ["ec2:CreateNetworkInterface"]
     reason = "SageMaker creates and deletes network interfaces, whose IDs are not known before."
-    allow(policy, DESCRIBE_ACTIONS, ["*"], NO_RESOURCES, sid="SeeNetwork")
-    allow(policy, create, interfaces, reason, sid="CreateInterfaces")
-    allow(policy, create, attached, reason, sid="AttachToVpc", conditions=in_vpc)
-    allow(policy, INTERFACE_ACTIONS, interfaces, reason, sid="OwnInterfaces", conditions=in_vpc)
+    allow = partial(allow_statement, scope)
+    iam.Policy(
+        role,
+        f"VpcPolicy-{name}",
+        roles=[role],
+        statements=[
+            allow(DESCRIBE_ACTIONS, ["*"], NO_RESOURCES, sid="SeeNetwork"),
+            allow(create, interfaces, reason, sid="CreateInterfaces"),
+            allow(create, attached, reason, sid="AttachToVpc", conditions=in_vpc),
+            allow(INTERFACE_ACTIONS, interfaces, reason, sid="OwnInterfaces", conditions=in_vpc),
+        ],
+    )

@@ -145,7 +145,7 @@ def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates
     values = {variable["Name"] for variables in environments for variable in variables}
     assert read - {"CODEBUILD_SRC_DIR_"} == {
         *index.VARIABLES,
-        index.DEADLINE,
+        index.DEADLINE_VARIABLE,
         *(value for value in values if not value.startswith("PIP_")),
     }
 
