@@ -15,7 +15,7 @@ SCALING_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 def alarms_without_notification(stage: Assembly) -> Iterator[str]:
     """Yield alarms without action, or whose topic has no subscriber.
 
-    Alarms that roll updates back need no action: SageMaker reads their state.
+    Rollback alarms need no action, because SageMaker reads their state.
     """
     rollback_alarms = {
         alarm.id

@@ -17,7 +17,7 @@ from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import Scene
 from tests.unit.endpoint_client.conftest import parameter_value
-from triton_sagemaker.charts import CLIENT_DIMENSIONS, CLIENT_CHARTS
+from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
 
 STAGE = """
 account: "123456789012"

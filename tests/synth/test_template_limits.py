@@ -108,9 +108,6 @@ def test_template_above_the_byte_limit_is_an_error(tmp_path: Path) -> None:
             "1,000,000: serve some of the models from another endpoint of the stage",
         )
     ]
-
-
-def test_models_stack_above_the_byte_limit_is_an_error(tmp_path: Path) -> None:
     ((keys, message),) = limit_errors(tmp_path, "prod-models", MAX_BYTES + 1)
     assert keys == ("endpoints",)
     assert message.endswith("write some endpoints into the file of another stage")

@@ -337,7 +337,7 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: jobs.prod.needs.1: none -> other",
     ),
     "token permission removed": (
-        (PULL_REQUEST, "      pull-requests: write # the comment\n", ""),
+        (PULL_REQUEST, "      pull-requests: write # to post the comment\n", ""),
         f"{PULL_REQUEST}: jobs.comment.permissions.pull-requests: write -> none",
     ),
     "code comment": (
