@@ -9,7 +9,7 @@ from aws_cdk import App, Stack
 from model_build import checks, digest
 from model_build.findings import Finding
 from model_build.repository import Repository
-from stacks.endpoint_stack import source_of
+from stacks.endpoint_stack import model_source
 from tests.unit.model_build.checks.cases import valid
 from tests.unit.model_build.checks.cases.case import Case
 
@@ -25,7 +25,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folder = root / str(number)
         folder.mkdir()
         case.write(folder)
-        asset = source_of(stack, f"Source{number}", folder=folder, digest=str(number))
+        asset = model_source(stack, f"Source{number}", folder=folder, digest=str(number))
         assets[case.name] = Path(app.outdir, asset.asset_path)
     return assets
 

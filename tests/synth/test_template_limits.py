@@ -79,10 +79,10 @@ def test_too_many_models_are_an_error_at_their_line(synth: Synth) -> None:
 PROGRAM = """
 import json, sys
 from aws_cdk import App, CfnResource, Stack
-from stacks.template_limits import take_limits_over
+from stacks.template_limits import disable_cdk_limits
 
 app = App(context=json.load(open("cdk.json"))["context"], outdir=sys.argv[1])
-take_limits_over(app)
+disable_cdk_limits(app)
 stack = Stack(app, "many")
 for number in range(501):
     CfnResource(stack, f"Handle{number}", type="AWS::CloudFormation::WaitConditionHandle")
