@@ -99,8 +99,8 @@ def resolved_principals(site: StageUnderTest) -> Iterator[ResolvedPrincipal]:
             for resource in site.deployed.of_type("AWS::IAM::Role"):
                 endpoint = _endpoint_of_role(site, role, resource)
                 if endpoint is not None:
-                    own = _endpoint_resources(site, endpoint, "AWS::SageMaker::Endpoint")
-                    name = own[0].properties["EndpointName"] if own else ""
+                    endpoints = _endpoint_resources(site, endpoint, "AWS::SageMaker::Endpoint")
+                    name = endpoints[0].properties["EndpointName"] if endpoints else ""
                     place = replace(site.place, endpoint=endpoint, endpoint_name=name)
                     yield _resolve(site, principal, resource, place)
         if principal.named:
@@ -110,33 +110,35 @@ def resolved_principals(site: StageUnderTest) -> Iterator[ResolvedPrincipal]:
 def features(site: StageUnderTest, endpoint: str) -> set[Feature]:
     """Return the features of a stage ("*") or endpoint, derived from resources, not policies."""
     result: set[Feature] = {"preflight"}  # every delivery runs it
-    own = [
+    endpoint_resources = [
         resource
         for resource in site.deployed.resources.values()
         if _endpoint_name(site, resource) == endpoint
     ]
     containers = [
         resource.properties["PrimaryContainer"]
-        for resource in own
+        for resource in endpoint_resources
         if resource.kind == "AWS::SageMaker::Model"
     ]
     if _find_resource(site, NAMED_RESOURCES["engines"]):
         result.add("engine builds")
     configs = [
-        resource.properties for resource in own if resource.kind == "AWS::SageMaker::EndpointConfig"
+        resource.properties
+        for resource in endpoint_resources
+        if resource.kind == "AWS::SageMaker::EndpointConfig"
     ]
     captures = [config for config in configs if "DataCaptureConfig" in config]
     if captures or (endpoint == "*" and _find_resource(site, NAMED_RESOURCES["capture_bucket"])):
         result.add("data capture")
     if any("KmsKeyId" in config for config in configs):
         result.add("encrypted volumes")
-    if any(resource.kind == COMPONENT for resource in own) or (
+    if any(resource.kind == COMPONENT for resource in endpoint_resources) or (
         endpoint == "*" and any(site.deployed.of_type(COMPONENT))
     ):
         result.add("inference components")
     if site.place.mirror != "*":
         result.add("mirrored images")
-    if any("VpcConfig" in resource.properties for resource in own):
+    if any("VpcConfig" in resource.properties for resource in endpoint_resources):
         result.add("private network")
     if any(
         "SAGEMAKER_TRITON_METRIC_NAMESPACE" in container["Environment"] for container in containers
@@ -201,14 +203,23 @@ def _is_allowed(
     site: StageUnderTest, resolved: ResolvedPrincipal, row: Row, action: str, resource: str
 ) -> bool:
     example, context = _example(resource), _request_context(row, resolved.names)
-    own = resource_policy(site, example)
+    policy_statements = resource_policy(site, example)
     if resolved.role is None:
         return allows(
-            own or [], action, resource=example, principal=resolved.named, context=context
+            policy_statements or [],
+            action,
+            resource=example,
+            principal=resolved.named,
+            context=context,
         )
     arn, statements = site.deployed.arn(resolved.role), site.deployed.role_statements(resolved.role)
     return role_allows(
-        arn, statements, action, resource=example, resource_statements=own, context=context
+        arn,
+        statements,
+        action,
+        resource=example,
+        resource_statements=policy_statements,
+        context=context,
     )
 
 
@@ -367,15 +378,15 @@ def _required_roles(site: StageUnderTest) -> Iterable[Role]:
 
 def _find_resource(site: StageUnderTest, named: Named) -> Resource | None:
     """Return a named resource of the ledger, None if the stage does not have it."""
-    own = f"{site.place.stage}-{named.stack}"
-    fitting = (
+    stack = f"{site.place.stage}-{named.stack}"
+    candidates = (
         resource
         for resource in site.deployed.resources.values()
-        if resource.stack == own
+        if resource.stack == stack
         and _id_without_hash(resource) == named.resource
         and not resource.kind.endswith("Policy")
     )
-    return next(fitting, None)
+    return next(candidates, None)
 
 
 def _endpoint_name(site: StageUnderTest, resource: Resource) -> str | None:

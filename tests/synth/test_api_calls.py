@@ -255,9 +255,9 @@ INVALID_REQUESTS: dict[str, tuple[Rule, str, Change, str]] = {
 @pytest.mark.parametrize("case", INVALID_REQUESTS)
 def test_invalid_request_is_reported(case: str, templates: Templates) -> None:
     rule, stack, change, message = INVALID_REQUESTS[case]
-    broken = copy.deepcopy(templates("prod"))
-    change(broken[stack]["Resources"])
-    assert message in "\n".join(violations(broken, region="us-east-1", rules=[rule]))
+    changed_templates = copy.deepcopy(templates("prod"))
+    change(changed_templates[stack]["Resources"])
+    assert message in "\n".join(violations(changed_templates, region="us-east-1", rules=[rule]))
 
 
 def test_every_rule_rejects_a_request() -> None:

@@ -29,12 +29,12 @@ def test_access_does_not_depend_on_construct_ids(
     expected = access(every_template("all"))
     create = jsii.create
 
-    def create_renamed(klass: type, instance: object, args: Any = None) -> Any:
+    def create_renamed(construct_class: type, instance: object, args: Any = None) -> Any:
         if isinstance(instance, Construct) and not isinstance(instance, App | Stack):
             scope, construct_id, *properties = args
             name = construct_id if construct_id in UNCHANGED_IDS else f"Other{construct_id}"
             args = [scope, name, *properties]
-        return create(klass, instance, args)
+        return create(construct_class, instance, args)
 
     monkeypatch.setattr(jsii, "create", create_renamed)
     renamed = App(context=CONTEXT, outdir=str(tmp_path), stack_traces=False)

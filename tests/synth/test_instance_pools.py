@@ -14,15 +14,15 @@ POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWat
 
 
 def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
-    """Return a variant of the first type with the others as fallbacks."""
-    first, *others = types
-    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in others]
+    """Return a variant of the first type with the other types as fallbacks."""
+    preferred_type, *fallback_types = types
+    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in fallback_types]
     return scene.variant(
-        first,
+        preferred_type,
         hosting=scene.single_model(),
         fallbacks=[
             Fallback(instance_type=instance_type(name), hosting=scene.single_model(key=key))
-            for name, key in zip(others, keys, strict=True)
+            for name, key in zip(fallback_types, keys, strict=True)
         ],
     )
 
@@ -117,8 +117,8 @@ def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(scene: Scene) 
 
 
 def many_models(scene: Scene) -> TritonEndpoint:
-    other = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
-    return scene.endpoint(scene.variant(fallbacks=[other]))
+    fallback = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
+    return scene.endpoint(scene.variant(fallbacks=[fallback]))
 
 
 def without_fallback(scene: Scene) -> TritonEndpoint:

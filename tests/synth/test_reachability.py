@@ -139,6 +139,6 @@ def test_unmet_dependency_is_reported(
     templates: Templates,
 ) -> None:
     stage = stack.partition("-")[0]
-    broken = copy.deepcopy(templates(stage))
-    change(broken[stack]["Resources"])
-    assert message in "\n".join(check(assembly(stage, broken)))
+    changed_templates = copy.deepcopy(templates(stage))
+    change(changed_templates[stack]["Resources"])
+    assert message in "\n".join(check(assembly(stage, changed_templates)))

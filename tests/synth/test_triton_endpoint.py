@@ -241,10 +241,10 @@ def test_given_security_groups_are_used(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
     scene.endpoint(vpc=vpc, security_groups=[group])
-    first, own = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
+    first, security_group = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
     assert first == scene.stack.resolve(group.security_group_id)
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
     statements = _statements(scene)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
@@ -257,9 +257,9 @@ def test_default_subnets_and_security_group(scene: Scene) -> None:
     assert values["Subnets"] == scene.stack.resolve(
         [subnet.subnet_id for subnet in vpc.private_subnets]
     )
-    (own,) = values["SecurityGroupIds"]
+    (security_group,) = values["SecurityGroupIds"]
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "0.0.0.0/0"
 
 

@@ -50,8 +50,8 @@ def test_repeated_response_is_recorded_once(aws: Aws, recorder: AnswerRecorder) 
     for status in ("Updating", "Updating", "InService", "Updating"):
         aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
         describe(recorder)
-    kept = [answer.response["EndpointStatus"] for answer in recorder.answers]
-    assert kept == ["Updating", "InService", "Updating"]
+    statuses = [answer.response["EndpointStatus"] for answer in recorder.answers]
+    assert statuses == ["Updating", "InService", "Updating"]
 
 
 def test_error_response_is_recorded_and_raised(aws: Aws, recorder: AnswerRecorder) -> None:

@@ -306,8 +306,8 @@ def test_access_denied_starts_no_build(function: Lambda) -> None:
 
 def test_poll_finds_the_build_of_its_request(function: Lambda) -> None:
     # Every poll of the provider has the first event, without the build ID.
-    other = build("models-Builder:9", request="request-2", buildStatus="FAILED")
-    function.expect_build_search(other, build(BUILD))
+    other_build = build("models-Builder:9", request="request-2", buildStatus="FAILED")
+    function.expect_build_search(other_build, build(BUILD))
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 

@@ -194,8 +194,8 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
         if isinstance(account.failure, tuple):
             status, code = account.failure
             error = {"Code": code, "Message": "No."}
-            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
-            return SimpleNamespace(status_code=status), described
+            response = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
+            return SimpleNamespace(status_code=status), response
         try:
             parsed = account.answer(model.name, request)
         except KeyError:
@@ -302,12 +302,12 @@ def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> 
 
 def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
     """Return a variant with instance pools; the last pool overrides the model."""
-    listed = [{"InstanceType": f"ml.{kind}.xlarge", "Priority": 1} for kind in types]
+    instance_pools = [{"InstanceType": f"ml.{kind}.xlarge", "Priority": 1} for kind in types]
     if override:
-        listed[-1]["ModelNameOverride"] = override
+        instance_pools[-1]["ModelNameOverride"] = override
     return [
         {"VariantName": "AllTraffic", "ModelName": "new-model", "InitialInstanceCount": 2}
-        | {"InstancePools": listed}
+        | {"InstancePools": instance_pools}
     ]
 
 
@@ -395,12 +395,12 @@ def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None
 
 
 def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
-    other = "text/cuda-25.09-sm89/"
-    account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
+    prefix = "text/cuda-25.09-sm89/"
+    account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{prefix}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
     assert account.error().startswith(
-        f"Instances could not find minilm-1.tar.gz: missing in {other},"
+        f"Instances could not find minilm-1.tar.gz: missing in {prefix},"
     )
 
 
