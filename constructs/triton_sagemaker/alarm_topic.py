@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
+
+from triton_sagemaker.allow import StackArns
 
 
 class AlarmTopic(Construct):
@@ -53,12 +55,11 @@ class AlarmTopic(Construct):
         CloudWatch's requests to SNS and to KMS have both condition keys:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
-        stack = Stack.of(self)
-        arn = f"arn:{stack.partition}:cloudwatch:{stack.region}:{stack.account}:alarm:*"
+        arns = StackArns(self)
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com").with_conditions(
             {
-                "StringEquals": {"aws:SourceAccount": stack.account},
-                "ArnLike": {"aws:SourceArn": arn},
+                "StringEquals": {"aws:SourceAccount": arns.account},
+                "ArnLike": {"aws:SourceArn": arns.arn("cloudwatch", "alarm:*")},
             }
         )
         self.topic.add_to_resource_policy(

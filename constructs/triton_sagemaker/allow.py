@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IConstruct
+from constructs import IConstruct
 
 from triton_sagemaker.nag import acknowledge_wildcards
 
@@ -21,19 +20,12 @@ _WILDCARDS = WeakKeyDictionary[IConstruct, dict[str, list[str]]]()
 """Construct -> reason -> resources, so that each construct has only one validation."""
 
 
-@dataclass(frozen=True)
 class StackArns:
-    """ARNs of resources in the account and region of a stack."""
+    """ARNs in the account and region of the stack that contains a construct."""
 
-    partition: str
-    region: str
-    account: str
-
-    @classmethod
-    def of(cls, construct: Construct) -> "StackArns":
-        """Return the ARNs of the stack that contains a construct."""
+    def __init__(self, construct: IConstruct) -> None:
         stack = Stack.of(construct)
-        return cls(stack.partition, stack.region, stack.account)
+        self.partition, self.region, self.account = stack.partition, stack.region, stack.account
 
     def arn(self, service: str, resource: str) -> str:
         """Return the ARN of a resource, such as `endpoint/text` of the service `sagemaker`."""

@@ -36,47 +36,25 @@ def request_charts(metrics: EndpointMetrics, thresholds: AlarmThresholds) -> Ite
     yield Chart(
         "Errors (share of requests)",
         [
-            AlarmedMetric(
-                "ServerErrors",
-                "share of 5xx answers",
-                metrics.metric_server_error_rate(),
-                thresholds.server_error_rate,
-            ),
-            AlarmedMetric(
-                "ClientErrors",
-                "share of 4xx answers",
-                metrics.metric_client_error_rate(),
-                thresholds.client_error_rate,
-            ),
-            AlarmedMetric(
-                "ModelErrors",
-                "share of requests that failed in the container",
-                metrics.metric_model_error_rate(),
-                thresholds.model_error_rate,
-            ),
+            AlarmedMetric("ServerErrors", "share of 5xx answers",
+                          metrics.metric_server_error_rate(), thresholds.server_error_rate),
+            AlarmedMetric("ClientErrors", "share of 4xx answers",
+                          metrics.metric_client_error_rate(), thresholds.client_error_rate),
+            AlarmedMetric("ModelErrors", "share of requests that failed in the container",
+                          metrics.metric_model_error_rate(), thresholds.model_error_rate),
         ],
-    )
+    )  # fmt: skip
     p50, p99 = (metrics.metric_model_latency().with_(statistic=name) for name in ("p50", "p99"))
     yield Chart(
         "Latency (microseconds)",
         [
-            AlarmedMetric(
-                "LatencyP50",
-                "median model latency",
-                p50,
-                thresholds.model_latency_p50_ms,
-                MICROSECONDS_PER_MS,
-            ),
-            AlarmedMetric(
-                "LatencyP99",
-                "p99 model latency",
-                p99,
-                thresholds.model_latency_p99_ms,
-                MICROSECONDS_PER_MS,
-            ),
+            AlarmedMetric("LatencyP50", "median model latency",
+                          p50, thresholds.model_latency_p50_ms, MICROSECONDS_PER_MS),
+            AlarmedMetric("LatencyP99", "p99 model latency",
+                          p99, thresholds.model_latency_p99_ms, MICROSECONDS_PER_MS),
         ],
         [metrics.metric_overhead_latency()],
-    )
+    )  # fmt: skip
 
 
 def variant_charts(
@@ -99,24 +77,16 @@ def variant_charts(
         thresholds = replace(thresholds, gpu_memory_percent={})
     yield from _instance_charts(metrics, max(gpu_counts), thresholds)
     if variant.fallbacks:
-        by_type = {
-            instance_type.name: replace(metrics, instance_type=instance_type.name)
-            for instance_type in variant.instance_types
-        }
-        yield Chart(
-            "Traffic by instance type (per minute)",
-            other_metrics=[
-                type_metrics.metric_invocations().with_(label=name)
-                for name, type_metrics in by_type.items()
-            ],
-        )
-        yield Chart(
-            "p99 latency by instance type (microseconds)",
-            other_metrics=[
-                type_metrics.metric_model_latency().with_(label=name)
-                for name, type_metrics in by_type.items()
-            ],
-        )
+        types = [instance_type.name for instance_type in variant.instance_types]
+        by_type = [replace(metrics, instance_type=name) for name in types]
+        invocations = [
+            item.metric_invocations().with_(label=item.instance_type) for item in by_type
+        ]
+        yield Chart("Traffic by instance type (per minute)", other_metrics=invocations)
+        latencies = [
+            item.metric_model_latency().with_(label=item.instance_type) for item in by_type
+        ]
+        yield Chart("p99 latency by instance type (microseconds)", other_metrics=latencies)
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
@@ -139,18 +109,13 @@ def _instance_charts(
     metrics: EndpointMetrics, gpu_count: int, thresholds: AlarmThresholds
 ) -> Iterator[Chart]:
     if gpu_count:
-        memory = AlarmedMetric(
-            "GpuMemory",
-            "GPU memory in use",
-            metrics.metric_gpu_memory_utilization(),
-            thresholds.gpu_memory_percent,
-            gpu_count,
-        )
+        memory = AlarmedMetric("GpuMemory", "GPU memory in use",
+            metrics.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent,
+            gpu_count)  # fmt: skip
         utilization = metrics.metric_gpu_utilization()
         yield Chart(f"GPU (percent, {gpu_count} per instance)", [memory], [utilization])
-    disk = AlarmedMetric(
-        "Disk", "storage in use", metrics.metric_disk_utilization(), thresholds.disk_percent
-    )
+    disk = AlarmedMetric("Disk", "storage in use",
+        metrics.metric_disk_utilization(), thresholds.disk_percent)  # fmt: skip
     yield Chart("Storage (percent)", [disk])
     yield Chart(
         "CPU and memory (percent)",

@@ -48,12 +48,8 @@ class EndpointComponent(ComponentMetrics):
         """Yield the charts of the component."""
         yield from request_charts(self, thresholds)
         if self.component.accelerators:
-            memory = AlarmedMetric(
-                "GpuMemory",
-                "GPU memory in use",
-                self.metric_gpu_memory_utilization(),
-                thresholds.gpu_memory_percent,
-            )
+            memory = AlarmedMetric("GpuMemory", "GPU memory in use",
+                self.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent)  # fmt: skip
             yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
         yield Chart(
             "CPU and memory (percent of the copies')",

@@ -38,7 +38,7 @@ class EndpointRole(Construct):
         data_capture: DataCapture | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._arns = StackArns.of(self)
+        self._arns = StackArns(self)
         self.role = iam.Role(
             self,
             "Role",

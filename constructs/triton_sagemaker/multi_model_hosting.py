@@ -64,47 +64,18 @@ class MultiModelHosting(ModelHosting):
         """Yield the charts of the models in memory."""
         if not self.cache_models:  # every request misses the cache: no alarm
             thresholds = replace(thresholds, **{name: {} for name in stage.CACHE_ALARMS})
-        yield Chart(
-            "Model cache hits (share of requests)",
-            [
-                AlarmedMetric(
-                    "CacheHits",
-                    "low share of requests whose model is loaded",
-                    metrics.metric_model_cache_hit_rate(),
-                    thresholds.cache_hit_rate_below,
-                    comparison=BELOW,
-                ),
-            ],
-        )
-        yield Chart(
-            "Waiting for models (microseconds)",
-            [
-                AlarmedMetric(
-                    "LoadingWait",
-                    "longest wait for a model",
-                    metrics.metric_model_loading_wait(),
-                    thresholds.loading_wait_max_ms,
-                    MICROSECONDS_PER_MS,
-                ),
-            ],
-            [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
-        )
-        yield Chart(
-            "Models in memory",
-            [
-                AlarmedMetric(
-                    "Unloads",
-                    "models unloaded per minute",
-                    metrics.metric_model_unloads(),
-                    thresholds.unloads_per_minute,
-                ),
-                AlarmedMetric(
-                    "LoadedModels",
-                    "requests while too few models are in memory",
-                    metrics.metric_loaded_models(),
-                    thresholds.loaded_models_below,
-                    comparison=BELOW,
-                    requests=metrics.metric_invocations(),
-                ),
-            ],
-        )
+        cache_hits = AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
+            metrics.metric_model_cache_hit_rate(), thresholds.cache_hit_rate_below,
+            comparison=BELOW)  # fmt: skip
+        yield Chart("Model cache hits (share of requests)", [cache_hits])
+        wait = AlarmedMetric("LoadingWait", "longest wait for a model",
+            metrics.metric_model_loading_wait(), thresholds.loading_wait_max_ms,
+            MICROSECONDS_PER_MS)  # fmt: skip
+        durations = [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()]
+        yield Chart("Waiting for models (microseconds)", [wait], durations)
+        unloads = AlarmedMetric("Unloads", "models unloaded per minute",
+            metrics.metric_model_unloads(), thresholds.unloads_per_minute)  # fmt: skip
+        loaded_models = AlarmedMetric("LoadedModels", "requests while too few models are in memory",
+            metrics.metric_loaded_models(), thresholds.loaded_models_below,
+            comparison=BELOW, requests=metrics.metric_invocations())  # fmt: skip
+        yield Chart("Models in memory", [unloads, loaded_models])

@@ -9,6 +9,7 @@ from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, INVOCATIONS_NAMESPACE
 
 TrackingConfiguration = CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty
+Predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty
 Customized = CfnScalingPolicy.CustomizedMetricSpecificationProperty
 Query = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
@@ -28,9 +29,7 @@ def target_tracking(
     Default cooldowns for utilization are longer, because new instances are busy while they start.
     """
     if metric.startswith("SageMaker"):  # a predefined metric type
-        predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty(
-            predefined_metric_type=metric
-        )
+        predefined = Predefined(predefined_metric_type=metric)
         return _configuration(
             value, 300, 60, predefined_metric_specification=predefined, **cooldowns
         )
@@ -88,20 +87,18 @@ def concurrency_tracking(
 
 def _configuration(
     value: float,
-    default_scale_in_seconds: int,
-    default_scale_out_seconds: int,
+    scale_in_seconds: int,
+    scale_out_seconds: int,
     *,
     scale_in_cooldown: Duration | None = None,
     scale_out_cooldown: Duration | None = None,
     **specification: Any,
 ) -> TrackingConfiguration:
     return TrackingConfiguration(
-        scale_in_cooldown=(
-            scale_in_cooldown.to_seconds() if scale_in_cooldown else default_scale_in_seconds
-        ),
-        scale_out_cooldown=(
-            scale_out_cooldown.to_seconds() if scale_out_cooldown else default_scale_out_seconds
-        ),
+        scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else scale_in_seconds,
+        scale_out_cooldown=scale_out_cooldown.to_seconds()
+        if scale_out_cooldown
+        else scale_out_seconds,
         target_value=value,
         **specification,
     )

@@ -131,7 +131,8 @@ class TritonEndpoint(EndpointBase):
         )
         config_name = self.config.attr_endpoint_config_name
         deployment_config, suffix, components = None, "", list[EndpointComponent]()
-        for variant in unique_variants[:1]:  # all variants have the same hosting mode
+        first_variants = unique_variants[:1]  # all variants have the same hosting mode
+        for variant in first_variants:
             suffix = variant.hosting.id_suffix(variant.instance_type)
             deployment_config = variant.hosting.deployment_config(
                 self,
@@ -148,7 +149,7 @@ class TritonEndpoint(EndpointBase):
             deployment_config=deployment_config,
             suffix=suffix,
         )
-        for variant in unique_variants[:1]:
+        for variant in first_variants:
             components = variant.hosting.inference_components(
                 self,
                 update,

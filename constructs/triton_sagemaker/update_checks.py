@@ -54,7 +54,7 @@ class UpdateChecks(Construct):
             handler="handle",
             timeout=Duration.minutes(2),
         )
-        self._arns = StackArns.of(self)
+        self._arns = StackArns(self)
         self._allow_reads(bucket)
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token

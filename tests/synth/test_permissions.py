@@ -75,20 +75,20 @@ def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
 
 
 def test_shipped_stage_matches_the_ledger(stage: str, templates: Templates) -> None:
-    stage_to_check = stage_under_test(load_stage(stage), stage, templates(stage))
-    assert list(missing_permissions(stage_to_check)) == []
-    assert list(excess_permissions(stage_to_check)) == []
+    tested_stage = stage_under_test(load_stage(stage), stage, templates(stage))
+    assert list(missing_permissions(tested_stage)) == []
+    assert list(excess_permissions(tested_stage)) == []
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_generated_stage_matches_the_ledger(name: str, every_template: Templates) -> None:
-    stage_to_check = stage_under_test(every_stage(name), name, every_template(name))
-    assert list(missing_permissions(stage_to_check)) == []
-    assert list(excess_permissions(stage_to_check)) == []
+    tested_stage = stage_under_test(every_stage(name), name, every_template(name))
+    assert list(missing_permissions(tested_stage)) == []
+    assert list(excess_permissions(tested_stage)) == []
 
 
 def test_every_ledger_row_is_tested(templates: Templates, every_template: Templates) -> None:
-    sites = [
+    tested_stages = [
         stage_under_test(load_stage("local"), "local", templates("local")),
         *(
             stage_under_test(every_stage(name), name, every_template(name))
@@ -97,8 +97,8 @@ def test_every_ledger_row_is_tested(templates: Templates, every_template: Templa
     ]
     tested = {
         (grant.principal.name, row.step)
-        for stage_site in sites
-        for grant in resolved_principals(stage_site)
+        for tested_stage in tested_stages
+        for grant in resolved_principals(tested_stage)
         for row in grant.rows
     }
     expected = {
@@ -353,21 +353,19 @@ def test_bucket_policy_decides_who_may_write(
     every_template: Templates,
 ) -> None:
     # The identity policy allows everything, so the bucket policy decides.
-    stage_to_check = stage_under_test(every_stage("all"), "all", every_template("all"))
+    tested_stage = stage_under_test(every_stage("all"), "all", every_template("all"))
     roles = {
-        resource.id: stage_to_check.deployed.arn(resource)
-        for resource in stage_to_check.deployed.of_type("AWS::IAM::Role")
+        resource.id: tested_stage.deployed.arn(resource)
+        for resource in tested_stage.deployed.of_type("AWS::IAM::Role")
     }
     arns = [arn for name, arn in roles.items() if role_name in name]
-    arn = (
-        arns[0] if arns else f"arn:aws:iam::{stage_to_check.deployed.account}:role/{role_name}A1B2"
-    )
-    buckets = stage_to_check.deployed.of_type("AWS::S3::Bucket")
+    arn = arns[0] if arns else f"arn:aws:iam::{tested_stage.deployed.account}:role/{role_name}A1B2"
+    buckets = tested_stage.deployed.of_type("AWS::S3::Bucket")
     (bucket,) = (
-        stage_to_check.deployed.arn(bucket) for bucket in buckets if ".ModelsBucket" in bucket.id
+        tested_stage.deployed.arn(bucket) for bucket in buckets if ".ModelsBucket" in bucket.id
     )
     allow_all = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]
-    bucket_statements = resource_policy(stage_to_check, bucket)
+    bucket_statements = resource_policy(tested_stage, bucket)
     result = role_allows(
         arn,
         allow_all,

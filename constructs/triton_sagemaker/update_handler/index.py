@@ -230,7 +230,10 @@ def _refusal_reasons(properties: Record, endpoint: Record) -> Iterator[str]:
         return
     yield from _scaled_variants(properties, old, new)
     old_containers, new_containers = _containers(old), _containers(new)
-    if not _modes(old_containers) & _modes(new_containers):
+    modes = (
+        {item["Mode"] for item in containers} for containers in (old_containers, new_containers)
+    )
+    if not set.intersection(*modes):
         yield (
             f"Endpoint {name} would change between multi-model and single-model hosting: calls "
             "with or without a TargetModel would fail at once. Deploy a second endpoint, and move "
@@ -379,10 +382,6 @@ def _catalog_archives(properties: Record) -> set[str]:
 def _manifest_key(archive: str) -> str:
     """Return the key of an archive's manifest."""
     return archive.removesuffix(".tar.gz") + ".json"
-
-
-def _modes(containers: list[Record]) -> set[str]:
-    return {container["Mode"] for container in containers}
 
 
 def _model_data_urls(containers: list[Record], mode: str) -> set[str]:
