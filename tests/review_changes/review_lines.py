@@ -43,6 +43,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     for line in (*endpoints, *notes(comparison)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
-    yield from (f"{model.model} {model.state} {model.breaking}" for model in models)
+    yield from (f"{model.model} {model.state} {model.breaking_changes}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
-    yield from (line for access in comparison.access for line in grant_sentences(access.by_new))
+    for access in comparison.access:
+        yield from grant_sentences(access.grants_to_new)

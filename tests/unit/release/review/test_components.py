@@ -142,8 +142,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "more copies than instances": (
         put("Target", "MaxCapacity", 8),
-        f"unplaced_copies: 8 copies of {NAME} with the minimum of all other components reserve 8 "
-        "GPUs, but 4 instances have 4: the remaining copies do not start",
+        f"unplaced_copies: 8 copies of {NAME} and the minimum copies of all other components "
+        "reserve 8 GPUs, but 4 instances have 4: the remaining copies do not start",
     ),
     "component removed": (
         together(drop("Component"), drop("Target"), drop("Wake")),
@@ -157,7 +157,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "component renamed": (
         put("Component", "InferenceComponentName", "other"),
         f"refused_updates: {COMPONENT} prod-text/Component: InferenceComponentName: {NAME} -> "
-        "other: a component cannot be updated to this: give the new component another logical ID",
+        "other: an update of a component cannot change this: give the new component another "
+        "logical ID",
     ),
     "instance type changed": (
         put("Config", "ProductionVariants", 0, "InstanceType", "ml.g5.2xlarge"),
@@ -282,8 +283,8 @@ def test_copies_share_instances_with_other_components() -> None:
         return new
 
     assert messages_of(compared(with_other_component(0), with_other_component(1))) == [
-        f"unplaced_copies: 4 copies of {NAME} with the minimum of all other components reserve 5 "
-        "GPUs, but 4 instances have 4: the remaining copies do not start"
+        f"unplaced_copies: 4 copies of {NAME} and the minimum copies of all other components "
+        "reserve 5 GPUs, but 4 instances have 4: the remaining copies do not start"
     ]
 
 

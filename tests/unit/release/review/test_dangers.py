@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "rollback alarms removed": (
         drop("Endpoint", "DeploymentConfig"),
-        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms are left"],
+        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms remain"],
     ),
     "alarm removed": (
         drop("AllTrafficErrors"),
@@ -155,7 +155,7 @@ def test_acknowledgement_expires(
 ) -> None:
     (danger,) = _dangers(drop("Endpoint", "DeploymentConfig"))
     file.write_text(ACKNOWLEDGED.replace("KEY", danger.key))
-    acknowledgement = read_acknowledgements(tmp_path).of(danger.key, date(*today))
+    acknowledgement = read_acknowledgements(tmp_path).find(danger.key, date(*today))
     assert (acknowledgement.who if acknowledgement else None) == by
 
 
@@ -163,7 +163,7 @@ def test_acknowledgement_is_valid_for_one_danger(tmp_path: Path, file: Path) -> 
     (other,) = _dangers(drop("Endpoint", "DeploymentConfig"))
     file.write_text(ACKNOWLEDGED.replace("KEY", other.key))
     (danger,) = _dangers(drop("Quota"))
-    assert read_acknowledgements(tmp_path).of(danger.key, date(2026, 12, 1)) is None
+    assert read_acknowledgements(tmp_path).find(danger.key, date(2026, 12, 1)) is None
 
 
 def test_missing_file_has_no_acknowledgements(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_template_findings(clone: Clone) -> None:
         "prod": FindingsChange(
             new=("cfn-lint: prod-text: c [W1]", "checkov: prod-text, A.B: open [CKV_1]"),
             fixed=("cfn-lint: prod-text: a [W1]",),
-            still=("cfn-lint: prod-text: b [W1]",),
+            remaining=("cfn-lint: prod-text: b [W1]",),
         )
     }
 
@@ -112,5 +112,5 @@ def test_unchanged_templates_are_not_linted(clone: Clone) -> None:
         {("prod", "prod-a"): same, ("prod", "prod-b"): messages} for messages in (same, other)
     )
     change = template_findings(clone, before, after)["prod"]
-    assert change.still == ()
+    assert change.remaining == ()
     assert all("prod-b" in line for line in (*change.new, *change.fixed))

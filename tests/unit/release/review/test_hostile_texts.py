@@ -59,7 +59,7 @@ def hostile_report(text: str) -> ChangeReport:
     danger = Danger(text, text, rule="rule", stage=text, details=(text,))
     by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
-        endpoint=text, model=text, state="rebuilt", because=(text,), breaking=(text,)
+        endpoint=text, model=text, state="rebuilt", causes=(text,), breaking_changes=(text,)
     )
     (stack,) = STAGE.stacks
     stage = replace(
@@ -72,8 +72,8 @@ def hostile_report(text: str) -> ChangeReport:
         costs=(CostChange(endpoint=text, before=COST, after=None, keeps_running=True),),
         access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
-        findings=FindingsChange(new=(text,), fixed=(text,), still=()),
-        acknowledged=FindingsChange(new=(text,), fixed=(text,), still=()),
+        findings=FindingsChange(new=(text,), fixed=(text,)),
+        acknowledged=FindingsChange(new=(text,), fixed=(text,)),
     )
     return replace(
         REPORT,
@@ -82,7 +82,7 @@ def hostile_report(text: str) -> ChangeReport:
         not_judged=(text,),
         stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
         gaps=(Gap(text, f"{text}\n{text}"),),
-        findings=FindingsChange(new=(text,), fixed=(), still=()),
+        findings=FindingsChange(new=(text,)),
     )
 
 
@@ -143,7 +143,7 @@ def test_any_report_fits_into_a_comment(text: str, many: int, folded: bool) -> N
         access=stage.access * many,
         stacks=stage.stacks * many,
         endpoints=stage.endpoints * many,
-        findings=FindingsChange(new=(text,) * many, fixed=(text,) * many, still=()),
+        findings=FindingsChange(new=(text,) * many, fixed=(text,) * many),
     )
     text = markdown.render(
         replace(

@@ -341,8 +341,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "new_recipients: AWS::SageMaker::EndpointConfig prod-text/Config: a copy of requests goes "
-        "to the shadow variant Shadow on 2 ml.g5.xlarge",
+        "new_recipients: AWS::SageMaker::EndpointConfig prod-text/Config: copies of requests go to "
+        "the shadow variant Shadow: 2 ml.g5.xlarge",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
@@ -658,6 +658,6 @@ def test_narrowed_access_is_shown_with_remaining_grants() -> None:
     (change,) = compared(before, after).access
     condition = "if s3:prefix StringLike text/*"
     assert grant_sentences(change.lost, "may no longer") == [
-        f"Role may no longer {action} on * {condition}, still {action} on Bucket"
+        f"Role may no longer {action} on * {condition}, but may still {action} on Bucket"
         for action in ("s3:GetObject", "s3:ListBucket")
     ]

@@ -17,7 +17,7 @@ from tests.unit.release.review.conftest import APP, write_file
 from tests.unit.release.review.resources import RESOURCES
 
 DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
-    "updates are no longer rolled back by errors: 0 of 1 alarms are left"
+    "updates are no longer rolled back by errors: 0 of 1 alarms remain"
 )
 
 
@@ -65,7 +65,7 @@ def test_danger_exits_with_3_until_acknowledged(
     unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tritonsm(["review", "--base", "main"]) == 3
-    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms are left\n  {DANGER}\n")
+    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms remain\n  {DANGER}\n")
     assert f"`{DANGER}`" in report(unsafe_clone)
     until = acknowledge(unsafe_clone, DANGER)
     assert tritonsm(["review", "--base", "main", "prod"]) == 0

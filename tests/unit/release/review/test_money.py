@@ -81,4 +81,4 @@ def test_cost_of_schedules() -> None:
 def test_missing_price(instance_type: str, region: str, reason: str) -> None:
     cost = endpoint_cost(endpoint(variant("ml.g5.2xlarge"), variant(instance_type)), region)
     assert cost.minimum is cost.maximum is None
-    assert f"{instance_type} in {region} has no price: {reason}" in cost.unknown
+    assert f"{instance_type} in {region} has no price: {reason}" in cost.missing_prices

@@ -17,14 +17,14 @@ from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
 from release.review.output_files import to_json, write_outputs
 from release.review.report import ChangeReport, Gap
-from release.review.stack_differences import Change, StackDifference
+from release.review.stack_differences import ResourceChange, StackDifference
 from release.review.stage_review import StageReview
 from release.review.summary import summary
 
 COST = Cost(minimum=1000, maximum=5000)
-UNPRICED = Cost(minimum=None, maximum=None, unknown=("ml.g6.xlarge",))
+UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge",))
 SAME = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
-CHANGE = Change(
+CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
     type="AWS::SSM::Parameter",
@@ -54,8 +54,8 @@ STAGE = StageReview(
             endpoint="prod-text",
             model="minilm",
             state="rebuilt",
-            because=("models/minilm/export.py",),
-            breaking=("output EMBEDDING is removed",),
+            causes=("models/minilm/export.py",),
+            breaking_changes=("output EMBEDDING is removed",),
         ),
     ),
     costs=(
@@ -69,7 +69,7 @@ STAGE = StageReview(
 REPORT = ChangeReport(
     base="main",
     stages=(STAGE,),
-    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",), still=()),
+    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",)),
 )
 
 
@@ -191,8 +191,8 @@ def test_many_details_are_collapsed(count: int, folded: bool) -> None:
 
 def test_findings_of_stages_are_shown() -> None:
     text = rendered(
-        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",), fixed=(), still=()),
-        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",), fixed=(), still=("x",)),
+        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",)),
+        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",)),
     )
     assert "\n- checkov: prod-text, A.B: open [CKV_1]" in text
     assert "Acknowledged cdk-nag findings: 1 new, 0 removed</summary>" in text
@@ -244,4 +244,4 @@ def test_compare_findings(
     before: list[str], after: list[str], expected: tuple[tuple[str, ...], ...]
 ) -> None:
     change = compare_findings(before, after)
-    assert (change.new, change.fixed, change.still) == expected
+    assert (change.new, change.fixed, change.remaining) == expected

@@ -79,4 +79,4 @@ def test_causes_of_a_rebuilt_model(
     write_version(clone, "2")
     with clone.checked_out("main") as base:
         (model,) = review(base, clone).models
-    assert (model.state, model.because) == ("rebuilt", because)
+    assert (model.state, model.causes) == ("rebuilt", because)

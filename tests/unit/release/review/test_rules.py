@@ -393,7 +393,7 @@ def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
 def test_high_checkov_finding() -> None:
     lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
              "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
-    findings = FindingsChange(new=lines, fixed=(), still=())
+    findings = FindingsChange(new=lines)
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
     comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
@@ -420,14 +420,14 @@ REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives be
     ],
 )
 def test_new_acknowledgement(line: str, *, is_danger: bool) -> None:
-    lines = FindingsChange(new=(line,), fixed=(), still=(REASON,))
+    lines = FindingsChange(new=(line,), remaining=(REASON,))
     result = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
     assert [danger.rule for danger in result] == is_danger * ["new_acknowledgements"]
 
 
 def test_known_reason_is_not_a_new_acknowledgement() -> None:
     line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
-    lines = FindingsChange(new=(line,), fixed=(), still=())
+    lines = FindingsChange(new=(line,))
     strings = frozenset({"It works."})
     known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=strings)
     assert dangers(known) == []
@@ -437,7 +437,7 @@ def test_known_reason_is_not_a_new_acknowledgement() -> None:
 
 def test_one_reason_for_several_findings_is_one_danger() -> None:
     new = tuple(f"cdk-nag: prod-{name}/Role: AwsSolutions-IAM4: It works." for name in "ab")
-    lines = FindingsChange(new=new, fixed=(), still=(REASON,))
+    lines = FindingsChange(new=new, remaining=(REASON,))
     (danger,) = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
     assert danger.message == (
         "prod-a/Role, prod-b/Role: AwsSolutions-IAM4 of cdk-nag is acknowledged for a new reason: "

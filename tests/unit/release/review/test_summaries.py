@@ -75,7 +75,7 @@ def test_long_value_is_shortened_to_the_changed_part() -> None:
 def test_sentence_names_only_changed_models() -> None:
     models = [
         ModelChange(endpoint="prod-text", model="minilm", state="unchanged"),
-        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", because=("a", "b", "c")),
+        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", causes=("a", "b", "c")),
     ]
     (endpoint,) = endpoint_changes(compared(RESOURCES, changed("Log", RetentionInDays=60)), models)
     assert endpoint.sentence.endswith("; models: bert rebuilt (3 files)")

@@ -262,7 +262,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
             "make deliver STAGE=dev # zizmor: ignore[template-injection]",
         ),
         "weakened_checks",
-        f"{DEPLOY}: zizmor, which lints workflows, ignores more",
+        f"{DEPLOY}: zizmor, which lints workflows, ignores more findings",
     ),
     "step command changed": (
         (PULL_REQUEST, "- run: make lint\n", "- run: true\n"),
