@@ -34,7 +34,7 @@ from release.review.describers.generic import (
     with_label,
 )
 from release.review.describers.networks import INTERNET_ROUTES, PUBLIC_EXPOSURE
-from release.review.describers.storage import ENCRYPTION_REMOVED, LOST_RECORDS
+from release.review.describers.storage import ENCRYPTION_REMOVED, LOST_LOGGING
 from release.review.property_change import ChangeLine, Describer
 
 PERMISSIONS = not_described("permissions are compared by release/review/access")
@@ -156,7 +156,7 @@ TABLE = (
     # storage
     _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
     _Row("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName",
-        danger_if_lost(LOST_RECORDS, is_set, "access to the bucket is no longer logged")),
+        danger_if_lost(LOST_LOGGING, is_set, "access to the bucket is no longer logged")),
     # S3 user guide, Versioning
     _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
         danger_if_lost(LOST_SAFEGUARDS, is_on, "no longer keeps earlier versions of objects")),
@@ -172,8 +172,8 @@ TABLE = (
     _Row("AWS::Logs::LogGroup", "RetentionInDays", storage.retention),
     _Row("AWS::Logs::SubscriptionFilter", "",
         danger_on_creation("new_recipients", "sends log events to another destination")),
-    _Row("AWS::EC2::FlowLog", "", danger_on_deletion(LOST_RECORDS, "no longer records traffic")),
-    _Row("AWS::CloudTrail::Trail", "", danger_on_deletion(LOST_RECORDS, "no longer records calls")),
+    _Row("AWS::EC2::FlowLog", "", danger_on_deletion(LOST_LOGGING, "no longer records traffic")),
+    _Row("AWS::CloudTrail::Trail", "", danger_on_deletion(LOST_LOGGING, "no longer records calls")),
     # KMS developer guide, rotate-keys; API reference, DisableKey: a key is enabled by default
     _Row("AWS::KMS::Key", "EnableKeyRotation",
         danger_if_lost(LOST_SAFEGUARDS, is_on, "is no longer rotated")),
@@ -201,7 +201,7 @@ TABLE = (
         danger_if_lost(LOST_SAFEGUARDS, is_off,
             "does not verify the TLS certificate of its source")),
     _Row("AWS::CodeBuild::Project", "LogsConfig.*.Status",
-        danger_if_lost(LOST_RECORDS, lambda value: value != "DISABLED",
+        danger_if_lost(LOST_LOGGING, lambda value: value != "DISABLED",
             "builds are no longer logged")),
     _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
     # an archive's name has the digest of its model, without the builder's code

@@ -26,7 +26,7 @@ def missing_components(comparison: Comparison) -> Iterator[Danger]:
     return _new_problems(comparison, find_problems)
 
 
-def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
+def no_scale_from_zero_alarm(comparison: Comparison) -> Iterator[Danger]:
     """A component can scale in to zero copies, and no alarm scales it out again.
 
     Target tracking does not scale out from zero (huggingface/skills,
@@ -35,7 +35,7 @@ def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
 
     def find_problems(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
         for component in endpoint.components.values():
-            if component.minimum == 0 and not component.wakes:
+            if component.minimum == 0 and not component.scales_from_zero:
                 yield (
                     component.name,
                     f"{component.name} can scale in to zero copies and does not scale out again: "
@@ -46,7 +46,7 @@ def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
     return _new_problems(comparison, find_problems)
 
 
-def unplaced_copies(comparison: Comparison) -> Iterator[Danger]:
+def insufficient_capacity(comparison: Comparison) -> Iterator[Danger]:
     """The instances have too few GPUs or vCPUs for all copies of a component.
 
     Memory is not compared: AWS does not document how much of it can be reserved.

@@ -50,7 +50,7 @@ def _is_log_deletion(stage: str, stack: str) -> Callable[[Danger], bool]:
     return lambda danger: danger.rule == "replaced_resources" and danger.subject.startswith(log)
 
 
-def refused_updates(comparison: Comparison) -> Iterator[Danger]:
+def rejected_updates(comparison: Comparison) -> Iterator[Danger]:
     """The update guard rejects the update of an endpoint, so later stacks are not deployed.
 
     Clients can name a variant (API reference, InvokeEndpoint, TargetVariant).
@@ -148,7 +148,7 @@ def _split_models(
     }
 
 
-def low_minimum(comparison: Comparison) -> Iterator[Danger]:
+def low_availability(comparison: Comparison) -> Iterator[Danger]:
     """The minimum of a variant in production falls below two instances.
 
     Times of a cold start are third-party measurements (sources in docs/hosting-modes.md).

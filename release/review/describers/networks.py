@@ -99,7 +99,7 @@ def subnets(change: PropertyChange) -> Iterator[ChangeLine]:
     if change.before and not change.after:
         yield ChangeLine(f"the instances leave the private network: {text}", PUBLIC_EXPOSURE)
     elif change.before and len(change.after) == 1 < len(change.before):
-        rule = "low_minimum" if change.comparison.is_production else ""
+        rule = "low_availability" if change.comparison.is_production else ""
         yield ChangeLine(f"the instances are in a single zone: {text}", rule)
     else:
         yield ChangeLine(text)

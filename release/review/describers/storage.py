@@ -7,7 +7,7 @@ from release.review.describers.generic import both_values, falls_sharply, is_on
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
 
-EXPIRING_OBJECTS, LOST_RECORDS = "expiring_objects", "lost_records"
+EXPIRING_OBJECTS, LOST_LOGGING = "expiring_objects", "lost_logging"
 ENCRYPTION_REMOVED = "encryption_removed"
 
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
@@ -92,7 +92,7 @@ def retention(change: PropertyChange) -> Iterator[ChangeLine]:
     )
     is_shorter = change.resource_change.before and new_days < old_days
     text = f"the log is kept {new_text}, before {old_text}"
-    yield ChangeLine(text, LOST_RECORDS if is_shorter else "")
+    yield ChangeLine(text, LOST_LOGGING if is_shorter else "")
 
 
 def capture(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -101,7 +101,7 @@ def capture(change: PropertyChange) -> Iterator[ChangeLine]:
     texts = [_capture_text(side) for side in (old, new)]
     percentages = [_captured_percentage(side) for side in (old, new)]
     if change.resource_change.before and falls_sharply(*percentages):
-        yield ChangeLine(f"requests are no longer captured: {texts[0]} -> {texts[1]}", LOST_RECORDS)
+        yield ChangeLine(f"requests are no longer captured: {texts[0]} -> {texts[1]}", LOST_LOGGING)
     elif texts[0] != texts[1]:
         yield ChangeLine(f"data capture: {texts[0]} -> {texts[1]}")
     elif not all(percentages):

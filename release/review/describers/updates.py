@@ -63,7 +63,7 @@ def component_identity(change: PropertyChange) -> Iterator[ChangeLine]:
     """
     if change.resource_change.before and change.resource_change.after:
         text = f"{change.name}: {change.value_change}: an update of a component cannot change this"
-        yield ChangeLine(f"{text}: give the new component another logical ID", "refused_updates")
+        yield ChangeLine(f"{text}: give the new component another logical ID", "rejected_updates")
 
 
 def _removed_alarms(change: PropertyChange, old: list[Any], new: list[Any]) -> Iterator[ChangeLine]:
@@ -103,7 +103,7 @@ def retained_counts(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(
             "updates no longer keep the current number of instances: they set the initial number, "
             f"independent of the load ({counts})",
-            "reset_counts",
+            "reset_instance_counts",
         )
 
 

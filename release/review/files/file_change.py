@@ -10,15 +10,15 @@ from release.review.values import changed_lines, format_change
 
 Rule = Literal[
     "",
-    "changed_guard",
-    "changed_judge",
+    "changed_update_guard",
+    "changed_release_process",
     "larger_tolerances",
     "lost_pins",
-    "other_weights",
-    "slow_answers",
-    "uncompared_tools",
+    "changed_weights_source",
+    "slow_responses",
+    "changed_npm_packages",
     "unreadable_files",
-    "unreviewed_code",
+    "external_inputs",
     "weakened_checks",
     "widened_workflows",
 ]
@@ -32,7 +32,7 @@ class FileLine(NamedTuple):
     """A description of a change in a file.
 
     A line with a `rule` is a danger. In a file that reviews, installs or deploys the next change, a
-    line without a rule is the danger `changed_judge`, unless the line is `harmless`.
+    line without a rule is the danger `changed_release_process`, unless the line is `harmless`.
     """
 
     text: str

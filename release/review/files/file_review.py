@@ -74,7 +74,7 @@ def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
         lines = [FileLine("only comments or formatting change", harmless=True)]
     for line in lines:
         is_danger = affects_next and not line.rule and not line.harmless
-        yield line._replace(rule="changed_judge") if is_danger else line
+        yield line._replace(rule="changed_release_process") if is_danger else line
 
 
 def _merge_notes(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
@@ -86,25 +86,26 @@ def _merge_notes(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule; the first danger includes the lines of `changed_judge`.
+    """Yield a danger for each rule.
 
-    The key has a digest of the file, so that an acknowledgement is valid only for this content.
+    If there is another rule, its danger includes the lines of `changed_release_process`. The key
+    has a digest of the file, so that an acknowledgement is valid only for this content.
     """
     texts_by_rule: dict[Rule, list[str]] = {}
     for line in lines:
         if line.rule:
             texts_by_rule.setdefault(line.rule, []).append(line.text)
-    changed_judge = texts_by_rule.pop("changed_judge", [])
+    changed_release_process = texts_by_rule.pop("changed_release_process", [])
     for texts in list(texts_by_rule.values())[:1]:
-        texts += changed_judge
-    if changed_judge and not texts_by_rule:
+        texts += changed_release_process
+    if changed_release_process and not texts_by_rule:
         yield Danger(
             change.subject,
             f"{change.path} reviews, installs or deploys the next change: "
-            f"{_first_text(changed_judge)}",
-            rule="changed_judge",
+            f"{_first_text(changed_release_process)}",
+            rule="changed_release_process",
             stage=REPOSITORY,
-            details=tuple(f"{change.path}: {text}" for text in changed_judge[1:]),
+            details=tuple(f"{change.path}: {text}" for text in changed_release_process[1:]),
             group="files",
         )
     for rule, texts in texts_by_rule.items():

@@ -49,7 +49,7 @@ def _weights(old: Json, new: Json) -> Iterator[FileLine]:
         return
     if _source(old) != _source(new):
         text = f"another source of weights: {format_change(_origin(old), _origin(new))}"
-        yield FileLine(text, "other_weights")
+        yield FileLine(text, "changed_weights_source")
         return
     is_same_revision = all(old.get(key) == new.get(key) for key in (*SOURCE_FIELDS, "revision"))
     for difference in value_differences({"weights": old}, {"weights": new}):

@@ -69,6 +69,6 @@ JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_
 LINTER = SettingsFile(read_yaml, "weakened_checks")
 """Settings of linters. This change is linted with the settings of the base."""
 
-NPM_LOCK = SettingsFile(read_json, "uncompared_tools")
+NPM_LOCK = SettingsFile(read_json, "changed_npm_packages")
 """The lock file of the cdk CLI: templates do not show a changed version, content (`integrity`) or
 origin (`resolved`). Each is a danger; chosen for this project."""

@@ -32,7 +32,7 @@ def guard(change: FileChange) -> Iterator[FileLine]:
     """Yield a change of the update guard's code, as a danger."""
     for line in changed_size(change):
         text = f"guards and checks every update: {line.text}"
-        yield line if line.harmless else FileLine(text, "changed_guard")
+        yield line if line.harmless else FileLine(text, "changed_update_guard")
 
 
 def lock_input(change: FileChange) -> Iterator[FileLine]:

@@ -116,33 +116,34 @@ SLEEPS = together(NO_COPY, NO_INSTANCE)
 DANGERS: dict[str, tuple[Edit, str]] = {
     "scale to zero": (
         SLEEPS,
-        "low_minimum: prod-text-g5-xlarge can scale in to zero, which saves up to "
+        "low_availability: prod-text-g5-xlarge can scale in to zero, which saves up to "
         f"{1.4 * HOURS_PER_MONTH:,.0f} USD a month: invocations then fail, and a cold start takes "
         "minutes (published measurements: 5 and 9, docs/hosting-modes.md)",
     ),
     "scale to zero without an alarm": (
         together(SLEEPS, drop("WakeAlarm")),
-        f"no_wake_up_alarm: {NAME} can scale in to zero copies and does not scale out again: add ",
+        f"no_scale_from_zero_alarm: {NAME} can scale in to zero copies and does not scale out "
+        "again: add ",
     ),
     "scale to zero with target tracking": (
         together(SLEEPS, put("Wake", "PolicyType", "TargetTrackingScaling")),
-        "no_wake_up_alarm: ",
+        "no_scale_from_zero_alarm: ",
     ),
     "alarm on more than one failure": (
         together(SLEEPS, put("WakeAlarm", "ComparisonOperator", "GreaterThanThreshold")),
-        "no_wake_up_alarm: ",
+        "no_scale_from_zero_alarm: ",
     ),
     "alarm without actions": (
         together(SLEEPS, drop("WakeAlarm", "AlarmActions")),
-        "no_wake_up_alarm: ",
+        "no_scale_from_zero_alarm: ",
     ),
     "more GPUs than an instance has": (
         put("Component", *NEEDS, "NumberOfAcceleratorDevicesRequired", 2),
-        f"unplaced_copies: a copy of {NAME} reserves 2 GPUs, but ml.g5.xlarge has 1",
+        f"insufficient_capacity: a copy of {NAME} reserves 2 GPUs, but ml.g5.xlarge has 1",
     ),
     "more copies than instances": (
         put("Target", "MaxCapacity", 8),
-        f"unplaced_copies: 8 copies of {NAME} and the minimum copies of all other components "
+        f"insufficient_capacity: 8 copies of {NAME} and the minimum copies of all other components "
         "reserve 8 GPUs, but 4 instances have 4: the remaining copies do not start",
     ),
     "component removed": (
@@ -150,19 +151,15 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "missing_components: the catalog sends clients of minilm to the inference component "
         f"{NAME}, which the stack does not have: every call fails",
     ),
-    "model and component removed": (
-        together(drop("Component"), drop("Target"), drop("Wake"), drop("Entry")),
-        "dropped_models: prod-text-g5-xlarge no longer has minilm in its catalog",
-    ),
     "component renamed": (
         put("Component", "InferenceComponentName", "other"),
-        f"refused_updates: {COMPONENT} prod-text/Component: InferenceComponentName: {NAME} -> "
+        f"rejected_updates: {COMPONENT} prod-text/Component: InferenceComponentName: {NAME} -> "
         "other: an update of a component cannot change this: give the new component another "
         "logical ID",
     ),
     "instance type changed": (
         put("Config", "ProductionVariants", 0, "InstanceType", "ml.g5.2xlarge"),
-        "refused_updates: the update of prod-text-g5-xlarge is rejected before it begins: "
+        "rejected_updates: the update of prod-text-g5-xlarge is rejected before it begins: "
         "SageMaker does not change the instance type of inference components. Deploy a second "
         "endpoint, and move the clients",
     ),
@@ -207,10 +204,6 @@ def test_removed_endpoint_explains_its_log_group() -> None:
 
 
 HARMLESS: dict[str, tuple[Edit, str]] = {
-    "more memory": (
-        put("Component", *NEEDS, "MinMemoryRequiredInMb", 2048),
-        "memory of each copy in MiB (all copies are replaced): 1024 -> 2048",
-    ),
     "more copies and instances": (
         together(put("Target", "MaxCapacity", 8), put(*INSTANCES, "MaxInstanceCount", 8)),
         f"{NAME} over a week: 1 to 4 -> 1 to 8 copies",
@@ -283,7 +276,7 @@ def test_copies_share_instances_with_other_components() -> None:
         return new
 
     assert messages_of(compared(with_other_component(0), with_other_component(1))) == [
-        f"unplaced_copies: 4 copies of {NAME} and the minimum copies of all other components "
+        f"insufficient_capacity: 4 copies of {NAME} and the minimum copies of all other components "
         "reserve 5 GPUs, but 4 instances have 4: the remaining copies do not start"
     ]
 

@@ -39,7 +39,6 @@ def deletion_policy(value: str) -> Edit:
 
 
 CASES: dict[str, tuple[Edit, list[str]]] = {
-    "description of a role": (put("Role", "Description", "a role"), []),
     "action added": (
         put(*STATEMENT, "Action", ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]),
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
@@ -57,10 +56,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             f"anyone is no longer denied s3:* on Bucket {INSECURE}",
             f"anyone may s3:* on Bucket {INSECURE}",
         ],
-    ),
-    "Deny statement removed": (
-        put(*STATEMENTS, []),
-        [f"anyone is no longer denied s3:* on Bucket {INSECURE}"],
     ),
     "Lambda permission for anyone": (
         add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
@@ -94,10 +89,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         drop("Endpoint", "DeploymentConfig"),
         ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms remain"],
     ),
-    "alarm removed": (
-        drop("AllTrafficErrors"),
-        ["AWS::CloudWatch::Alarm prod-text/Alarm-AllTraffic: the alarm is deleted"],
-    ),
     "one instance": (
         put(*VARIANT, "InitialInstanceCount", 1),
         ["prod-text may run on 1 instance: if it fails, invocations fail"],
@@ -112,7 +103,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         put("Bucket", "BucketName", "models"),
         ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
     ),
-    "instance type of a variant": (put(*VARIANT, "InstanceType", "ml.g5.2xlarge"), []),
 }  # fmt: skip
 
 

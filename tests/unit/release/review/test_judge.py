@@ -7,7 +7,6 @@ from datetime import date, timedelta
 import pytest
 
 from release.checkouts import Clone
-from release.review.dangers.danger import digest
 from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write_file
@@ -90,7 +89,8 @@ def test_acknowledgements_of_the_change_are_not_valid(clone: Clone) -> None:
     assert tritonsm(["review", "--base", "main"]) == 3
     assert keys(clone)[DANGER] is False
     assert any(
-        key.startswith("repository/changed_judge/release/acknowledged.yaml.") for key in keys(clone)
+        key.startswith("repository/changed_release_process/release/acknowledged.yaml.")
+        for key in keys(clone)
     )
 
 
@@ -104,7 +104,7 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
     paths = {
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
-        *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
+        *("package-lock.json", "pyproject.toml", "release/review/dangers/low_availability.py"),
         *("release/acknowledged.yaml", "requirements/checkov.txt"),
         "constructs/triton_sagemaker/nag.py",
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
@@ -119,7 +119,7 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
         write_file(clone, path, '{"acknowledged": []}')
     assert tritonsm(["review", "--base", "main"]) == 3
     dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
-    (judges,) = (danger for danger in dangers if danger["rule"] == "changed_judge")
+    (judges,) = (danger for danger in dangers if danger["rule"] == "changed_release_process")
     named = {detail.partition(" ")[0] for detail in judges["details"]}
     named |= {danger["subject"].rpartition(".")[0] for danger in dangers if danger != judges}
     assert named == paths
@@ -129,7 +129,7 @@ def test_package_that_hides_an_installed_one(clone: Clone) -> None:
     write_file(clone, "botocore/__init__.py", "print('in place of the installed one')")
     assert tritonsm(["review", "--base", "main"]) == 3
     (key,) = keys(clone)
-    assert key.startswith("repository/changed_judge/botocore/__init__.py.")
+    assert key.startswith("repository/changed_release_process/botocore/__init__.py.")
     commit(clone)
     clone.git("branch", "--force", "base")
     write_file(clone, "botocore/__init__.py", "")
@@ -168,10 +168,3 @@ def test_unexpected_error_is_a_gap(clone: Clone) -> None:
     assert "- **prod**: the review failed: " in (
         (clone.root / "review.out" / "review.md").read_text()
     )
-
-
-def test_digests_of_keys_do_not_collide() -> None:
-    # With 32 bits, a hundred thousand texts would be enough for a collision.
-    keys = {digest(f"a role may now s3:{number}") for number in range(200_000)}
-    assert len(keys) == 200_000
-    assert min(map(len, keys)) * 4 >= 128

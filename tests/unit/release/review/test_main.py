@@ -3,7 +3,6 @@
 import copy
 import json
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,17 +69,6 @@ def test_danger_exits_with_3_until_acknowledged(
     until = acknowledge(unsafe_clone, DANGER)
     assert tritonsm(["review", "--base", "main", "prod"]) == 0
     assert f"acknowledged by Ada until {until}: a trial" in report(unsafe_clone)
-
-
-def test_widened_workflow_is_a_danger_of_the_repository(
-    clone: Clone, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_file(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
-    assert tritonsm(["review", "--base", "main"]) == 3
-    key = "repository/widened_workflows/.github/workflows/new.yml."
-    assert f"  {key}" in capsys.readouterr().err
-    assert "## Dangers\n\n- .github/workflows/new.yml: " in report(clone)
-    assert "with the repository's permissions" in report(clone)
 
 
 def test_files_of_an_earlier_review_are_removed(
@@ -153,12 +141,6 @@ def test_missing_base_exits_with_4(clone: Clone) -> None:
         assert "No danger" not in message
 
 
-def test_review_outside_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert tritonsm(["review", "--base", "main"]) == 4
-    assert "not a git repository" in (tmp_path / "review.out" / "review.md").read_text()
-
-
 def test_failed_linters_do_not_hide_dangers(
     unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,12 +156,6 @@ def test_failed_linters_do_not_hide_dangers(
     assert "not reviewed: model lint: " in message
     assert f"  {DANGER}\n" in message
     assert DANGER in report(unsafe_clone)
-
-
-def test_removed_stage_is_reviewed(clone: Clone) -> None:
-    (clone.root / "stages" / "prod.yaml").unlink()
-    assert tritonsm(["review", "--base", "main"]) == 3
-    assert "`prod/removed_endpoints/prod`" in report(clone)
 
 
 def test_unknown_stage_exits_with_4(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,30 +45,10 @@ def test_monthly_cost() -> None:
     )
 
 
-def test_cost_of_several_variants() -> None:
-    cost = endpoint_cost(endpoint(variant(), variant("ml.g5.2xlarge")), "us-east-1")
-    assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS_PER_MONTH)
-
-
 def test_cost_of_shadow_variants() -> None:
     both = replace(endpoint(variant()), shadows={"Shadow": variant("ml.g5.2xlarge")})
     cost = endpoint_cost(both, "us-east-1")
     assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS_PER_MONTH)
-
-
-def test_cost_of_schedules() -> None:
-    def action(name: str, hour: int, least: int) -> dict[str, Any]:
-        return {
-            "ScheduledActionName": name,
-            "Schedule": f"cron(0 {hour} ? * * *)",
-            "ScalableTargetAction": {"MinCapacity": least, "MaxCapacity": 10},
-        }
-
-    day = [action("morning", 6, 6), action("evening", 18, 2)]
-    cost = endpoint_cost(endpoint(variant(ScheduledActions=day)), "us-east-1")
-    assert cost.minimum == pytest.approx(1.4 * 4 * HOURS_PER_MONTH)
-    raised = endpoint_cost(endpoint(variant(ScheduledActions=day[:1])), "us-east-1")
-    assert raised.minimum == pytest.approx(1.4 * 6 * HOURS_PER_MONTH)
 
 
 @pytest.mark.parametrize(

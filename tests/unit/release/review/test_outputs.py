@@ -12,7 +12,7 @@ from release.review import markdown
 from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger
 from release.review.endpoint_changes import EndpointChange
-from release.review.findings import NO_FINDINGS, FindingsChange, compare_findings
+from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
 from release.review.output_files import to_json, write_outputs
@@ -209,8 +209,8 @@ def test_json() -> None:
     assert stage["endpoints"][0]["state"] == "changed"
     assert stage["dangers"][0]["acknowledgement"] is None
     assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
-    assert stage["models"][0]["because"] == ["models/minilm/export.py"]
-    assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge"]
+    assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
+    assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge"]
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
 
 
@@ -223,25 +223,3 @@ def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
 def test_gap_with_several_lines() -> None:
     report = replace(REPORT, gaps=(Gap(part="dev", reason="SF2: <Role>\nthe templates are in x"),))
     assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(report)
-
-
-def test_report_without_changes() -> None:
-    costs = (CostChange(endpoint="prod-text", before=COST, after=COST),)
-    same = StageReview(stage="prod", endpoints=(SAME,), costs=costs)
-    text = markdown.render(ChangeReport(base="x", stages=(same,), findings=NO_FINDINGS))
-    assert text == "# no dangers, no change to any deployed resource\n\nReview against x\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (["a"], ["a"], ((), (), ("a",))),
-        (["a"], ["b"], (("b",), ("a",), ())),
-        (["a"], ["a", "a"], (("a",), (), ("a",))),
-    ],
-)
-def test_compare_findings(
-    before: list[str], after: list[str], expected: tuple[tuple[str, ...], ...]
-) -> None:
-    change = compare_findings(before, after)
-    assert (change.new, change.fixed, change.remaining) == expected

@@ -45,7 +45,7 @@ def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
     write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
     with clone.checked_out("main") as base:
         new = review(base, clone, stage="new")
-    assert [danger.rule for danger in new.dangers] == ["low_minimum"]
+    assert [danger.rule for danger in new.dangers] == ["low_availability"]
     assert new.costs[0].before is None
 
 

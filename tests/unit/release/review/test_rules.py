@@ -207,12 +207,14 @@ KEPT = {"RetainAllVariantProperties": True}
 )
 def test_instance_count_is_no_longer_retained(after: dict[str, Any]) -> None:
     before = changed("Endpoint", **KEPT)
-    messages = messages_of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
+    messages = messages_of(
+        "reset_instance_counts", before, changed("Endpoint", **{**KEPT, **after})
+    )
     assert len(messages) == 1
     assert "AllTraffic: 2 of up to 2" in messages[0]
     weights = [{"VariantPropertyType": "DesiredWeight"}]
     assert not messages_of(
-        "reset_counts",
+        "reset_instance_counts",
         before,
         changed("Endpoint", **KEPT, ExcludeRetainedVariantProperties=weights),
     )
@@ -253,11 +255,11 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, TEXTS), 1),
     ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("DEEP_ARCHIVE", 1)), 1),
     ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("STANDARD_IA", 30)), 0),
-    ("lost_records", BUCKET, LOGGED, {}, 1),
-    ("lost_records", BUCKET, {}, LOGGED, 0),
-    ("lost_records", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
-    ("lost_records", LOG, {}, {"RetentionInDays": 365}, 1),
-    ("lost_records", LOG, {"RetentionInDays": 7}, {}, 0),
+    ("lost_logging", BUCKET, LOGGED, {}, 1),
+    ("lost_logging", BUCKET, {}, LOGGED, 0),
+    ("lost_logging", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
+    ("lost_logging", LOG, {}, {"RetentionInDays": 365}, 1),
+    ("lost_logging", LOG, {"RetentionInDays": 7}, {}, 0),
     ("internet_routes", "AWS::EC2::Subnet", {}, {"MapPublicIpOnLaunch": True}, 1),
     ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "10.0.0.0/8"}]},
      {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}, 1),
@@ -271,7 +273,7 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
     ("lost_safeguards", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
-    ("lost_records", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
+    ("lost_logging", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
     ("public_exposure", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
     ("expiring_objects", BUCKET, {}, expiring(NONCURRENT), 1),
     ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
@@ -325,7 +327,7 @@ def test_changed_export_in_use() -> None:
         (stacks(Key={"Ref": "Other"}), 1),
     ):
         result = dangers(Comparison("prod", before, after, PROD, PROD))
-        assert [danger.rule for danger in result].count("refused_exports") == count
+        assert [danger.rule for danger in result].count("rejected_exports") == count
 
 
 IN_USE = "prod-models:Key"
@@ -397,7 +399,7 @@ def test_high_checkov_finding() -> None:
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
     comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
-    high = [danger for danger in dangers(comparison) if danger.rule == "high_findings"]
+    high = [danger for danger in dangers(comparison) if danger.rule == "high_severity_findings"]
     assert [danger.subject for danger in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
     assert [danger.message for danger in high] == [lines[0]]
 
@@ -433,16 +435,6 @@ def test_known_reason_is_not_a_new_acknowledgement() -> None:
     assert dangers(known) == []
     new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
     assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
-
-
-def test_one_reason_for_several_findings_is_one_danger() -> None:
-    new = tuple(f"cdk-nag: prod-{name}/Role: AwsSolutions-IAM4: It works." for name in "ab")
-    lines = FindingsChange(new=new, remaining=(REASON,))
-    (danger,) = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
-    assert danger.message == (
-        "prod-a/Role, prod-b/Role: AwsSolutions-IAM4 of cdk-nag is acknowledged for a new reason: "
-        "It works."
-    )
 
 
 MONTH = 1.4 * 2 * 730
@@ -481,7 +473,7 @@ def single(model: str) -> dict[str, Any]:
 
 
 def test_single_model_endpoint_cannot_change_its_model() -> None:
-    messages = messages_of("refused_updates", single("minilm"), single("bert"))
+    messages = messages_of("rejected_updates", single("minilm"), single("bert"))
     assert len(messages) == 1
     assert "bert would answer the clients of minilm" in messages[0]
 

@@ -89,13 +89,6 @@ def test_changed_variant() -> None:
     assert "ProductionVariants.VolumeSizeInGB of AllTraffic: none -> 100" in parts
 
 
-def test_custom_resource() -> None:
-    before, after = (
-        resource("Custom::TritonUpdateCheck", Endpoint=item) for item in ("prod-text", "prod-other")
-    )
-    assert note(before, after) == "**prod-models**: It: Endpoint: prod-text -> prod-other"
-
-
 @pytest.mark.parametrize("name", ["Log", "Quota"])
 def test_deleted_resource_of_an_endpoint_stack(name: str) -> None:
     after = {key: item for key, item in RESOURCES.items() if key != name}
@@ -110,10 +103,6 @@ def test_catalog_entry_with_another_archive() -> None:
         "Entry: Value.target_model: none -> b.tar.gz",
     ]
     assert summary(changed("Entry", Value=other.replace('"1", ', '"2", '))) == [NOT_REPLACED]
-
-
-def test_descriptions_are_not_described() -> None:
-    assert summary(changed("Quota", AlarmDescription="it is full")) == [NOT_REPLACED]
 
 
 def test_clauses_are_limited() -> None:

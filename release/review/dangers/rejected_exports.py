@@ -9,7 +9,7 @@ from release.template_resources import references
 from release.tree import Template
 
 
-def refused_exports(comparison: Comparison) -> Iterator[Danger]:
+def rejected_exports(comparison: Comparison) -> Iterator[Danger]:
     """A stack removes or changes an export that another deployed stack imports.
 
     "After another stack imports an output value, you can't delete the stack that is exporting the

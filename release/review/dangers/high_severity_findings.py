@@ -21,7 +21,7 @@ reference (docs.prismacloud.io, AWS policies, 2025-06-11).
 _CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>CKV\w+)\]")
 
 
-def high_findings(comparison: Comparison) -> Iterator[Danger]:
+def high_severity_findings(comparison: Comparison) -> Iterator[Danger]:
     """Checkov has a new finding of high or critical severity; others are listed in the report."""
     for finding in comparison.findings.new:
         check = _CHECK.fullmatch(finding)

@@ -27,7 +27,7 @@ _CODEBUILD_IMAGES = "aws/codebuild/"
 """Prefix of CodeBuild's own images (user guide, build-env-ref-available)."""
 
 
-def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
+def new_origins(comparison: Comparison) -> Iterator[Danger]:
     """Code, images or models come from a new origin, or data and alarms are sent to it.
 
     An origin is an account, the owner of images in a registry, a bucket by name, or a host. In a
