@@ -79,9 +79,9 @@ def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
     minimum = maximum = 0.0
     for variant in variants:
         variant_prices = [hourly_prices[name] or 0 for name in variant.instance_types]
-        minimum += HOURS_PER_MONTH * min(variant_prices) * variant.mean_minimum
-        maximum += HOURS_PER_MONTH * max(variant_prices) * variant.mean_maximum
-    return Cost(minimum=minimum, maximum=maximum)
+        minimum += min(variant_prices) * variant.mean_minimum
+        maximum += max(variant_prices) * variant.mean_maximum
+    return Cost(minimum=HOURS_PER_MONTH * minimum, maximum=HOURS_PER_MONTH * maximum)
 
 
 def cost_changes(comparison: Comparison) -> Iterator[CostChange]:

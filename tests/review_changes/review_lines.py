@@ -11,7 +11,7 @@ from release.review.endpoint_changes import endpoint_changes
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
 from release.review.stack_changes import notes
-from tests.review_changes.changes import Change
+from tests.review_changes.changes import RandomChange
 from tests.review_changes.stages import ROOT, synthesised
 
 MODELS = (None, ROOT / "models")
@@ -22,7 +22,7 @@ _GENERAL = re.compile(
 """Clauses that do not name the change."""
 
 
-def review_lines(change: Change) -> set[str]:
+def review_lines(change: RandomChange) -> set[str]:
     """Return the lines about a change; empty if only the collapsed difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
     comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)

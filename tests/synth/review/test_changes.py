@@ -86,9 +86,6 @@ CHANGES: dict[str, list[Edit]] = {
             "",
         ),
     ],
-    "model added": [
-        (STAGE, "models: [minilm]", "models: [minilm, bert]"),
-    ],
     "new endpoint": [
         (
             STAGE,
@@ -115,9 +112,6 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "delivery from another repository": [
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
-    ],
-    "package of the model builder": [
-        ("requirements/build.txt", "onnxruntime==", "onnxruntime==9"),
     ],
     "another region and alarms without actions": [
         (STAGE, "us-east-1", "eu-west-1"),

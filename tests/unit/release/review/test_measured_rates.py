@@ -23,10 +23,10 @@ RESULT = {
 }
 
 
-def write_result(models: Path, name: str = "result", **more: Any) -> None:
+def write_result(models: Path, name: str = "result", **fields: Any) -> None:
     path = models / "minilm" / "tests" / "sizing" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(RESULT | more))
+    path.write_text(json.dumps(RESULT | fields))
 
 
 def rates(models: Path, instance_type: str = "ml.g5.xlarge") -> list[str]:
@@ -83,5 +83,5 @@ def test_invalid_result_is_ignored(tmp_path: Path, content: str) -> None:
 
 
 def test_unchanged_endpoint_has_no_rate(tmp_path: Path) -> None:
-    same = replace(endpoint(variant()), models={"minilm": MODEL})
-    assert list(measured_rates(comparison(tmp_path, same, same))) == []
+    unchanged_endpoint = replace(endpoint(variant()), models={"minilm": MODEL})
+    assert list(measured_rates(comparison(tmp_path, unchanged_endpoint, unchanged_endpoint))) == []

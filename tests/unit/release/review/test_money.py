@@ -33,8 +33,8 @@ def endpoint(*variants: StackVariant) -> TemplateEndpoint:
 
 
 def test_cost_range_of_several_instance_types() -> None:
-    mixed = replace(variant(), instance_types=("ml.g5.xlarge", "ml.g5.2xlarge"))
-    cost = endpoint_cost(endpoint(mixed), "us-east-1")
+    variant_with_two_types = replace(variant(), instance_types=("ml.g5.xlarge", "ml.g5.2xlarge"))
+    cost = endpoint_cost(endpoint(variant_with_two_types), "us-east-1")
     assert cost.minimum == 1.4 * 2 * HOURS_PER_MONTH
     assert cost.maximum == endpoint_cost(endpoint(variant("ml.g5.2xlarge")), "us-east-1").maximum
 
@@ -46,8 +46,8 @@ def test_monthly_cost() -> None:
 
 
 def test_cost_of_shadow_variants() -> None:
-    both = replace(endpoint(variant()), shadows={"Shadow": variant("ml.g5.2xlarge")})
-    cost = endpoint_cost(both, "us-east-1")
+    with_shadow = replace(endpoint(variant()), shadows={"Shadow": variant("ml.g5.2xlarge")})
+    cost = endpoint_cost(with_shadow, "us-east-1")
     assert cost.minimum == pytest.approx((1.4 + 1.5) * 2 * HOURS_PER_MONTH)
 
 

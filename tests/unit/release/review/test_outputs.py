@@ -23,7 +23,7 @@ from release.review.summary import summary
 
 COST = Cost(minimum=1000, maximum=5000)
 UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge",))
-SAME = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
+UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
 CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
@@ -35,8 +35,8 @@ CHANGE = ResourceChange(
 )
 
 
-def danger(subject: str, message: str, rule: str = "lost_alarms", **more: Any) -> Danger:
-    return Danger(subject, message, rule=rule, stage="prod", **more)
+def danger(subject: str, message: str, rule: str = "lost_alarms", **fields: Any) -> Danger:
+    return Danger(subject, message, rule=rule, stage="prod", **fields)
 
 
 ACKNOWLEDGEMENT = Acknowledgement(
@@ -73,14 +73,14 @@ REPORT = ChangeReport(
 )
 
 
-def rendered(report: ChangeReport = REPORT, **stage: Any) -> str:
+def render(report: ChangeReport = REPORT, **stage: Any) -> str:
     """Return the Markdown of a report with changed attributes of its stage."""
     return markdown.render(replace(report, stages=(replace(STAGE, **stage),)))
 
 
 def test_summary_is_the_first_line() -> None:
     cost = CostChange(endpoint="prod-text", before=COST, after=replace(COST, minimum=3056))
-    stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, SAME))
+    stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, UNCHANGED_ENDPOINT))
     report = replace(REPORT, stages=(stage,), not_judged=("model code",))
     line = (
         "1 danger, 1 acknowledged, 1 of 2 endpoints change, at least +2,056 USD a month, "
@@ -132,8 +132,8 @@ def test_danger_shows_acknowledgement_or_its_key() -> None:
 
 def test_dangers_are_grouped_across_endpoints() -> None:
     names = ("prod-text", "prod-vision", "prod-search")
-    lost = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
-    text = rendered(dangers=(*lost, danger("prod-text.B", "prod-text loses the alarm B")))
+    lost_alarms = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
+    text = render(dangers=(*lost_alarms, danger("prod-text.B", "prod-text loses the alarm B")))
     assert text.startswith("# 2 dangers, ")
     assert "- prod-text loses the alarm A\n  The same for: prod-vision, prod-search\n" in text
     assert "- prod-vision loses" not in text
@@ -175,22 +175,22 @@ def test_dangers_are_grouped_across_endpoints() -> None:
     ids=["without a price", "total", "total without all prices"],
 )
 def test_cost_table(costs: tuple[CostChange, ...], rows: list[str]) -> None:
-    text = rendered(costs=costs, models=())
+    text = render(costs=costs, models=())
     assert [line for line in text.splitlines() if line.startswith("| ")][2:] == rows
     assert "at prices of 2026-01-01 (the test)" in text
     assert ("Not priced: ml.g6.xlarge." in text) == ("no price" in text)
 
 
-@pytest.mark.parametrize(("count", "folded"), [(4, False), (5, True)])
-def test_many_details_are_collapsed(count: int, folded: bool) -> None:
-    parts = tuple(f"part {number}" for number in range(count))
-    text = rendered(dangers=(danger("prod-text.0", "prod-text loses alarms", details=parts),))
+@pytest.mark.parametrize(("count", "is_collapsed"), [(4, False), (5, True)])
+def test_many_details_are_collapsed(count: int, is_collapsed: bool) -> None:
+    details = tuple(f"part {number}" for number in range(count))
+    text = render(dangers=(danger("prod-text.0", "prod-text loses alarms", details=details),))
     assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
-    assert (f"  <summary>all {count}</summary>" in text) == folded
+    assert (f"  <summary>all {count}</summary>" in text) == is_collapsed
 
 
 def test_findings_of_stages_are_shown() -> None:
-    text = rendered(
+    text = render(
         findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",)),
         acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",)),
     )
