@@ -91,12 +91,14 @@ def _with_component_minimum(
         gpus = 0
     if not gpus:
         return variant
-    minimum = sum(item.accelerators * item.minimum for item in components.values()) / gpus
-    mean = sum(item.accelerators * item.mean_minimum for item in components.values()) / gpus
+    minimum = mean = 0.0
+    for component in components.values():
+        minimum += component.accelerators * component.minimum
+        mean += component.accelerators * component.mean_minimum
     return replace(
         variant,
-        minimum=max(variant.minimum, ceil(minimum)),
-        mean_minimum=max(variant.mean_minimum, mean),
+        minimum=max(variant.minimum, ceil(minimum / gpus)),
+        mean_minimum=max(variant.mean_minimum, mean / gpus),
     )
 
 

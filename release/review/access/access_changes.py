@@ -71,7 +71,7 @@ def access_changes(
         grants_to_existing = {
             grant
             for grant in new_grants
-            if (grant.policy_resource or grant.principal)
+            if grant.policy_owner
             in (existing_paths if grant.policy_resource else existing_principals)
             and not _is_for_capture(grant, template)
         }
@@ -81,8 +81,13 @@ def access_changes(
         removed_service_grants = {
             grant
             for grant in removed_grants
-            if _is_to_service(grant) and not _has_other_access(grant, grants)
+            if grant.policy_resource
+            and is_service(grant.principal)
+            and not _has_other_access(grant, grants)
         }
+        other_removed_grants = _without_condition_changes(
+            removed_grants - removed_service_grants, new_grants
+        )
         new_denials = _without_condition_changes(
             _uncovered_grants(denials, old_denials), removed_denials
         )
@@ -93,16 +98,10 @@ def access_changes(
             removed_denials=removed_denials,
             removed_grants={
                 replace(grant, narrower_grants=_narrower_grants(grant, grants))
-                for grant in _without_condition_changes(
-                    removed_grants - removed_service_grants, new_grants
-                )
+                for grant in other_removed_grants
             },
             removed_service_grants=removed_service_grants,
-            new_denials={
-                grant
-                for grant in new_denials
-                if (grant.policy_resource or grant.principal) in remaining_paths
-            },
+            new_denials={grant for grant in new_denials if grant.policy_owner in remaining_paths},
         )
 
 
@@ -154,7 +153,7 @@ def _removed_grants(before: set[Grant], after: set[Grant], paths: set[str]) -> s
     return {
         replace(grant, condition_change=grant.condition_change and grant.condition_change[::-1])
         for grant in _uncovered_grants(before, after)
-        if (grant.policy_resource or grant.principal) in paths
+        if grant.policy_owner in paths
     }
 
 
@@ -199,10 +198,6 @@ def _without_condition_changes(grants: set[Grant], other_grants: set[Grant]) -> 
         replace(grant, condition=frozenset()) for grant in other_grants if grant.condition_change
     }
     return {grant for grant in grants if replace(grant, condition=frozenset()) not in changed}
-
-
-def _is_to_service(grant: Grant) -> bool:
-    return bool(grant.policy_resource) and is_service(grant.principal)
 
 
 def _has_other_access(grant: Grant, grants: set[Grant]) -> bool:

@@ -60,6 +60,11 @@ class Grant:
     condition_change: tuple[Condition, Condition] | None = field(default=None, compare=False)
     narrower_grants: tuple[str, ...] = field(default=(), compare=False)
 
+    @property
+    def policy_owner(self) -> str:
+        """The resource of a resource policy, or the principal of an identity policy."""
+        return self.policy_resource or self.principal
+
     def covers(self, other: "Grant") -> bool:
         """Return whether this grant includes the whole other grant."""
         return (

@@ -55,31 +55,33 @@ def insufficient_capacity(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _capacity_problems(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
-    components = endpoint.components.values()
+    components = endpoint.components
     for variant in endpoint.variants.values() if components else ():
         try:
             instance = platform_facts.instance_type(variant.instance_types[0])
         except platform_facts.UnknownFact:  # the type is missing in this commit's facts
             continue
-        for unit, available, reservations in (
-            ("GPUs", instance.gpu_count, {item.name: item.accelerators for item in components}),
-            ("vCPUs", instance.vcpus, {item.name: item.cpus for item in components}),
+        gpus = {name: component.accelerators for name, component in components.items()}
+        vcpus = {name: component.cpus for name, component in components.items()}
+        for unit, available, reserved in (
+            ("GPUs", instance.gpu_count, gpus),
+            ("vCPUs", instance.vcpus, vcpus),
         ):
-            reserved_minimum = sum(reservations[item.name] * item.minimum for item in components)
-            for item in components:
-                per_copy = reservations[item.name]
-                reserved = reserved_minimum + per_copy * (item.maximum - item.minimum)
-                if per_copy > available:
+            minimum = sum(reserved[name] * components[name].minimum for name in components)
+            for name, component in components.items():
+                additional_copies = component.maximum - component.minimum
+                maximum = minimum + reserved[name] * additional_copies
+                if reserved[name] > available:
                     yield (
-                        f"{item.name}.{unit}",
-                        f"a copy of {item.name} reserves {per_copy:g} {unit}, but {instance.name} "
-                        f"has {available}",
+                        f"{name}.{unit}",
+                        f"a copy of {name} reserves {reserved[name]:g} {unit}, but "
+                        f"{instance.name} has {available}",
                     )
-                elif per_copy and reserved > available * variant.maximum:
+                elif reserved[name] and maximum > available * variant.maximum:
                     yield (
-                        f"{item.name}.{unit}",
-                        f"{item.maximum} copies of {item.name} and the minimum copies of all other "
-                        f"components reserve {reserved:g} {unit}, but {variant.maximum} instances "
+                        f"{name}.{unit}",
+                        f"{component.maximum} copies of {name} and the minimum copies of all other "
+                        f"components reserve {maximum:g} {unit}, but {variant.maximum} instances "
                         f"have {available * variant.maximum}: the remaining copies do not start",
                     )
 
