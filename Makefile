@@ -62,12 +62,14 @@ $(VENV)/.installed-cdk: requirements/cdk.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
 	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements/cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@PYTHONPATH=constructs $(VENV)/bin/python -c 'import cdk_nag, stacks'  # writes bytecode for later
 	@touch $@
 
 $(VENV)/.installed: requirements.txt $(VENV)/.installed-cdk
 	@echo "installing the other pinned Python packages into .venv (about 1.3 GB more, minutes the first time)"
 	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
 		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@$(VENV)/bin/python -c 'import torch, tritonclient.http; from transformers import BertModel'
 	@touch $@
 
 node_modules/.installed: package-lock.json $(VENV)/.installed-cdk
