@@ -68,12 +68,6 @@ def delete_template(folder: Path) -> None:
     (folder / "a.template.json").unlink()
 
 
-def link_template(folder: Path) -> None:
-    write_json(folder.parent / "secret", TEMPLATE)
-    delete_template(folder)
-    (folder / "a.template.json").symlink_to(folder.parent / "secret")
-
-
 def link_folder(folder: Path) -> None:
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to(folder.with_name("elsewhere"))
@@ -101,7 +95,7 @@ def test_asset_destinations_are_stack_settings(assembly: Path) -> None:
     assert json.loads(location) == {"bucketName": "assets", "objectKey": "prod"}
 
 
-ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
+INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no assembly": (
         lambda folder: folder.rename(folder.with_name("other")),
         "its assembly is missing",
@@ -202,11 +196,11 @@ ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_invalid_assembly_is_rejected(assembly: Path, attack: str) -> None:
+@pytest.mark.parametrize("title", INVALID_ASSEMBLIES)
+def test_invalid_assembly_is_rejected(assembly: Path, title: str) -> None:
     assert read_synthesis(assembly.parent, "prod").templates == {"a": TEMPLATE}
-    change, reason = ATTACKS[attack]
-    change(assembly)
+    invalidate, reason = INVALID_ASSEMBLIES[title]
+    invalidate(assembly)
     with pytest.raises(NotSynthesised, match=reason) as error:
         read_synthesis(assembly.parent, "prod")
     assert "secret" not in str(error.value)

@@ -30,8 +30,9 @@ def review_dangers(
     return [(danger.rule, danger.message) for danger in dangers(comparison)]
 
 
-def messages_of(rule: str, *arguments: Any, **named: Any) -> list[str]:
-    return [message for name, message in review_dangers(*arguments, **named) if name == rule]
+def rule_messages(rule: str, *resources: Any, **options: Any) -> list[str]:
+    """Return the messages of one rule; the other arguments are those of `review_dangers`."""
+    return [message for name, message in review_dangers(*resources, **options) if name == rule]
 
 
 TEMPLATES = {STACK: {"Resources": RESOURCES}}
@@ -76,8 +77,8 @@ def test_dynamic_reference(value: Any) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Role"]["Properties"]["Description"] = value
     text = f"{STACK} reads {CATALOG} at deploy time, which can change after the review"
-    assert messages_of("deploy_time_values", RESOURCES, after) == [text]
-    assert messages_of("deploy_time_values", after, after) == []
+    assert rule_messages("deploy_time_values", RESOURCES, after) == [text]
+    assert rule_messages("deploy_time_values", after, after) == []
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_gpu_thresholds_are_compared_per_gpu() -> None:
         }
         (variant,) = after["Config"]["Properties"]["ProductionVariants"]
         variant["InstanceType"] = "ml.g5.12xlarge"
-        assert len(messages_of("weakened_alarms", before, after)) == count
+        assert len(rule_messages("weakened_alarms", before, after)) == count
 
 
 ALARM_ACTIONS = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
@@ -168,7 +169,7 @@ def test_changed_alarm_actions(change: dict[str, Any], texts: list[str]) -> None
         **resource("AWS::CloudWatch::Alarm", **{**ALARM, **ALARM_ACTIONS, **change}),
     }
     expected = [f"AWS::CloudWatch::Alarm prod-text/Example: {text}" for text in texts]
-    assert messages_of("silenced_alarms", before, after) == expected
+    assert rule_messages("silenced_alarms", before, after) == expected
 
 
 def test_changed_subscription() -> None:
@@ -178,7 +179,7 @@ def test_changed_subscription() -> None:
     assert review_dangers(mail, {}, stack="prod-models") == [("silenced_alarms", text)]
     filtered = copy.deepcopy(mail)
     filtered["Example"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
-    assert messages_of("silenced_alarms", mail, filtered, stack="prod-models")
+    assert rule_messages("silenced_alarms", mail, filtered, stack="prod-models")
     deleted = [("replaced_resources", "AWS::SNS::Topic Example is deleted")]
     assert review_dangers(topic, {}, stack="prod-models") == deleted
 
@@ -198,7 +199,7 @@ def test_shortened_termination_wait(seconds: int | None, *, is_danger: bool) -> 
             {} if seconds is None else {"TerminationWaitInSeconds": seconds},
         )
     )
-    assert bool(messages_of("lost_rollback", before, after)) == is_danger
+    assert bool(rule_messages("lost_rollback", before, after)) == is_danger
 
 
 RETAINED_PROPERTIES = {"RetainAllVariantProperties": True}
@@ -213,7 +214,7 @@ RETAINED_PROPERTIES = {"RetainAllVariantProperties": True}
 )
 def test_instance_count_is_no_longer_retained(after: dict[str, Any]) -> None:
     before = with_properties("Endpoint", **RETAINED_PROPERTIES)
-    messages = messages_of(
+    messages = rule_messages(
         "reset_instance_counts",
         before,
         with_properties("Endpoint", **{**RETAINED_PROPERTIES, **after}),
@@ -221,7 +222,7 @@ def test_instance_count_is_no_longer_retained(after: dict[str, Any]) -> None:
     assert len(messages) == 1
     assert "AllTraffic: 2 of up to 2" in messages[0]
     weights = [{"VariantPropertyType": "DesiredWeight"}]
-    assert not messages_of(
+    assert not rule_messages(
         "reset_instance_counts",
         before,
         with_properties(
@@ -297,7 +298,7 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
 )
 def test_changed_lifecycle(rules: list[dict[str, Any]], *, is_danger: bool) -> None:
     sides = (resource(BUCKET, **lifecycle(*side)) for side in ([JOBS_RULE], rules))
-    assert bool(messages_of("expiring_objects", *sides, stack="prod-models")) == is_danger
+    assert bool(rule_messages("expiring_objects", *sides, stack="prod-models")) == is_danger
 
 
 @pytest.mark.parametrize(("rule", "kind", "before", "after", "count"), PROPERTIES)
@@ -305,7 +306,7 @@ def test_changed_property(
     rule: str, kind: str, before: dict[str, Any], after: dict[str, Any], count: int
 ) -> None:
     sides = (resource(kind, **before), resource(kind, **after))
-    assert len(messages_of(rule, *sides, stack="prod-models")) == count
+    assert len(rule_messages(rule, *sides, stack="prod-models")) == count
 
 
 @pytest.mark.parametrize(
@@ -323,8 +324,8 @@ def test_changed_property(
 )
 def test_new_resource(rule: str, kind: str, properties: dict[str, Any]) -> None:
     after = resource(kind, **properties)
-    assert len(messages_of(rule, {}, after, stack="prod-network")) == 1
-    assert not messages_of(rule, after, after, stack="prod-network")
+    assert len(rule_messages(rule, {}, after, stack="prod-network")) == 1
+    assert not rule_messages(rule, after, after, stack="prod-network")
 
 
 def test_changed_export_that_is_imported() -> None:
@@ -409,7 +410,7 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     ],
 )  # fmt: skip
 def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
-    messages = messages_of("privileged_new_principals", {}, new, stack="prod-new")
+    messages = rule_messages("privileged_new_principals", {}, new, stack="prod-new")
     assert len(messages) == (reason is not None)
     assert all(str(reason) in message for message in messages)
 
@@ -485,7 +486,7 @@ def test_over_budget(old_limit: float | None, limit: float, count: int, is_dange
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
     sides = (PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (old_limit, limit))
     files = dict(zip(("file_before", "file_after"), sides, strict=True))
-    assert bool(messages_of("over_budget", RESOURCES, after, **files)) == is_danger
+    assert bool(rule_messages("over_budget", RESOURCES, after, **files)) == is_danger
 
 
 def single_model_stack(model: str) -> dict[str, Any]:
@@ -497,7 +498,7 @@ def single_model_stack(model: str) -> dict[str, Any]:
 
 
 def test_single_model_endpoint_cannot_change_its_model() -> None:
-    messages = messages_of(
+    messages = rule_messages(
         "rejected_updates", single_model_stack("minilm"), single_model_stack("bert")
     )
     assert len(messages) == 1
@@ -565,5 +566,5 @@ def test_moved_stage_is_compared_without_region_and_account() -> None:
         for rule, _ in review_dangers(before, more_access, stack="prod-new", file_after=moved_stage)
     ]
     assert rules == ["new_environment", "widened_access"]
-    assert not messages_of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same_access,
+    assert not rule_messages("replaced_resources", {**before, "B": RESOURCES["Log"]}, same_access,
                   stack="prod-new", file_after=moved_stage)  # fmt: skip
