@@ -17,7 +17,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
-from release.delivery.archives import promote_from
+from release.delivery.archives import promote_archives
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import StageDeployment
 from release.tree import Tree
@@ -146,7 +146,7 @@ def test_replaced_archive_is_not_promoted(
     assert predict(trial) == 28
     Tree(repository.path).synthesise("live", to=tmp_path)
     deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
-    promote_from(deployment, "trial", session=boto3.Session())
+    promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # published archives are not promoted
 
     repository.run("deliver", "trial")
@@ -166,7 +166,7 @@ def test_replaced_archive_is_not_promoted(
 
     s3.delete_object(Bucket=bucket, Key=key)  # as the message says; the manifest remains
     repository.run("deliver", "trial")
-    promote_from(deployment, "trial", session=boto3.Session())
+    promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live")[key] == _archives("trial")[key]
     repository.git("revert", "--no-edit", "HEAD")
 

@@ -48,7 +48,7 @@ def test_new_endpoint_adds_its_instances(make: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
     deploy_stacks(aws, None)
     peak = peaks(make(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
+    assert (peak.running, peak.needed, peak.maximum) == (3, 5, 13)
 
 
 def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws) -> None:
@@ -63,11 +63,11 @@ def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws
     ]
     account = make(prod_text=stack)
     by_type = peaks(account)
-    assert {name: (peak.needed, peak.most) for name, peak in by_type.items()} == {
+    assert {name: (peak.needed, peak.maximum) for name, peak in by_type.items()} == {
         "ml.g5.xlarge": (2, 4),
         "ml.g6.xlarge": (2, 4),
     }
-    assert list(peaks(account, preferred=True)) == ["ml.g6.xlarge"]
+    assert list(peaks(account, only_preferred=True)) == ["ml.g6.xlarge"]
 
 
 def test_blue_green_update_doubles_the_scaled_count(make: MakeAccount, aws: Aws) -> None:
@@ -90,7 +90,7 @@ def test_scheduled_action_can_raise_the_maximum(make: MakeAccount, aws: Aws) -> 
     stack = endpoint_stack(count=2, max_capacity=4)
     launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
     stack["Target"][1]["ScheduledActions"] = [launch]
-    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].most == 9
+    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].maximum == 9
 
 
 def test_changed_tags_start_no_instances(make: MakeAccount, aws: Aws) -> None:
