@@ -4,6 +4,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
+    DeliveryError,
     FaultyDeployment,
     NotDelivered,
     Unfinished,
@@ -84,8 +85,9 @@ def _add_scaling_warnings(
         for scaling in suspended
     )
     error = reasons[-1]
-    is_delivery_error = isinstance(error, (Unfinished, FaultyDeployment))
-    error_type = type(error) if is_delivery_error else FaultyDeployment
+    error_type: type[DeliveryError] = FaultyDeployment
+    if isinstance(error, (Unfinished, FaultyDeployment)):
+        error_type = type(error)
     return error_type("\n  ".join([*map(str, reasons), *warnings]))
 
 

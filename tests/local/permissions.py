@@ -69,7 +69,9 @@ def principal_of(call: Call) -> Principal | None:
     """
     name = call.caller.rpartition("/")[2]
     for principal in principals():
-        patterns = [rf".+-{role.stack}-{role.logical_id}[0-9A-F]{{8}}.*" for role in principal.roles]
+        patterns = [
+            rf".+-{role.stack}-{role.logical_id}[0-9A-F]{{8}}.*" for role in principal.roles
+        ]
         if name == principal.name or any(re.fullmatch(pattern, name) for pattern in patterns):
             return principal
     return None

@@ -23,9 +23,9 @@ class FakeLambda:
     """A Lambda client with the functions that start and poll builds.
 
     `polls` maps keys to the results of polls: whether the build is complete, or its error.
-    `queue_polls` maps keys to the number of polls before the build starts. With `starts_at_once`, as in older
-    commits, the start function starts builds, except for `complete_keys`. Credentials expire after
-    `calls_before_expiry` calls.
+    `queue_polls` maps keys to the number of polls before the build starts. With `starts_at_once`,
+    as in older commits, the start function starts builds, except for `complete_keys`. Credentials
+    expire after `calls_before_expiry` calls.
     """
 
     def __init__(self) -> None:

@@ -107,14 +107,14 @@ def composite_sha256(content: bytes) -> str:
     return f"{base64_sha256(digests)}-{len(parts)}"
 
 
-def manifest(archive: bytes, **changes: Any) -> bytes:
-    recorded = {
-        "sha256": hashlib.sha256(archive).hexdigest(),
-        "checksum": composite_sha256(archive),
+def manifest(archive_content: bytes, **changes: Any) -> bytes:
+    archive = {
+        "sha256": hashlib.sha256(archive_content).hexdigest(),
+        "checksum": composite_sha256(archive_content),
         "part_bytes": PART_BYTES,
     }
-    content = {"digest": DIGEST, "archive": recorded, "source": {"model": "minilm"}, **changes}
-    return json.dumps(content, indent=2).encode() + b"\n"
+    fields = {"digest": DIGEST, "archive": archive, "source": {"model": "minilm"}, **changes}
+    return json.dumps(fields, indent=2).encode() + b"\n"
 
 
 @pytest.fixture
