@@ -66,10 +66,8 @@ def _restore_scaling(deployment: StageDeployment, scaling: SuspendedScaling) -> 
     """
     stack = scaling.endpoint.stack
     with raise_unfinished(still_updating_message([stack])):
-        if (
-            stack_template(deployment.session.client("cloudformation"), stack)
-            != scaling.template_without
-        ):
+        live_template = stack_template(deployment.session.client("cloudformation"), stack)
+        if live_template != scaling.template_without:
             return ""
         _deploy_template(deployment, scaling, scaling.live_template)
     return f"{scaling} scales again, as before"
