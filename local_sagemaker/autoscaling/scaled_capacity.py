@@ -6,7 +6,7 @@ from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.errors import invalid
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.components import Components
+    from local_sagemaker.sagemaker.component_operations import ComponentOperations
 
 
 class ScaledCapacity(NamedTuple):
@@ -17,7 +17,7 @@ class ScaledCapacity(NamedTuple):
     problem: str
 
 
-def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
+def scaled_capacity(hosting: "ComponentOperations", key: TargetKey) -> ScaledCapacity:
     """Return the capacity of a target. Raise `ApiError` if it does not exist."""
     if key.component:
         described = hosting.describe_inference_component(key.names)
@@ -35,7 +35,7 @@ def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
     return ScaledCapacity(int(desired), status, described.get("FailureReason", ""))
 
 
-def set_capacity(hosting: "Components", key: TargetKey, desired: int) -> None:
+def set_capacity(hosting: "ComponentOperations", key: TargetKey, desired: int) -> None:
     """Set a capacity. Raise `ApiError`."""
     if key.component:
         change = {"DesiredRuntimeConfig": {"CopyCount": desired}}

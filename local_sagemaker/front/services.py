@@ -30,9 +30,9 @@ from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
-from local_sagemaker.sagemaker.components import SCALE_SECONDS, Components
+from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, ComponentOperations
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.sagemaker.roles import assumable
+from local_sagemaker.sagemaker.roles import is_assumable
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.models import model_events
@@ -75,7 +75,7 @@ class Services:
 
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
-        self._hosting = Components(
+        self._hosting = ComponentOperations(
             Host(
                 triton,
                 folder.backends,
@@ -91,9 +91,9 @@ class Services:
             fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
-            assumable=partial(assumable, iam),
-            quota=quotas.value,
-            scaled_variants=lambda endpoint: self._scaling.variants(endpoint),
+            is_assumable=partial(is_assumable, iam),
+            quota_value=quotas.value,
+            scalable_variants=lambda endpoint: self._scaling.variants(endpoint),
             deregister=lambda endpoint: self._scaling.forget(endpoint),
         )
         self._codebuild = CodeBuild(
@@ -114,7 +114,7 @@ class Services:
         self._publishing = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
         self._recorder = CaptureWriter(client("s3"))
         self.runtime = Invocations(
-            self._hosting.by_name,
+            self._hosting.endpoints_by_name,
             self._recorder,
             collected,
             traffic.add,

@@ -95,12 +95,12 @@ class Watch:
         usages: Mapping[str, Usage],
         since: float,
     ) -> Iterator[Record]:
-        described = endpoint.described()
+        described = endpoint.describe()
         pending = described.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
         variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
         configured = {
             each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
-            for plan in (endpoint.pending_plan, endpoint.plan)
+            for plan in (endpoint.new_plan, endpoint.plan)
             for each in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
@@ -118,7 +118,7 @@ class Watch:
                 "desired_count": variant["DesiredInstanceCount"],
                 "scaling": scaling.get((endpoint.name, name)),
                 "components": [
-                    _component(component.described(), scaling.get((component.key,)))
+                    _component(component.describe(), scaling.get((component.resource_name,)))
                     for component in list(self._components.values())
                     if component.name == endpoint.name
                 ],
@@ -143,7 +143,7 @@ def _component(described: Record, scaling: Record | None) -> Record:
 
 
 def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
-    described = endpoint.described()
+    described = endpoint.describe()
     return {
         "name": endpoint.name,
         "status": described["EndpointStatus"],
