@@ -93,8 +93,8 @@ class Services:
             alarms=partial(alarm_states, cloudwatch),
             is_assumable=partial(is_assumable, iam),
             quota_value=quotas.value,
-            scalable_variants=lambda endpoint: self._scaling.variants(endpoint),
-            deregister=lambda endpoint: self._scaling.forget(endpoint),
+            scalable_variants=lambda endpoint: self._scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: self._scaling.deregister_endpoint(endpoint),
         )
         self._codebuild = CodeBuild(
             clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
@@ -106,7 +106,7 @@ class Services:
             queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
-            self._hosting, cloudwatch, speed=speed, tell=events.tell
+            self._hosting, cloudwatch, speed=speed, report=events.tell
         )
         instances = InstanceMetrics(self._hosting.fleets, collected, speed=speed)
         publisher = Publisher(collected, cloudwatch)

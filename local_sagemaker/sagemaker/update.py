@@ -148,8 +148,8 @@ class Update:
 
         A rollback by an alarm has no FailureReason: "the endpoint returns to InService with its
         previous configuration, and the FailureReason may become empty"
-        (hashicorp/terraform-provider-aws#49020, #48997). The log has the cause. After a rollback because
-        of failed instances there is one (aws-controllers-k8s/sagemaker-controller#7).
+        (hashicorp/terraform-provider-aws#49020, #48997). The log has the cause. After a rollback
+        because of failed instances there is one (aws-controllers-k8s/sagemaker-controller#7).
         """
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.report_event(

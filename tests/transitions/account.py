@@ -89,8 +89,8 @@ class Account:
             alarms=lambda names: {name: _alarms()[name] for name in names if name in _alarms()},
             is_assumable=lambda _: True,
             quota_value=AccountQuotas().value,
-            scalable_variants=lambda endpoint: self.scaling.variants(endpoint),
-            deregister=lambda endpoint: self.scaling.forget(endpoint),
+            scalable_variants=lambda endpoint: self.scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: self.scaling.deregister_endpoint(endpoint),
         )
         self.scaling: AutoScaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
         self._scaling_operations: list[Callable[[], None]] = []
@@ -210,7 +210,7 @@ class Account:
             name, count = variant["VariantName"], variant["DesiredInstanceCount"]
             is_below_minimum = count < self._min_counts.get(name, 0)
             if (
-                name in self.scaling.variants(NAME)
+                name in self.scaling.scalable_variants(NAME)
                 and not is_below_minimum
                 and not self._scaling_operations
             ):

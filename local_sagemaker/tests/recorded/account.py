@@ -59,8 +59,8 @@ class Account:
             alarms=lambda names: alarm_states(self.client("cloudwatch"), names),
             is_assumable=lambda _: True,
             quota_value=AccountQuotas().value,
-            scalable_variants=lambda endpoint: scaling.variants(endpoint),
-            deregister=lambda endpoint: scaling.forget(endpoint),
+            scalable_variants=lambda endpoint: scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: scaling.deregister_endpoint(endpoint),
         )
         scaling: AutoScaling = AutoScaling(self._hosting, self.client("cloudwatch"), speed=1)
         codebuild = CodeBuild(
