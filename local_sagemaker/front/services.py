@@ -103,7 +103,7 @@ class Services:
                 name: value for name, value in os.environ.items() if name.startswith("AWS_")
             },
             quotas=quotas.builds(),
-            queued=quotas.queued_builds,
+            max_queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
             self._hosting, cloudwatch, speed=speed, report=events.tell

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_sagemaker.codebuild import log
-from local_sagemaker.codebuild.artifacts import S3_KEY, Output
+from local_sagemaker.codebuild.artifacts import S3_KEY, BuildOutput
 from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.codebuild.runner import RunningBuild
 
@@ -94,7 +94,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         }
         arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
         described = output or {"type": "NO_ARTIFACTS"}
-        to = Output(described, arn, S3_KEY, s3)
+        to = BuildOutput(described, arn, S3_KEY, s3)
         config = logs_config or {"cloudWatchLogs": {"status": "ENABLED"}}
         record = {
             "id": f"builder:{UUID}",
@@ -109,7 +109,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         folder = tmp_path / "build"
         folder.mkdir()
         quota = quota or BuildQuota(1)
-        quota.enter(f"builder:{UUID}")
+        quota.add(f"builder:{UUID}")
         return RunningBuild(
             record,
             folder,
