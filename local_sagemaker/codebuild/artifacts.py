@@ -89,8 +89,8 @@ class BuildOutput:
 def _matching_files(spec: buildspec.Artifacts, sources: Path) -> dict[str, Path]:
     """Return the matching files by path relative to the base directory.
 
-    The base directory is relative to the primary source (guide, build-spec-ref, artifacts). Source of the messages: aws/aws-cdk's
-    README of pipelines, and aws/copilot-cli#2780.
+    The base directory is relative to the primary source (guide, build-spec-ref, artifacts). Source
+    of the messages: aws/aws-cdk's README of pipelines, and aws/copilot-cli#2780.
     """
     base = sources / spec.base_directory
     if not base.is_dir():

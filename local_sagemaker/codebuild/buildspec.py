@@ -67,7 +67,8 @@ class Buildspec:
             raise ValueError("the buildspec has no phases")  # required: guide, build-spec-ref
         for name, lines in commands.items():
             if len(lines) != 1:
-                # Two commands would have to share their folder and variables: guide, build-spec-ref.
+                # Two commands would have to share their folder and variables: guide,
+                # build-spec-ref.
                 raise ValueError(f"phase {name} has {len(lines)} commands: join them into one")
         return cls(
             commands={name: command for name, (command,) in commands.items()},

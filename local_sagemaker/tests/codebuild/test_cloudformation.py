@@ -37,7 +37,7 @@ def codebuild(tmp_path: Path, s3: Any, logs: FakeLogs) -> CodeBuild:
 @pytest.fixture
 def resource(codebuild: CodeBuild) -> ProjectResource:
     resource_type = resource_types(codebuild.service)["AWS::CodeBuild::Project"]
-    assert isinstance(resource_type, Project)
+    assert isinstance(resource_type, ProjectResource)
     return resource_type
 
 
