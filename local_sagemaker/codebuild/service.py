@@ -18,7 +18,7 @@ from local_sagemaker.codebuild.runner import RunningBuild
 from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
-from local_sagemaker.quotas.account import BUILDS_AT_ONCE
+from local_sagemaker.quotas.account import CONCURRENT_BUILDS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -151,7 +151,7 @@ class CodeBuild:
         name = f"{project}:{uuid}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
         types = environment["type"], environment["computeType"]
-        quota = self._quotas.setdefault(types, BuildQuota(BUILDS_AT_ONCE))
+        quota = self._quotas.setdefault(types, BuildQuota(CONCURRENT_BUILDS))
         quota.add(name)
         self._build_numbers[project] += 1
         folder, config = self._folder / uuid, settings["logsConfig"]

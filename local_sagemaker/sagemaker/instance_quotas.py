@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.pools import pools
-from local_sagemaker.quotas.account import ALL_INSTANCES, instances_name
+from local_sagemaker.quotas.account import ALL_INSTANCES, instance_quota_name
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.resources import Record
 
@@ -27,7 +27,7 @@ def check_quotas(
     requested: Counter[str] = Counter()
     for variant, count in added.items():
         for instance_type in types[variant]:
-            requested[instances_name(instance_type)] += max(0, count)
+            requested[instance_quota_name(instance_type)] += max(0, count)
         requested[ALL_INSTANCES] += max(0, count)
     used = _used_instances(endpoints)
     for name, count in requested.items():
@@ -61,7 +61,7 @@ def _add_instances(used: Counter[str], config: Record, variants: Iterable[Record
     for variant in variants:
         count = max(variant["CurrentInstanceCount"], variant["DesiredInstanceCount"])
         preferred, *_ = types[variant["VariantName"]]  # of pools, whichever type was launched
-        used[instances_name(preferred)] += count
+        used[instance_quota_name(preferred)] += count
         used[ALL_INSTANCES] += count
 
 
