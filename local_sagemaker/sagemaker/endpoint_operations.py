@@ -32,7 +32,7 @@ from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Recor
 from local_sagemaker.sagemaker.update import Update
 
 
-class Hosting(Registry):
+class EndpointOperations(Registry):
     """The operations on models, configurations and endpoints. All methods are thread-safe.
 
     `fleet` creates a fleet, and `clock` the clock of an operation. `alarms` returns the states of

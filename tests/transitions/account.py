@@ -222,7 +222,7 @@ class Account:
 
     def in_background(self, function: Callable[..., None], *arguments: Any) -> None:
         """Run background work of SageMaker at once, and scaling later."""
-        if function.__name__ == "_reach_desired":
+        if function.__name__ == "_finish_scaling":
             self._scaling_operations.append(partial(function, *arguments))
         else:
             function(*arguments)

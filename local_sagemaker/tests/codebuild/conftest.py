@@ -99,7 +99,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         record = {
             "id": f"builder:{UUID}",
             "artifacts": to.record,
-            "logs": log.location(config, None),
+            "logs": log.logs_member(config, None),
             "phases": [],
             "queuedTimeoutInMinutes": 5,
             "source": {"type": "NO_SOURCE", "buildspec": json.dumps(spec), **(source or {})},
@@ -114,7 +114,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
             record,
             folder,
             log.Log(folder / "build.log", logs, clock),
-            log.location(config, log.stream(config, "builder", UUID)),
+            log.logs_member(config, log.stream_name(config, "builder", UUID)),
             to,
             quota,
             s3,

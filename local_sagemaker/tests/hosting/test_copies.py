@@ -220,7 +220,7 @@ def test_added_instances_respect_quota_and_capacity(account: Account) -> None:
     failed = account.create_component("a", 2, MinMemoryRequiredInMb=5000)
     assert "ml.c5.xlarge for endpoint usage" in failed["FailureReason"]
     account.capacities._limits["ml.c5.xlarge"] = 1
-    account.hosting._quota = lambda _: 9
+    account.hosting._quota_value = lambda _: 9
     assert account.create_component("b", 2, MinMemoryRequiredInMb=5000)["FailureReason"] == (
         NO_CAPACITY
     )

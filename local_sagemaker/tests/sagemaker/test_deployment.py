@@ -20,7 +20,7 @@ def test_canary_bakes_before_the_full_shift() -> None:
             TrafficStep(Fraction(1), 60),
         ),
         alarms=("errors", "slow"),
-        timeout=1800,
+        timeout_seconds=1800,
     )
 
 
@@ -38,7 +38,7 @@ def test_linear_shift_has_equal_steps(step_size: dict[str, Any], expected: list[
     config = blue_green("LINEAR", LinearStepSize=step_size, wait=300, termination=60)
     assert shares(config) == expected
     steps = parse_deployment(config, {"only": 10}).steps
-    assert [step.bake for step in steps] == [300] * (len(expected) - 1) + [60]
+    assert [step.bake_seconds for step in steps] == [300] * (len(expected) - 1) + [60]
 
 
 def test_instance_count_is_a_share_of_the_smallest_variant() -> None:
@@ -60,5 +60,5 @@ def test_rolling_batch_has_whole_instances(
 ) -> None:
     planned = parse_deployment(rolling(batch, wait=120), {"only": count})
     assert [step.share for step in planned.steps] == expected
-    assert {step.bake for step in planned.steps} == {120}
-    assert planned.rolling
+    assert {step.bake_seconds for step in planned.steps} == {120}
+    assert planned.is_rolling

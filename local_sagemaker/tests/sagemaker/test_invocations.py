@@ -413,7 +413,7 @@ def test_component_without_copies_refuses_and_counts_invocations(
     )
     settled(hosting)
     calls: list[Any] = []
-    components._answered = lambda *call: calls.append(call)
+    components._on_invocation = lambda *call: calls.append(call)
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
