@@ -7,7 +7,7 @@ from local_sagemaker.dashboard_events import OnEvent
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.sagemaker.registry import FleetPlan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, Record
 
 NO_CAPACITY = (
@@ -31,7 +31,7 @@ class Component(Endpoint):
     kind = COMPONENT
 
     def __init__(
-        self, description: Record, plan: FleetPlan, lock: threading.RLock, report: OnEvent
+        self, description: Record, plan: HostingPlan, lock: threading.RLock, report: OnEvent
     ) -> None:
         super().__init__(description, plan, lock, report)
         self.operation = "CREATE_IN_PROGRESS"
@@ -95,7 +95,7 @@ class Component(Endpoint):
 
 def component_plan(
     name: str, instance_type: str, specification: Record, model: Record
-) -> FleetPlan:
+) -> HostingPlan:
     """Return the plan of a component's copies, in which the component is a variant."""
     variant: dict[str, Any] = {
         "VariantName": name,
@@ -112,4 +112,4 @@ def component_plan(
         "ProductionVariants": [variant],
         "Specification": specification,
     }
-    return FleetPlan(config, {specification["ModelName"]: model})
+    return HostingPlan(config, {specification["ModelName"]: model})

@@ -13,7 +13,7 @@ from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alar
 from local_sagemaker.sagemaker.deployment_checks import check_alarms_exist, check_deployment
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
-from local_sagemaker.sagemaker.registry import FleetPlan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, ENDPOINT, MODEL, Record
 from local_sagemaker.sagemaker.update import Update
 
@@ -192,7 +192,7 @@ class ComponentOperations(EndpointOperations):
             f"while it is in state {'CREATE_FAILED' if is_failed else component.operation}"
         )
 
-    def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> FleetPlan:
+    def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> HostingPlan:
         for member in ("ModelName", "ComputeResourceRequirements"):
             if member not in specification:
                 raise invalid(f"The local SageMaker needs {member} in the Specification.")
@@ -262,7 +262,7 @@ class ComponentOperations(EndpointOperations):
                 endpoint.update_description(ProductionVariants=[variant])
 
 
-def _variant_of_copies(plan: FleetPlan, count: int) -> list[Record]:
+def _variant_of_copies(plan: HostingPlan, count: int) -> list[Record]:
     """Return the variant of a component's plan, with `count` copies as its instances."""
     members = ("CurrentInstanceCount", "DesiredInstanceCount")
     (variant,) = variants.from_config(plan.config)

@@ -20,7 +20,7 @@ from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
-from local_sagemaker.sagemaker.registry import FleetPlan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import ENDPOINT, Record
 
 DRAIN_SECONDS = 60
@@ -66,7 +66,7 @@ class Endpoint:
     def __init__(
         self,
         description: Record,
-        plan: FleetPlan,
+        plan: HostingPlan,
         lock: threading.RLock,
         report: OnEvent = ignore_event,
     ) -> None:
@@ -157,7 +157,7 @@ class Endpoint:
         self._report(DashboardEvent(kind, message, endpoint=self.name))
 
     def attach_new_fleet(
-        self, plan: FleetPlan, fleet: Fleet, pending: list[Record], **changes: Any
+        self, plan: HostingPlan, fleet: Fleet, pending: list[Record], **changes: Any
     ) -> None:
         """Attach the fleet that a creation or an update will start.
 
@@ -210,7 +210,7 @@ class Endpoint:
         """Return the error for an invocation without a route."""
         return endpoint_not_found_error(self.name)
 
-    def switch_to_new_fleet(self, plan: FleetPlan) -> None:
+    def switch_to_new_fleet(self, plan: HostingPlan) -> None:
         """Make the new fleet the serving fleet, and the endpoint InService."""
         with self.lock:
             self.fleet, self.new_fleet, self.new_fleet_share, self.plan = (

@@ -26,7 +26,7 @@ from local_sagemaker.sagemaker.endpoint import (
     log,
 )
 from local_sagemaker.sagemaker.instance_quotas import QuotaValue, check_quotas
-from local_sagemaker.sagemaker.registry import FleetPlan, Registry
+from local_sagemaker.sagemaker.registry import HostingPlan, Registry
 from local_sagemaker.sagemaker.request_checks import check_weights_and_capacities
 from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Record
 from local_sagemaker.sagemaker.update import Update
@@ -68,7 +68,7 @@ class EndpointOperations(Registry):
         name = request["EndpointName"]
         with self._lock:
             ENDPOINT.check_name_is_free(self.endpoints_by_name, name)
-            plan = self._fleet_plan(request)
+            plan = self._hosting_plan(request)
             initial_variants = variants.from_config(plan.config)
             counts = variants.desired_counts(initial_variants)
             self._check_quotas(plan.config, counts)
@@ -109,7 +109,7 @@ class EndpointOperations(Registry):
             # The update fails if the old configuration was deleted: the error message in
             # hashicorp/terraform-provider-aws#40048 and #48997 contains the old name.
             old_config = self.describe_endpoint_config(endpoint.description)
-            plan = self._fleet_plan(request)
+            plan = self._hosting_plan(request)
             _check_scaled_variants(old_config, plan.config, scalable_variants)
             pending = variants.with_retained_properties(endpoint.variants, plan.config, request)
             counts = variants.desired_counts(pending)
@@ -243,7 +243,7 @@ class EndpointOperations(Registry):
 
     # Background threads of operations
 
-    def _finish_creation(self, endpoint: Endpoint, plan: FleetPlan) -> None:
+    def _finish_creation(self, endpoint: Endpoint, plan: HostingPlan) -> None:
         clock = self._context.clock()
         fleet, counts = endpoint.new_fleet, variants.desired_counts(endpoint.variants)
         if fleet is None:  # the local SageMaker is stopping
@@ -292,7 +292,7 @@ class EndpointOperations(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.endpoints_by_name, request["EndpointName"])
             _check_status(endpoint, "InService")
-            plan = self._fleet_plan(request)
+            plan = self._hosting_plan(request)
             (old_variant,) = endpoint.plan.config["ProductionVariants"]
             new_variant, *other_variants = plan.config["ProductionVariants"]
             if old_variant["InstanceType"] != new_variant.get("InstanceType"):
@@ -314,7 +314,7 @@ class EndpointOperations(Registry):
         self._in_background(self._finish_in_place_update, endpoint, plan)
         return {"EndpointArn": endpoint.arn}
 
-    def _finish_in_place_update(self, endpoint: Endpoint, plan: FleetPlan) -> None:
+    def _finish_in_place_update(self, endpoint: Endpoint, plan: HostingPlan) -> None:
         self._context.clock().fill(MIN_STATUS_SECONDS, self._context.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._context.stopping.is_set():

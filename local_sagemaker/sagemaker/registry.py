@@ -29,7 +29,7 @@ test_sagemaker_model."""
 
 
 @dataclass(frozen=True)
-class FleetPlan:
+class HostingPlan:
     """A copy of a fleet's configuration and models, which may be deleted while the fleet serves."""
 
     config: Record
@@ -113,9 +113,9 @@ class Registry:
 
     # Internal methods; callers hold the lock
 
-    def _fleet_plan(self, request: Record) -> FleetPlan:
+    def _hosting_plan(self, request: Record) -> HostingPlan:
         config = self.describe_endpoint_config(request)
-        return FleetPlan(config, self._models_of(config))
+        return HostingPlan(config, self._models_of(config))
 
     def _models_of(self, config: Record) -> dict[str, Record]:
         """Return the models of a configuration. Raise `ApiError` if one does not exist.

@@ -20,7 +20,7 @@ from local_sagemaker.sagemaker.endpoint import (
     drain_and_stop,
     failure_reason,
 )
-from local_sagemaker.sagemaker.registry import FleetPlan
+from local_sagemaker.sagemaker.registry import HostingPlan
 
 POLL_SECONDS = 10.0
 """Interval in which alarms are polled; SageMaker's interval has no source."""
@@ -45,7 +45,7 @@ class Update:
     def __init__(
         self,
         endpoint: Endpoint,
-        plan: FleetPlan,
+        plan: HostingPlan,
         deployment: Deployment,
         *,
         context: HostingContext,

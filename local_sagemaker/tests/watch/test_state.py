@@ -13,7 +13,7 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.component import Component, component_plan
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.sagemaker.registry import FleetPlan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import Usage, Watch
@@ -28,13 +28,13 @@ TRACKING = {
 MINILM = "minilm-0123456789ab.tar.gz"
 
 
-def plan(config: str, *variants: str) -> FleetPlan:
+def plan(config: str, *variants: str) -> HostingPlan:
     made = [
         {"VariantName": variant, "ModelName": "m", "InstanceType": "ml.g5.xlarge"}
         for variant in variants
     ]
     container = {"Mode": "MultiModel"}
-    return FleetPlan(
+    return HostingPlan(
         {"EndpointConfigName": config, "ProductionVariants": made},
         {"m": {"PrimaryContainer": container}},
     )
@@ -219,7 +219,7 @@ def test_components_and_their_copies_are_shown(
         "EndpointConfigName": "empty",
         "ProductionVariants": [{"VariantName": "only_variant", "InstanceType": "ml.m5.xlarge"}],
     }
-    local.endpoint.plan = local.endpoint.new_plan = FleetPlan(config, {})
+    local.endpoint.plan = local.endpoint.new_plan = HostingPlan(config, {})
     specification = {
         "ModelName": "m",
         "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},
