@@ -46,13 +46,14 @@ def host_environment() -> dict[str, str]:
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if name in ("HOME", "LANG", "TMPDIR") or name.startswith(("PIP_", "LC_", "SSL_"))
+        if name in ("HOME", "LANG", "TMPDIR", "PYTHONPYCACHEPREFIX")
+        or name.startswith(("PIP_", "LC_", "SSL_"))
     }
     return {
         **inherited,
         "PATH": search_path(),
         "PIP_NO_DEPS": "1",  # lock files are complete, and resolving dependencies takes seconds
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",  # sources of a build are in a temporary folder
     }
 
 
