@@ -26,7 +26,7 @@ from account_test.removal import STACKS, Removal
 from account_test.report import StepOutcome
 from account_test.run import Run
 from account_test.state import FOLDER, RunInProgress, lock_state
-from release.delivery.stack_status import in_progress
+from release.delivery.stack_status import operations_in_progress
 from release.delivery.steps import say
 from release.preflight.account import Account, NoCredentials, caller
 from release.preflight.checks import run_checks
@@ -139,7 +139,7 @@ def _check_other_runs(removal: Removal, account: str, region: str) -> None:
             f"a run in account {state['account']}, {state['region']}, is unfinished: run there "
             "with --clean-up first"
         )
-    stacks = in_progress(removal.recorder.client("cloudformation"), STACKS)
+    stacks = operations_in_progress(removal.recorder.client("cloudformation"), STACKS)
     if stacks and not state:
         raise CannotStart(
             f"{', '.join(stacks)}: a run on another machine is in progress or was interrupted: try "

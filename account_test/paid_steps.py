@@ -132,7 +132,7 @@ def metrics(run: Run) -> None:
     call("cloudwatch:ListMetrics", Namespace=f"Triton/{ENDPOINT_NAME}")
     call("cloudwatch:ListMetrics", Namespace="AWS/SageMaker", Dimensions=dimensions)
     for stack, name, _ in run.account.resources("AWS::KMS::Key"):
-        key = run.account.deployed(stack)[name]
+        key = run.account.physical_ids(stack)[name]
         attributes = [{"AttributeKey": "ResourceName", "AttributeValue": key}]
         call("cloudtrail:LookupEvents", LookupAttributes=attributes)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from release.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
 from release.permissions.ledger import Feature
-from release.permissions.names import Named
+from release.permissions.names import NamedResource
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
@@ -51,7 +51,11 @@ class ResolvedPrincipal(NamedTuple):
     @property
     def named(self) -> str | None:
         """The name of the principal in resource policies."""
-        return filled(self.principal.named, self.names) if self.principal.named else None
+        return (
+            filled(self.principal.policy_principal, self.names)
+            if self.principal.policy_principal
+            else None
+        )
 
     @property
     def label(self) -> str:
@@ -68,11 +72,11 @@ def missing_permissions(tested_stage: StageUnderTest) -> Iterator[str]:
                     if not _is_allowed(tested_stage, resolved, row, _example(action), resource):
                         yield f"{resolved.label} lacks {action} on {resource}: {row.step}"
     for role in _required_roles(tested_stage):
-        if role.resource not in [
+        if role.logical_id not in [
             _id_without_hash(resource)
             for resource in tested_stage.deployed.of_type("AWS::IAM::Role")
         ]:
-            yield f"role {role.resource} is missing"
+            yield f"role {role.logical_id} is missing"
 
 
 def excess_permissions(tested_stage: StageUnderTest) -> Iterator[str]:
@@ -106,7 +110,7 @@ def resolved_principals(tested_stage: StageUnderTest) -> Iterator[ResolvedPrinci
                     name = endpoints[0].properties["EndpointName"] if endpoints else ""
                     place = replace(tested_stage.place, endpoint=endpoint, endpoint_name=name)
                     yield _resolve(tested_stage, principal, resource, place)
-        if principal.named:
+        if principal.policy_principal:
             yield _resolve(tested_stage, principal, None, tested_stage.place)
 
 
@@ -165,7 +169,7 @@ def _resolve(
     rows = [
         _expand_components(row, components)
         for row in principal.rows
-        if row.when is None or row.when in stage_features
+        if row.feature is None or row.feature in stage_features
     ]
     arns = {
         name: tested_stage.deployed.arn(resource)
@@ -370,7 +374,7 @@ def _principals(statement: Statement) -> list[str]:
 
 def _endpoint_of_role(tested_stage: StageUnderTest, role: Role, resource: Resource) -> str | None:
     """Return the endpoint of a role, `*` for a role of the stage, None for any other resource."""
-    if _id_without_hash(resource) != role.resource:
+    if _id_without_hash(resource) != role.logical_id:
         return None
     if role.stack == "endpoint":
         return _endpoint_name(tested_stage, resource)
@@ -380,18 +384,18 @@ def _endpoint_of_role(tested_stage: StageUnderTest, role: Role, resource: Resour
 def _required_roles(tested_stage: StageUnderTest) -> Iterable[Role]:
     """Yield the roles that every stage must have."""
     for principal in principals():
-        always = [row for row in principal.rows if row.when is None]
+        always = [row for row in principal.rows if row.feature is None]
         yield from (role for role in principal.roles if always and role.stack != "delivery")
 
 
-def _find_resource(tested_stage: StageUnderTest, named: Named) -> Resource | None:
+def _find_resource(tested_stage: StageUnderTest, named: NamedResource) -> Resource | None:
     """Return a named resource of the ledger, None if the stage does not have it."""
     stack = f"{tested_stage.place.stage}-{named.stack}"
     candidates = (
         resource
         for resource in tested_stage.deployed.resources.values()
         if resource.stack == stack
-        and _id_without_hash(resource) == named.resource
+        and _id_without_hash(resource) == named.logical_id
         and not resource.kind.endswith("Policy")
     )
     return next(candidates, None)

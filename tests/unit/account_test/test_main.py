@@ -84,7 +84,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeAccount:
         return fake
 
     monkeypatch.setattr(account_test, "Removal", removal)
-    monkeypatch.setattr(account_test, "in_progress", lambda *_: fake.busy)
+    monkeypatch.setattr(account_test, "operations_in_progress", lambda *_: fake.busy)
     who = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
     monkeypatch.setattr(account_test, "caller", lambda _: who)
 
