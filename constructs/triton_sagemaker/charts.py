@@ -80,11 +80,13 @@ def variant_charts(
         types = [instance_type.name for instance_type in variant.instance_types]
         by_type = [replace(metrics, instance_type=name) for name in types]
         invocations = [
-            item.metric_invocations().with_(label=item.instance_type) for item in by_type
+            metrics_of_type.metric_invocations().with_(label=metrics_of_type.instance_type)
+            for metrics_of_type in by_type
         ]
         yield Chart("Traffic by instance type (per minute)", other_metrics=invocations)
         latencies = [
-            item.metric_model_latency().with_(label=item.instance_type) for item in by_type
+            metrics_of_type.metric_model_latency().with_(label=metrics_of_type.instance_type)
+            for metrics_of_type in by_type
         ]
         yield Chart("p99 latency by instance type (microseconds)", other_metrics=latencies)
 
