@@ -15,7 +15,6 @@ from triton_sagemaker.chart import Chart
 from triton_sagemaker.charts import variant_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem
-from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.server_options import PingMode, ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
 
@@ -77,28 +76,6 @@ class HostingMode(ABC):
     @abstractmethod
     def variant_properties(self, models: Mapping[str, str]) -> dict[str, Any]:
         """Return properties of a production variant; `models` maps locations to names of Models."""
-
-    def deployment_config(
-        self,
-        scope: Construct,
-        update: UpdatePolicy,
-        *,
-        endpoint_name: str,
-        config_name: str,
-        variants: Sequence[str],
-        model_error_rate: float,
-    ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return the DeploymentConfig of the endpoint, with its rollback alarms."""
-        if not self.has_deployment_config:
-            return None
-        alarms = variant_rollback_alarms(
-            scope,
-            endpoint_name=endpoint_name,
-            config_name=config_name,
-            variants=variants,
-            model_error_rate=model_error_rate,
-        )
-        return update.deployment_config([alarm.alarm_name for alarm in alarms])
 
     def inference_components(
         self,

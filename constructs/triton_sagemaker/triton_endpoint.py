@@ -31,6 +31,7 @@ from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
+from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.update_checks import EndpointUpdateChecks
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
@@ -130,18 +131,20 @@ class TritonEndpoint(EndpointBase):
             config,
         )
         config_name = self.config.attr_endpoint_config_name
-        deployment_config, suffix, components = None, "", list[EndpointComponent]()
-        first_variants = unique_variants[:1]  # all variants have the same hosting mode
-        for variant in first_variants:
-            suffix = variant.hosting.id_suffix(variant.instance_type)
-            deployment_config = variant.hosting.deployment_config(
+        deployment_config = None
+        if all(variant.hosting.has_deployment_config for variant in unique_variants):
+            alarms = variant_rollback_alarms(
                 self,
-                update,
                 endpoint_name=endpoint_name,
                 config_name=config_name,
                 variants=list(self._variants),
                 model_error_rate=rollback_error_rate,
             )
+            deployment_config = update.deployment_config([alarm.alarm_name for alarm in alarms])
+        suffix, components = "", list[EndpointComponent]()
+        first_variants = unique_variants[:1]  # all variants have the same hosting mode
+        for variant in first_variants:
+            suffix = variant.hosting.id_suffix(variant.instance_type)
         self.endpoint = create_endpoint(
             self,
             endpoint_name=endpoint_name,
