@@ -15,7 +15,6 @@ Conditions = Mapping[str, Mapping[str, str | list[str]]]
 NO_RESOURCES = "Registry tokens, metrics and descriptions of networks support no resource ARNs."
 """Reason for statements on all resources; conditions restrict them where possible."""
 
-
 _WILDCARDS = WeakKeyDictionary[IConstruct, dict[str, list[str]]]()
 """Construct -> reason -> resources, so that each construct has only one validation."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class VpcConfig(TypedDict):
-    """The members of a VpcConfig."""
+    """The properties of a VpcConfig, of Models and of EndpointConfigs."""
 
     security_group_ids: list[str]
     subnets: list[str]

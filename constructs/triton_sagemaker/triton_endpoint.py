@@ -35,7 +35,7 @@ from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.update_checks import EndpointUpdateChecks
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import endpoint_security_group, vpc_config
+from triton_sagemaker.vpc_access import create_vpc_config, endpoint_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
 DEFAULT_THRESHOLDS = AlarmThresholds()
@@ -99,10 +99,10 @@ class TritonEndpoint(EndpointBase):
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
         unique_variants = list(self._variants.values())
-        own_group = config = None
+        own_group = vpc_config = None
         if vpc:
             own_group = endpoint_security_group(self, vpc, allow_all_outbound=not security_groups)
-            config = vpc_config(vpc, [*security_groups, own_group])
+            vpc_config = create_vpc_config(vpc, [*security_groups, own_group])
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
             *endpoint_problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
@@ -119,7 +119,7 @@ class TritonEndpoint(EndpointBase):
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = create_models(self, unique_variants, images, self.role, config)
+        self.models = create_models(self, unique_variants, images, self.role, vpc_config)
         self.config = create_endpoint_config(
             self,
             unique_variants,
@@ -128,7 +128,7 @@ class TritonEndpoint(EndpointBase):
             data_capture,
             detailed_observability,
             self.role,
-            config,
+            vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name
         deployment_config = None

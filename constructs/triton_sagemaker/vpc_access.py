@@ -43,7 +43,7 @@ def endpoint_security_group(
     )
 
 
-def vpc_config(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> VpcConfig:
+def create_vpc_config(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> VpcConfig:
     """Return the VpcConfig with the private subnets of a VPC, and security groups."""
     return {
         "security_group_ids": [group.security_group_id for group in security_groups],
