@@ -64,9 +64,9 @@ def test_build_queue_is_not_listed() -> None:
 
 
 def test_unknown_service_or_quota_is_an_error() -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         call("ListServiceQuotas", "sns", AccountQuotas())
-    assert refused.value.code == "NoSuchResourceException"
+    assert exc_info.value.code == "NoSuchResourceException"
     with pytest.raises(LocalSageMakerError, match=r"unknown quota 'ml\.m5'"):
         AccountQuotas({"ml.m5": 1})
 
