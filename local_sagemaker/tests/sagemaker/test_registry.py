@@ -6,7 +6,13 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import config, model
-from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, wait_in_service
+from local_sagemaker.tests.sagemaker.endpoints import (
+    ARN,
+    create,
+    delete,
+    error_message,
+    wait_in_service,
+)
 
 
 def test_detailed_observability_can_be_disabled(hosting: EndpointOperations) -> None:
