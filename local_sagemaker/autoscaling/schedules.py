@@ -39,10 +39,8 @@ def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> 
         due_time = datetime.fromisoformat(match[1]).replace(tzinfo=zone_info).timestamp()
         return lambda after, until: after < due_time <= until
     if match := _RATE.fullmatch(expression):
-        interval = int(match[1]) * _SECONDS[match[2]] / speed
-        return lambda after, until: (
-            (until - since) // interval > max(0, (after - since) // interval)
-        )
+        period = int(match[1]) * _SECONDS[match[2]] / speed
+        return lambda after, until: (until - since) // period > max(0, (after - since) // period)
     if match := _CRON.fullmatch(expression):
         return _recurring(_calendar(match[1].split()), zone_info)
     raise ValueError(f"{expression!r}: expected at(...), rate(...) or cron(...)")

@@ -129,7 +129,7 @@ class ComponentOperations(EndpointOperations):
         with self._lock:
             component = self._idle_component(request, "delete")
             component.operation = "DELETE_IN_PROGRESS"
-            component.update_description(EndpointStatus="Deleting")
+            component.set_members(EndpointStatus="Deleting")
         self._in_background(self._finish_deletion, component, self.components)
         return {}
 
@@ -208,7 +208,7 @@ class ComponentOperations(EndpointOperations):
     def _scale(self, component: Component, count: int) -> Record:
         desired = [{"VariantName": component.resource_name, "DesiredInstanceCount": count}]
         component.operation = "UPDATE_RC_IN_PROGRESS"
-        component.update_description(
+        component.set_members(
             EndpointStatus="Updating",
             FailureReason=None,
             ProductionVariants=variants.with_desired(component.variants, desired),
@@ -259,7 +259,7 @@ class ComponentOperations(EndpointOperations):
                 counts = endpoint.fleet.counts
                 (variant,) = variants.with_current_counts(endpoint.variants, counts)
                 variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
-                endpoint.update_description(ProductionVariants=[variant])
+                endpoint.set_members(ProductionVariants=[variant])
 
 
 def _variant_of_copies(plan: HostingPlan, count: int) -> list[Record]:

@@ -178,7 +178,7 @@ class EndpointOperations(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.endpoints_by_name, name)
             _check_status(endpoint, "InService", "Failed", "UpdateRollbackFailed")
-            endpoint.update_description(EndpointStatus="Deleting")
+            endpoint.set_members(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._finish_deletion, endpoint, self.endpoints_by_name)
         return {}
@@ -207,7 +207,7 @@ class EndpointOperations(Registry):
             new_counts = variants.desired_counts(desired)
             added = {name: count - old_counts[name] for name, count in new_counts.items()}
             self._check_quotas(endpoint.plan.config, added)
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="Updating", FailureReason=None, ProductionVariants=desired
             )
         self._in_background(self._finish_scaling, endpoint)
@@ -257,7 +257,7 @@ class EndpointOperations(Registry):
             clock.fill(seconds, self._context.stopping)
             with self._lock:
                 endpoint.new_fleet = None
-                endpoint.update_description(
+                endpoint.set_members(
                     EndpointStatus="Failed",
                     FailureReason=failure_reason(error),
                     PendingDeploymentSummary=None,
@@ -310,7 +310,7 @@ class EndpointOperations(Registry):
                     f"the variant {old_variant['VariantName']} without a ModelName, and specify "
                     "only EndpointName and EndpointConfigName."
                 )
-            endpoint.update_description(EndpointStatus="Updating", FailureReason=None)
+            endpoint.set_members(EndpointStatus="Updating", FailureReason=None)
         self._in_background(self._finish_in_place_update, endpoint, plan)
         return {"EndpointArn": endpoint.arn}
 
@@ -321,7 +321,7 @@ class EndpointOperations(Registry):
                 endpoint.fleet.reconfigure(plan.config)
                 endpoint.plan = endpoint.new_plan = plan
                 name = plan.config["EndpointConfigName"]
-                endpoint.update_description(EndpointStatus="InService", EndpointConfigName=name)
+                endpoint.set_members(EndpointStatus="InService", EndpointConfigName=name)
 
     def _finish_scaling(self, endpoint: Endpoint) -> None:
         """Scale to the desired counts.
@@ -337,14 +337,14 @@ class EndpointOperations(Registry):
             if self._context.stopping.is_set():
                 return
             log.warning("%s is not scaled: %s", endpoint.title, error)
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="RollingBack",
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=failure_reason(error),
             )
         clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
         scaled_variants = variants.with_desired_as_current(endpoint.variants)
-        endpoint.update_description(EndpointStatus="InService", ProductionVariants=scaled_variants)
+        endpoint.set_members(EndpointStatus="InService", ProductionVariants=scaled_variants)
 
     def _in_background(self, function: Any, *arguments: Any) -> None:
         threading.Thread(target=function, args=arguments, daemon=True).start()

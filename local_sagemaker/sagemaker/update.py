@@ -166,10 +166,11 @@ class Update:
             if not self._context.stopping.is_set():
                 # "Your endpoint is in service with a mix of the old and new endpoint
                 # configurations" (API reference of DescribeEndpoint).
-                self._endpoint.update_description(
-                    EndpointStatus="UpdateRollbackFailed",
-                    FailureReason=f"{cause or error}; and the rollback failed: "
-                    f"{failure_reason(rollback_error)}",
+                reasons = (
+                    f"{cause or error}; and the rollback failed: {failure_reason(rollback_error)}"
+                )
+                self._endpoint.set_members(
+                    EndpointStatus="UpdateRollbackFailed", FailureReason=reasons
                 )
             return
         with self._endpoint.lock:
@@ -186,7 +187,7 @@ class Update:
             if self._context.stopping.is_set():
                 return
             endpoint.new_fleet = None
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
                 ProductionVariants=variants.with_desired_as_current(endpoint.variants),
@@ -196,4 +197,4 @@ class Update:
     def _scale_old_fleet(self, counts: dict[str, int]) -> None:
         self._old_fleet.scale(counts)
         old_variants = variants.with_current_counts(self._endpoint.variants, counts)
-        self._endpoint.update_description(ProductionVariants=old_variants)
+        self._endpoint.set_members(ProductionVariants=old_variants)

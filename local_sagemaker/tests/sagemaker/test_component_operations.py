@@ -120,7 +120,7 @@ def test_invalid_component_is_refused(
 
 def test_updating_endpoint_refuses_components(hosting: ComponentOperations, fleets: Fleets) -> None:
     create_host(hosting, "Empty")
-    hosting.endpoints_by_name["Empty"].update_description(EndpointStatus="Updating")
+    hosting.endpoints_by_name["Empty"].set_members(EndpointStatus="Updating")
     refused = error_message(hosting.create_inference_component, REQUEST)
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
