@@ -77,7 +77,7 @@ class ComponentOperations(EndpointOperations):
                 EndpointStatus="Creating",
                 ProductionVariants=copies,
             )
-        self._in_background(self._finish_creation, component, plan)
+        self._in_background(self._finish_creation, component)
         return {"InferenceComponentArn": description["InferenceComponentArn"]}
 
     def update_inference_component(self, request: Record) -> Record:
@@ -110,7 +110,7 @@ class ComponentOperations(EndpointOperations):
             changes = {"LastDeploymentConfig": config} if config else {}
             component.operation = "UPDATE_IN_PROGRESS"
             component.attach_new_fleet(plan, fleet, pending, EndpointStatus="Updating", **changes)
-            update = Update(component, plan, steps, context=self._context, new=fleet)
+            update = Update(component, steps, self._context)
         self._in_background(update.run)
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 

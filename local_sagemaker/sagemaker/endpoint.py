@@ -207,13 +207,13 @@ class Endpoint:
         """Return the error for an invocation without a route."""
         return endpoint_not_found_error(self.name)
 
-    def switch_to_new_fleet(self, plan: HostingPlan) -> None:
+    def switch_to_new_fleet(self) -> None:
         """Make the new fleet the serving fleet, and the endpoint InService."""
         with self.lock:
             self.fleet, self.new_fleet = self.new_fleet, None
-            self.plan, self.new_fleet_share = plan, Fraction(0)
+            self.plan, self.new_fleet_share = self.new_plan, Fraction(0)
             self.set_members(
-                EndpointConfigName=plan.config["EndpointConfigName"],
+                EndpointConfigName=self.plan.config["EndpointConfigName"],
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
                 ProductionVariants=variants.with_desired_as_current(self.pending_variants),

@@ -88,7 +88,7 @@ class EndpointOperations(Registry):
                 EndpointStatus="Creating",
                 ProductionVariants=initial_variants,
             )
-        self._in_background(self._finish_creation, endpoint, plan)
+        self._in_background(self._finish_creation, endpoint)
         return {"EndpointArn": endpoint.arn}
 
     def update_endpoint(self, request: Record) -> Record:
@@ -119,10 +119,11 @@ class EndpointOperations(Registry):
             check_deployment(deployment_config, counts)
             steps = parse_deployment(deployment_config, counts)
             self._check_quotas(plan.config, steps.first_step_counts(counts))
-            fleet = self._context.fleet()
             changes = {"LastDeploymentConfig": deployment_config} if deployment_config else {}
-            endpoint.attach_new_fleet(plan, fleet, pending, EndpointStatus="Updating", **changes)
-            update = Update(endpoint, plan, steps, context=self._context, new=fleet)
+            endpoint.attach_new_fleet(
+                plan, self._context.fleet(), pending, EndpointStatus="Updating", **changes
+            )
+            update = Update(endpoint, steps, self._context)
         self._in_background(update.run)
         return {"EndpointArn": endpoint.arn}
 
@@ -243,8 +244,8 @@ class EndpointOperations(Registry):
 
     # Background threads of operations
 
-    def _finish_creation(self, endpoint: Endpoint, plan: HostingPlan) -> None:
-        clock = self._context.clock()
+    def _finish_creation(self, endpoint: Endpoint) -> None:
+        clock, plan = self._context.clock(), endpoint.new_plan
         fleet, counts = endpoint.new_fleet, variants.desired_counts(endpoint.variants)
         if fleet is None:  # the local SageMaker is stopping
             return
@@ -265,7 +266,7 @@ class EndpointOperations(Registry):
             return
         with self._lock:
             if not self._context.stopping.is_set():
-                endpoint.switch_to_new_fleet(plan)
+                endpoint.switch_to_new_fleet()
 
     def _finish_deletion(self, endpoint: Endpoint, endpoints: dict[str, Any]) -> None:
         """Stop an endpoint's fleets, and delete the endpoint from `endpoints`."""
