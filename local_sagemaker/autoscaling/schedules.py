@@ -58,8 +58,8 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
 
     def is_due(after: float, until: float) -> bool:
         since = to_local_time(max(after, until - MAX_LOOKBACK_SECONDS))
-        moment = calendar.occurrence(since).next()
-        return moment is not None and moment <= to_local_time(until)
+        next_time = calendar.occurrence(since).next()
+        return next_time is not None and next_time <= to_local_time(until)
 
     return is_due
 
