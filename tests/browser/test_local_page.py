@@ -196,11 +196,11 @@ def test_lane_begins_at_the_start_of_service(page: Page) -> None:
     """The line of the second instance begins 102 of 300 s before the right end."""
     canvas = page.locator(".lane canvas").nth(1)
     start = canvas.evaluate(
-        """(it) => {
-          const row = it.getContext("2d").getImageData(0, 2, it.width, 1).data;
-          let last = it.width;
-          for (let x = it.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) last = x;
-          return last / it.width;
+        """(canvas) => {
+          const row = canvas.getContext("2d").getImageData(0, 2, canvas.width, 1).data;
+          let start = canvas.width;
+          for (let x = canvas.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) start = x;
+          return start / canvas.width;
         }"""
     )
     assert start == pytest.approx(1 - 102 / 300, abs=0.01)

@@ -61,17 +61,17 @@ def test_other_operations_are_answered_by_ministack() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "more", "is_returned"),
+    ("image", "members", "is_returned"),
     [
         ({"imageTag": "24.09-py3"}, {"acceptedMediaTypes": [MEDIA_TYPE]}, True),
         ({"imageTag": "24.09-py3", "imageDigest": f"sha256:{'0' * 64}"}, {}, False),
     ],
 )
 def test_aws_image_is_identified_by_tag(
-    image: dict[str, str], more: dict[str, Any], is_returned: bool
+    image: dict[str, str], members: dict[str, Any], is_returned: bool
 ) -> None:
     request = {"registryId": "763104351884", "repositoryName": REPOSITORY, "imageIds": [image]}
-    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **more})
+    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **members})
     assert (len(answer["images"]), len(answer["failures"])) == (is_returned, not is_returned)
 
 

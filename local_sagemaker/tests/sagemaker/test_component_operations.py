@@ -262,12 +262,12 @@ def test_endpoint_keeps_its_instance_type(serving: ComponentOperations) -> None:
 def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
-    made = len(fleets.all)
+    fleet_count = len(fleets.all)
     serving.update_endpoint({"EndpointName": "Empty", "EndpointConfigName": "next"})
     eventually(lambda: endpoint(serving)["EndpointConfigName"] == "next")
     (variant,) = endpoint(serving)["ProductionVariants"]
     assert variant["ManagedInstanceScaling"] == scaling
-    assert len(fleets.all) == made
+    assert len(fleets.all) == fleet_count
     assert describe_component(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
 
 

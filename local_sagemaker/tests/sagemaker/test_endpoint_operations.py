@@ -72,7 +72,7 @@ CAPTURED = {
 
 
 @pytest.mark.parametrize(
-    ("more", "enabled", "capture", "key"),
+    ("members", "enabled", "capture", "key"),
     [
         ({}, True, "Started", ""),
         ({"EnableCapture": True, "KmsKeyId": "alias/key"}, True, "Started", "alias/key"),
@@ -80,10 +80,10 @@ CAPTURED = {
     ],
 )
 def test_data_capture_is_described(
-    hosting: EndpointOperations, more: dict[str, Any], enabled: bool, capture: str, key: str
+    hosting: EndpointOperations, members: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
-    requests = {**CAPTURED, **more}
-    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": requests})
+    capture_config = {**CAPTURED, **members}
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": capture_config})
     create(hosting)
     assert "DataCaptureConfig" not in wait_in_service(hosting)
     update(hosting, "three")
@@ -232,9 +232,9 @@ def test_failed_update_has_a_minimum_duration(
     fleets.fail("Failed to download model data")
     update(hosting)
     eventually(lambda: clock.waiting)
-    described = hosting.describe_endpoint(TEXT)
-    assert (described["EndpointStatus"], described["EndpointConfigName"]) == ("Updating", "one")
-    assert "FailureReason" not in described
+    description = hosting.describe_endpoint(TEXT)
+    assert (description["EndpointStatus"], description["EndpointConfigName"]) == ("Updating", "one")
+    assert "FailureReason" not in description
     assert fleets.all[1].events[-1] == "stopped"
     clock.filled.set()
     assert wait_in_service(hosting)["FailureReason"] == "Failed to download model data"

@@ -60,8 +60,8 @@ def endpoint(
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
-    described = hosting.describe_endpoint
-    eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
+    describe = hosting.describe_endpoint
+    eventually(lambda: describe({"EndpointName": "Text"})["EndpointStatus"] == "InService")
     yield Invocations(
         hosting.endpoints_by_name, NO_CAPTURE_WRITER, metric_buffer, components=hosting.components
     )

@@ -19,9 +19,11 @@ def test_detailed_observability_can_be_disabled(hosting: EndpointOperations) -> 
     metrics = {"EnableDetailedObservability": False}
     hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": metrics})
     for name, enabled in (("one", True), ("quiet", False)):
-        described = hosting.describe_endpoint_config({"EndpointConfigName": name})["MetricsConfig"]
-        assert described["EnableDetailedObservability"] is enabled
-        assert described["MetricPublishFrequencyInSeconds"] == 60
+        metrics_config = hosting.describe_endpoint_config({"EndpointConfigName": name})[
+            "MetricsConfig"
+        ]
+        assert metrics_config["EnableDetailedObservability"] is enabled
+        assert metrics_config["MetricPublishFrequencyInSeconds"] == 60
 
 
 @pytest.mark.parametrize("name", [str, str.upper])
