@@ -168,7 +168,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 container=scene.container(environment={f"V{n:03}": "" for n in range(100)})
             )
         ),
-        f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker takes 100 entries "
+        f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "too large environment": (
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 container=scene.container(environment={f"V{n}": "x" * 1024 for n in range(32)})
             )
         ),
-        f"{VARIANT}.container.environment: 35 entries of 32956 bytes; SageMaker takes 100 entries "
+        f"{VARIANT}.container.environment: 35 entries of 32956 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "too long environment variable": (

@@ -129,7 +129,7 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "us-east-1",
             "eu-west-3",
-            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker refuses 0 in eu-west-3: "
+            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker rejects 0 in eu-west-3: "
             "write 1, with which copies still scale to zero",
         ),
         (BLOCK, "", r"prod\.yaml:5: endpoints\.text\.components: names none: write one for each"),
@@ -147,13 +147,13 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "    components:",
             "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
-            r"prod\.yaml:10: endpoints\.text\.scaling: components scale one by one",
+            r"prod\.yaml:10: endpoints\.text\.scaling: components scale by copies",
         ),
         (
             "instance_type: ml.g5.2xlarge",
             "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
-            r"prod\.yaml:8: endpoints\.text\.instance_types: components take one type here: write "
-            "instance_type",
+            r"prod\.yaml:8: endpoints\.text\.instance_types: components support one instance "
+            "type: write instance_type",
         ),
         (
             "    instances: { min: 0, max: 4 }",
@@ -213,6 +213,6 @@ def test_name_with_instance_type_must_be_unique(tmp_path: Path) -> None:
     (tmp_path / "dev.yaml").write_text(STAGE + other)
     with pytest.raises(
         checked_yaml.InvalidFile,
-        match="dev-text-g5-2xlarge, as text is: write another name",
+        match="dev-text-g5-2xlarge, like text: write another name",
     ):
         load_stage("dev", tmp_path)

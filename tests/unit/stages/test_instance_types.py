@@ -60,7 +60,7 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
         (
             "single-model",
             "multi-model",
-            "instance_types: AWS documents several types for single-model endpoints alone",
+            "instance_types: AWS documents several types for single-model endpoints only",
         ),
         (
             TYPES,

@@ -105,5 +105,5 @@ def test_stages_in_different_regions_do_not_conflict(tmp_path: Path) -> None:
 def test_too_long_endpoint_name_is_an_error(tmp_path: Path) -> None:
     name = "s" * 59
     (tmp_path / f"{name}.yaml").write_text(VALID)
-    with pytest.raises(checked_yaml.InvalidFile, match="of 64 characters, and SageMaker takes 63"):
+    with pytest.raises(checked_yaml.InvalidFile, match="of 64 characters, and SageMaker allows 63"):
         load_stage(name, tmp_path)

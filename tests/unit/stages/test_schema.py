@@ -210,8 +210,7 @@ def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -
         ),
         (
             "scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
-            "endpoints.text.scaling.max_count: 1 is less than the smallest number of instances, 2: "
-            "write 2 or more",
+            "endpoints.text.scaling.max_count: 1 is less than the minimum, 2: write 2 or more",
         ),
         (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
