@@ -16,7 +16,7 @@ from aws_cdk import App
 import stacks
 from cli.load.fleet import MAX_MODELS
 from cli.new_model import PLACEHOLDER, TEMPLATES
-from cli.new_stage import spread, write
+from cli.new_stage import assign_models, write
 from model_build.source import all_models
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import plan
@@ -50,7 +50,7 @@ def synthesise(folder: Path, count: int) -> list[bytes]:
     (folder / "stages").mkdir()
     write_models(folder / "models", count)
     (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
-    endpoints = spread(all_models(folder / "models"), -(-count // MAX_MODELS))
+    endpoints = assign_models(all_models(folder / "models"), -(-count // MAX_MODELS))
     write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
     plan.MODELS = folder / "models"
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 import local_sagemaker
 from cli.demo.invocations import SENTENCES, WARM_CALLS, Array, Embeddings, invoke
-from cli.deploy import bootstrap, cdk
+from cli.deploy import bootstrap, run_cdk
 from cli.errors import CommandError
 from cli.interrupts import INTERRUPTS
 from cli.parsers import add_command
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             if not options.keep:
                 with step("cdk destroy"):
                     assembly = str(folder.root / "cdk.out")  # as cdk diff has synthesized it
-                    cdk("destroy", STAGE, "--all", "--force", "--app", assembly, local=folder)
+                    run_cdk("destroy", STAGE, "--all", "--force", "--app", assembly, local=folder)
         keep = options.keep
     finally:
         if not keep:
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
     if keep:
-        print(MESSAGE_WITH_KEEP.format(url=running.url, page=running.page))
+        print(KEEP_MESSAGE.format(url=running.url, page=running.page))
     return 0
 
 
@@ -59,14 +59,14 @@ def _deploy_and_invoke(folder: Folder) -> None:
     with step("cdk bootstrap"):
         bootstrap(REGION, folder)
     with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
-        cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
+        run_cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} by endpoint_client"):
         embeddings = invoke(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
     reference = [sys.executable, "-m", REFERENCE_MODULE, json.dumps(SENTENCES)]
     with subprocess.Popen(reference, stdout=subprocess.PIPE, text=True) as transformers:
         with step("cdk diff: the deployed stacks equal the code"):
-            cdk("diff", STAGE, "--fail", local=folder)
-        with step("run the same weights in transformers, beside cdk diff"):
+            run_cdk("diff", STAGE, "--fail", local=folder)
+        with step("run the same weights in transformers, during cdk diff"):
             expected, _ = transformers.communicate()
     if transformers.returncode:
         raise CommandError(
@@ -94,7 +94,7 @@ warm {embeddings.warm * 1e3:.1f} ms (median of {WARM_CALLS})
         )
 
 
-MESSAGE_WITH_KEEP = """
+KEEP_MESSAGE = """
 The local SageMaker keeps running at {url}.
   watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local

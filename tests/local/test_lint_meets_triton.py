@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from cli.started_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
+from cli.external_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.triton import Triton, triton_in
 from model_build import checks
 from model_build.model_config import ModelConfig

@@ -11,7 +11,7 @@ import pytest
 
 from cli.dispatch import parse_command
 from cli.load import arguments, size
-from cli.load.deployed import DeployedEndpoint, may_be_loaded
+from cli.load.deployed import DeployedEndpoint, is_load_allowed
 from cli.load.generator import Generator
 from stages import load_stage
 from tests.unit.cli.load.support import step
@@ -72,7 +72,7 @@ def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
     assert endpoint.is_production
     sagemaker.meta.endpoint_url = "http://127.0.0.1:4566"
     local = DeployedEndpoint.read("prod-text", Path("stages"))
-    assert local.is_laptop
+    assert local.is_local
     assert not local.is_production
 
 
@@ -120,14 +120,14 @@ def test_production_needs_a_confirmation(
             config=load_stage(stage),
             instances={},
             variants=(),
-            is_laptop=False,
+            is_local=False,
         )
         for stage in ("prod", "dev")
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: answer is not None)
     monkeypatch.setattr("builtins.input", lambda _: answer)
-    assert may_be_loaded([other, production], yes=yes) is allowed
-    assert may_be_loaded([other], yes=False)
+    assert is_load_allowed([other, production], yes=yes) is allowed
+    assert is_load_allowed([other], yes=False)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMa
     monkeypatch.setattr(DeployedEndpoint, "client", lambda _: client)
     metrics = {"prod-text/AllTraffic": {"GPUUtilization": 97.0}}
     monkeypatch.setattr(
-        size, "with_metrics", lambda _, steps: [replace(step, metrics=metrics) for step in steps]
+        size, "add_metrics", lambda _, steps: [replace(step, metrics=metrics) for step in steps]
     )
     monkeypatch.setattr(arguments, "MODELS", tmp_path)
     (tmp_path / "minilm").mkdir()
