@@ -39,9 +39,9 @@ def write_models(folder: Path, count: int) -> None:
     for number in range(count):
         name = f"model-{number:05}"
         for path in files:
-            to = folder / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_text(path.read_text().replace(PLACEHOLDER, name))
+            target = folder / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(path.read_text().replace(PLACEHOLDER, name))
 
 
 def synthesise(folder: Path, count: int) -> list[bytes]:
