@@ -105,7 +105,7 @@ class History:
         """Record the outcome of this delivery; keep newer deliveries of other processes."""
         assert self.current
         ended = replace(self.current, outcome=outcome)
-        entries = [ended if past.is_same(ended) else past for past in self._read().entries]
+        entries = [ended if past.is_same_delivery(ended) else past for past in self._read().entries]
         if ended not in entries:
             entries.append(ended)
         if entries[-1] == ended and outcome is DeliveryOutcome.DELIVERED:
@@ -169,7 +169,7 @@ def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Deliv
 
     Raise `NotDelivered` if the record no longer has the target.
     """
-    matches = [index for index, past in enumerate(deliveries) if past.is_same(target)]
+    matches = [index for index, past in enumerate(deliveries) if past.is_same_delivery(target)]
     if not matches:
         raise NotDelivered("other deliveries have ended since this command started: run it again")
     after = matches[0] + 1

@@ -19,14 +19,14 @@ import cdk_cli
 
 STAND_IN = f"""#!{sys.executable}
 import json, os, pathlib, signal, sys, time
-here = pathlib.Path(__file__).parent
-signal.signal(signal.SIGTERM, lambda *_: ((here / "ended").touch(), sys.exit(1)))
-(here / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
-print((here / "output").read_text(), flush=True)
-print((here / "errors").read_text(), file=sys.stderr, flush=True)
-while (here / "keep running").exists():
+folder = pathlib.Path(__file__).parent
+signal.signal(signal.SIGTERM, lambda *_: ((folder / "ended").touch(), sys.exit(1)))
+(folder / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
+print((folder / "output").read_text(), flush=True)
+print((folder / "errors").read_text(), file=sys.stderr, flush=True)
+while (folder / "keep running").exists():
     time.sleep(0.01)
-sys.exit((here / "fails").exists())
+sys.exit((folder / "fails").exists())
 """
 DEPLOYMENT = """
 ✨  Synthesis time: 10.79s
@@ -149,7 +149,7 @@ def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.Monke
 
         yield interrupt
 
-    monkeypatch.setattr(cdk_cli, "_shown", interrupted)
+    monkeypatch.setattr(cdk_cli, "_progress_display", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run("deploy", title="t")
     (cli / "keep running").unlink()
