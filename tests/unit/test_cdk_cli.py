@@ -17,7 +17,7 @@ from rich.console import Console
 
 import cdk_cli
 
-STAND_IN = f"""#!{sys.executable}
+FAKE_CLI = f"""#!{sys.executable}
 import json, os, pathlib, signal, sys, time
 folder = pathlib.Path(__file__).parent
 signal.signal(signal.SIGTERM, lambda *_: ((folder / "ended").touch(), sys.exit(1)))
@@ -56,7 +56,7 @@ Source Location: ...jsii runtime, node internals...
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a stand-in CLI that prints the files `output` and `errors`."""
     path = tmp_path / "cdk"
-    path.write_text(STAND_IN)
+    path.write_text(FAKE_CLI)
     path.chmod(0o755)
     (tmp_path / "output").touch()
     (tmp_path / "errors").touch()
@@ -68,8 +68,8 @@ def test_run_passes_arguments_and_folder(cli: Path) -> None:
     (cli / "errors").write_text("[Warning at /dev-text] of a run that succeeds")
     folder = cli / "elsewhere"
     folder.mkdir()
-    run = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
-    assert run == cdk_cli.CdkResult(succeeded=True, error_lines=())
+    result = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
+    assert result == cdk_cli.CdkResult(succeeded=True, error_lines=())
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
@@ -97,8 +97,10 @@ def test_failure_has_error_lines_without_stack_traces(
 ) -> None:
     (cli / "fails").touch()
     (cli / "errors").write_text(DIAGNOSIS)
-    run = cdk_cli.run("deploy", title="t")
-    assert run == cdk_cli.CdkResult(succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4]))
+    result = cdk_cli.run("deploy", title="t")
+    assert result == cdk_cli.CdkResult(
+        succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4])
+    )
     assert capsys.readouterr().out == ""
 
 
@@ -114,11 +116,11 @@ def test_terminal_shows_newest_line_per_stack_and_build(
 ) -> None:
     text = terminal_output(monkeypatch, DEPLOYMENT)
     assert re.search(r"… cdk deploy \(\d+ s\)", text)
-    newest = text.rpartition("… cdk deploy")[2]
-    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in newest
-    assert "dev-math | 3/4 |" in newest
-    assert "exporting encoder" in newest
-    assert "minilm-cpu" not in newest
+    last_frame = text.rpartition("… cdk deploy")[2]
+    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in last_frame
+    assert "dev-math | 3/4 |" in last_frame
+    assert "exporting encoder" in last_frame
+    assert "minilm-cpu" not in last_frame
 
 
 def test_terminal_shows_no_build_before_deployment(

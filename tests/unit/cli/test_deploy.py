@@ -60,7 +60,7 @@ def test_deleted_catalog_entry_is_restored(
     assert capsys.readouterr().out == "deployed: local\n"
 
 
-def test_newest_line_of_the_newest_build(tmp_path: Path) -> None:
+def test_newest_build_line_is_from_the_newest_log(tmp_path: Path) -> None:
     assert newest_build_line(tmp_path) == ""
     for time, name, log in ((1, "b", "older\n"), (2, "a", "packing\n\n[Container] 10:01 exit 0\n")):
         (tmp_path / name).mkdir()
@@ -69,7 +69,7 @@ def test_newest_line_of_the_newest_build(tmp_path: Path) -> None:
     assert newest_build_line(tmp_path) == "packing"
 
 
-def test_missing_capacity_is_reported_with_the_fix(
+def test_missing_capacity_error_has_the_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:

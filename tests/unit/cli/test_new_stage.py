@@ -43,7 +43,7 @@ def test_endpoints_replace_those_of_the_copy(stages: Path) -> None:
     assert new.model_copy(update={"endpoints": base.endpoints}) == base
 
 
-def test_models_are_spread_over_endpoints(stages: Path) -> None:
+def test_models_are_assigned_to_endpoints_in_turn(stages: Path) -> None:
     models = [ModelSource(Path(name)) for name in ("a", "b", "c", "d", "e")]
     assert new_stage.assign_models(models, 2) == ["e001=a,c,e", "e002=b,d"]
     assert len(new_stage.assign_models(models, 9)) == 5

@@ -96,9 +96,9 @@ def test_stages_in_different_regions_do_not_conflict(tmp_path: Path) -> None:
     (tmp_path / "mine-eu.yaml").write_text(VALID)
     (tmp_path / "mine.yaml").write_text(VALID)
     load_stage("mine", tmp_path)
-    apart = VALID.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
-    assert apart.count("us-west-2") == 1
-    (tmp_path / "mine.yaml").write_text(apart)
+    west = VALID.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
+    assert west.count("us-west-2") == 1
+    (tmp_path / "mine.yaml").write_text(west)
     load_stage("mine", tmp_path)
 
 

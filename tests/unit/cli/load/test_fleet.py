@@ -51,16 +51,16 @@ def test_fleet_has_the_fewest_endpoints_for_the_hit_rate() -> None:
     assert fleet
     assert fleet.capacity == 49  # 80 % of 24 GiB
     assert fleet.lowest_hits >= 0.9
-    fewer = assign_shares(zipf(1000, 1.1), fleet.endpoints - 1)
-    assert fewer.sum(axis=1) @ hit_rates(fewer, 49) < 0.9
+    assigned = assign_shares(zipf(1000, 1.1), fleet.endpoints - 1)
+    assert assigned.sum(axis=1) @ hit_rates(assigned, 49) < 0.9
     assert fleet.highest_hits > fleet.lowest_hits
     assert fleet.instances == 2 * fleet.endpoints
     assert fleet.monthly_usd == pytest.approx(1.4084 * 730 * fleet.instances)
 
 
 def test_endpoint_has_at_most_max_models() -> None:
-    small = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
-    fleet = plan_fleet(small, "ml.m5.xlarge", None, "us-east-1")
+    demand = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
+    fleet = plan_fleet(demand, "ml.m5.xlarge", None, "us-east-1")
     assert fleet
     assert fleet.endpoints == -(-1000 // MAX_MODELS)
     assert (fleet.lowest_hits, fleet.loads_per_second) == pytest.approx((1, 0), abs=1e-5)
@@ -76,9 +76,9 @@ def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
     assert fleet.needed_rps <= 20 < smallest.needed_rps
 
 
-def test_type_without_memory_for_a_model_has_no_plan() -> None:
-    huge = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
-    assert plan_fleet(huge, "ml.g5.xlarge", None, "us-east-1") is None
+def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
+    demand = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
+    assert plan_fleet(demand, "ml.g5.xlarge", None, "us-east-1") is None
 
 
 def test_table_has_assumptions_and_measured_rates(

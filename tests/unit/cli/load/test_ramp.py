@@ -20,8 +20,8 @@ def levels(ramp: Ramp, capacity: float) -> tuple[list[float], LoadStep | None]:
 
 
 def test_load_ends_with_a_missed_objective() -> None:
-    reached, best = levels(Ramp(start=10, growth=1.5, max_steps=12), capacity=20)
-    assert reached == [10, 15, 22.5]
+    step_levels, best = levels(Ramp(start=10, growth=1.5, max_steps=12), capacity=20)
+    assert step_levels == [10, 15, 22.5]
     assert best
     assert best.level == 15
 
