@@ -1,6 +1,6 @@
 """Property test: a real Triton loads every model repository without findings of the linter.
 
-The generated repositories are valid or have one mistake. The linter may refuse more than Triton.
+The generated repositories are valid or have one mistake. The linter may reject more than Triton.
 """
 
 import itertools
@@ -26,7 +26,7 @@ from model_build.repository import CONFIG, Repository
 
 EXAMPLES = 40
 MIN_EXAMPLES = 8
-"""Minimum number of accepted and of refused repositories in a run."""
+"""Minimum number of accepted and of rejected repositories in a run."""
 
 MODEL = """
 import triton_python_backend_utils as pb_utils
@@ -244,10 +244,10 @@ def test_repository_without_findings_is_loaded(triton: Triton, tmp_path: Path) -
         repository.write(folder)
         findings = checks.findings(Repository.read(folder), checks.REPOSITORY_RULES)
         if findings:
-            outcomes["refused"] += 1
+            outcomes["rejected"] += 1
             return
         load_and_unload(triton, next(names), folder)
         outcomes["loaded"] += 1
 
     check()
-    assert min(outcomes["loaded"], outcomes["refused"]) >= MIN_EXAMPLES, outcomes
+    assert min(outcomes["loaded"], outcomes["rejected"]) >= MIN_EXAMPLES, outcomes

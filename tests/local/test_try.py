@@ -71,7 +71,7 @@ def test_errors_have_the_message_of_triton(
     assert output.count("Triton's log: E") == 1
     assert (
         len([*try_model.ARCHIVE_CACHE.glob("*/*.tar.gz")]) == 1
-    )  # that of the earlier digest was deleted
+    )  # without the archive of the earlier digest
 
 
 def test_undeclared_output_type_is_an_error_with_line(
@@ -139,7 +139,7 @@ def test_stateful_model_needs_sequence_parameters(
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
-def test_decoupled_model_is_refused(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decoupled_model_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
     model = write_counter(models, config + "model_transaction_policy { decoupled: true }\n")
     assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
