@@ -58,7 +58,7 @@ def test_invalid_stage_does_not_hide_the_others(
     assert [line.split()[0] for line in output.out.splitlines()] == ["dev"]
     name, broken = output.err.splitlines()
     assert name.startswith("error: ")
-    assert "a_b.yaml: a stage's name" in name
+    assert "a_b.yaml: the names of stacks start with" in name
     assert "broken.yaml:1: write a mapping" in broken
 
 
