@@ -49,21 +49,10 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_actions_are_pinned_by_commit(path: Path) -> None:
-    actions = re.findall(r"uses: (.*)", path.read_text())
-    assert actions
-    for action in actions:
-        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
-
-
 def test_each_action_has_one_version() -> None:
     used = {action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text())}
     names = [action.partition("@")[0] for action in used]
     assert sorted(names) == sorted(set(names))
-
-
-def test_workflow_permissions_are_read_only(workflow: dict[str, Any]) -> None:
-    assert workflow["permissions"] == {"contents": "read"}
 
 
 def test_write_permissions_of_each_job() -> None:
@@ -92,19 +81,6 @@ def test_write_permissions_of_each_job() -> None:
         "release/publish": ["attestations", "id-token"],
         "release/sbom": [],
     }
-
-
-def test_checkout_does_not_persist_credentials(workflow: dict[str, Any]) -> None:
-    for step in steps(workflow):
-        if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] is False
-
-
-def test_commands_contain_no_expressions(workflow: dict[str, Any]) -> None:
-    # The author of a pull request chooses its title and branch name: `env` passes them as text, an
-    # expression in `run` would make them part of the script.
-    for command in commands(workflow):
-        assert "${{" not in command
 
 
 def test_workflows_use_no_secrets(path: Path) -> None:

@@ -81,26 +81,12 @@ def test_every_key_has_a_description() -> None:
             ],
         ),
         (
-            "us-east-1",
-            "us-east1",
-            [
-                'prod.yaml:1: region: no AWS region with SageMaker Triton images "us-east1": did '
-                "you mean us-east-1 or us-west-1 or us-east-2? Known: "
-                + ", ".join(row.name for row in platform_facts.regions())
-            ],
-        ),
-        (
             "25.09",
             "25.9",
             [
                 'prod.yaml:2: release: no SageMaker Triton release "25.9": did you mean 25.09? '
                 "Known: " + ", ".join(row.name for row in platform_facts.releases())
             ],
-        ),
-        (
-            '"25.09"',
-            "25.09",
-            ["prod.yaml:2: release: write a text in quotes, not 25.09"],
         ),
         (
             "ml.g5.xlarge",
@@ -275,16 +261,8 @@ def test_malformed_value_is_an_error_at_its_line(
             "endpoints.text.instance_count: write a valid integer, not True",
         ),
         (
-            "max_monthly_usd: true",
-            "max_monthly_usd: write a valid number, not True",
-        ),
-        (
             "log_retention_days: true",
             "log_retention_days: write a number of days",
-        ),
-        (
-            "    server:",
-            "endpoints.text.server: write keys below it, each with its value, not nothing",
         ),
         # Stages
         (
@@ -518,23 +496,3 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
         "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
     )
-
-
-def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
-    lines = problems(
-        "zone: a\n"
-        "region: us-east1\n"
-        "endpoints:\n"
-        "  text:\n"
-        "    models: minilm\n"
-        "    instance_type: ml.g5.24xlage\n"
-        "    count: 2\n"
-    )
-    assert [line.split(": ")[:2] for line in lines] == [
-        ["prod.yaml:1", "release"],
-        ["prod.yaml:1", "zone"],
-        ["prod.yaml:2", "region"],
-        ["prod.yaml:5", "endpoints.text.models"],
-        ["prod.yaml:6", "endpoints.text.instance_type"],
-        ["prod.yaml:7", "endpoints.text.count"],
-    ]
