@@ -31,11 +31,12 @@ def name_problems(
     names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():
         full_name, mode = names[endpoint], MODES[config.hosting]
-        first = next(other for other in names if names[other] == full_name)
-        if first != endpoint:
+        first_endpoint = next(key for key in names if names[key] == full_name)
+        if first_endpoint != endpoint:
             yield (
                 ("endpoints", endpoint),
-                f"the endpoint would be called {full_name}, like {first}: write another name",
+                f"the endpoint would be called {full_name}, like {first_endpoint}: write "
+                "another name",
             )
         for model, component in mode.component_names(f"{name}-{endpoint}", config).items():
             rule = check_component_name.at("endpoints", endpoint, "components", model)

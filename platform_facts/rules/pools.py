@@ -148,5 +148,7 @@ def check_concurrency_per_type(
 def _check_equal_counts(counts: Mapping[str, int], unit: str) -> str | None:
     if len(set(counts.values())) <= 1:
         return None
-    listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
-    return f"the metric is a sum over {unit}, and {listed}: write max_rps or concurrency instead"
+    counts_text = ", ".join(f"{name} has {count}" for name, count in counts.items())
+    return (
+        f"the metric is a sum over {unit}, and {counts_text}: write max_rps or concurrency instead"
+    )

@@ -74,9 +74,9 @@ def check_single_gpu(instance_type: InstanceType) -> str | None:
     if instance_type.multi_model is not Support.NO:
         return None
     alternatives = [
-        other.name
-        for other in instance_types()
-        if other.gpu == instance_type.gpu and other.multi_model is Support.YES
+        candidate.name
+        for candidate in instance_types()
+        if candidate.gpu == instance_type.gpu and candidate.multi_model is Support.YES
     ]
     return (
         f"{instance_type.name} cannot host a multi-model endpoint, which supports one GPU: write "
