@@ -43,12 +43,12 @@ def test_rule_can_be_applied_to_another_path() -> None:
 
 
 @pytest.mark.parametrize("value", [0.5, 100, None])
-def test_value_in_limitsis_valid(value: float | None) -> None:
+def test_value_in_range_is_valid(value: float | None) -> None:
     assert GPU_PERCENT(value) == []
 
 
 @pytest.mark.parametrize(("value", "limits"), [(0, GPU_PERCENT), (3601, WAIT_SECONDS)])
-def test_value_out_of_limitserror_has_the_range(value: float, limits: Range) -> None:
+def test_error_of_a_value_out_of_range_has_the_range(value: float, limits: Range) -> None:
     (problem,) = limits(value)
     assert problem.message == f"{value} is out of range: write {limits}"
 
