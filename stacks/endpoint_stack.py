@@ -54,7 +54,7 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
         for model_plan in plan.models:
-            servers = plan.mode.most_servers(config, model_plan.name)
+            servers = plan.mode.max_servers(config, model_plan.name)
             max_instances = max(servers, len(plan.variants))
             if warning := model_plan.instance_warning(most_instances=max_instances):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)

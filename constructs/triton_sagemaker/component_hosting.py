@@ -143,19 +143,23 @@ class ComponentHosting(HostingMode):
         """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
-            rules.instances(*limits), *limits, argument="hosting.max_instance_count"
+            rules.check_instance_limits(*limits), *limits, argument="hosting.max_instance_count"
         )
         has_metrics = options.publish_metrics is not None
-        yield from as_problems(rules.metrics_of_copies(has_metrics), argument="container.options")
+        yield from as_problems(
+            rules.check_no_published_metrics(has_metrics), argument="container.options"
+        )
         for model, component in self.components.items():
             argument = f"hosting.components.{model}"
             yield from as_problems(
-                names.component_name(component.name), component.name, argument=f"{argument}.name"
+                names.check_component_name(component.name),
+                component.name,
+                argument=f"{argument}.name",
             )
             yield from prefix_problems(argument, component.source.problems(options, instance_type))
             memory = int(component.memory.to_mebibytes())
             resources = memory, component.cpus, component.accelerators
-            violations = rules.room_for_a_copy(*resources, instance_type)
+            violations = rules.check_copy_resources(*resources, instance_type)
             yield from as_problems(violations, *resources, argument=argument)
             if component.initial_copy_count < 1:
                 message = "SageMaker creates a component with one copy or more: write 1"
@@ -165,6 +169,6 @@ class ComponentHosting(HostingMode):
         self, variants: Sequence[object], update: UpdatePolicy, *, has_data_capture: bool
     ) -> Iterator[Problem]:
         """Yield the settings that an endpoint with components does not support."""
-        yield from as_problems(rules.one_variant(len(variants)))
-        yield from as_problems(rules.update_of_copies(update.strategy))
-        yield from as_problems(rules.capture_of_copies(has_data_capture))
+        yield from as_problems(rules.check_single_variant(len(variants)))
+        yield from as_problems(rules.check_component_update_strategy(update.strategy))
+        yield from as_problems(rules.check_no_data_capture(has_data_capture))

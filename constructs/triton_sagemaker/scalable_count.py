@@ -62,7 +62,7 @@ class ScalableCount(Construct):
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that Application Auto Scaling would reject or never use."""
-        unused = rules.something_to_scale_by(self._metrics, self._actions)
+        unused = rules.check_scaling_target(self._metrics, self._actions)
         problems = [*self._problems, *as_problems(unused, argument=self.method)]
         yield from prefix_problems(self._parent_argument, problems)
 

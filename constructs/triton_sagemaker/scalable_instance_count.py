@@ -49,7 +49,7 @@ class ScalableInstanceCount(ScalableCount):
         )
         self._variant, count = variant, variant.initial_instance_count
         self._problems += _limit_problems(self.method, min_capacity, max_capacity, ("scaling",))
-        violations = rules.count_within_limits(count, min_capacity, max_capacity)
+        violations = rules.check_instance_count(count, min_capacity, max_capacity)
         self._problems += as_problems(violations, count)
 
     def scale_on_invocations(
@@ -79,11 +79,11 @@ class ScalableInstanceCount(ScalableCount):
         if not isinstance(targets, Mapping):
             violations = ranges.CONCURRENCY(targets)
             if isinstance(self._variant.hosting, MultiModelHosting):
-                violations += rules.concurrency_of_one_model(targets)
+                violations += rules.check_no_concurrency_scaling(targets)
             self._track(construct_id, argument, metric, targets, violations, cooldowns)
             return
         names = [instance_type.name for instance_type in self._variant.instance_types]
-        violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
+        violations = pools.check_concurrency_per_type(targets, names if len(names) > 1 else None)
         for target in targets.values():
             violations += ranges.CONCURRENCY(target)
         self._problems += as_problems(violations, argument=argument)
@@ -100,8 +100,8 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
         argument, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
-        violations = rules.utilization_of_a_gpu(percent, instance_type)
-        violations += pools.comparable_gpus(self._variant.instance_types)
+        violations = rules.check_gpu_scaling(percent, instance_type)
+        violations += pools.check_equal_gpu_counts(self._variant.instance_types)
         violations += ranges.GPU_PERCENT(percent)
         self._track(construct_id, argument, GPU_UTILIZATION, percent * count, violations, cooldowns)
 
@@ -115,7 +115,7 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
         argument, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        violations = pools.comparable_vcpus(self._variant.instance_types)
+        violations = pools.check_equal_vcpu_counts(self._variant.instance_types)
         violations += ranges.CPU_PERCENT(percent)
         self._track(construct_id, argument, CPU_UTILIZATION, percent * count, violations, cooldowns)
 
@@ -132,9 +132,9 @@ class ScalableInstanceCount(ScalableCount):
         argument, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
-        violations = schedules.expression.at(*path, "at")(expression)
+        violations = schedules.check_schedule.at(*path, "at")(expression)
         if zone:
-            violations += schedules.time_zone.at(*path, "timezone")(zone)
+            violations += schedules.check_time_zone.at(*path, "timezone")(zone)
         self._problems += as_problems(violations, expression, zone, argument=argument)
         self._problems += _limit_problems(argument, min_capacity, max_capacity, path)
         self._actions.append(
@@ -155,6 +155,6 @@ def _limit_problems(argument: str, minimum: int, maximum: int, path: Keys) -> It
     of_minimum = ranges.MIN_COUNT.at(*path, "min_count")(minimum)
     of_maximum = ranges.MAX_COUNT.at(*path, "max_count")(maximum)
     if not of_minimum and not of_maximum:
-        of_maximum = rules.limits.at(*path, "max_count")(minimum, maximum)
+        of_maximum = rules.check_count_limits.at(*path, "max_count")(minimum, maximum)
     yield from as_problems(of_minimum, minimum, argument=f"{argument}.min_capacity")
     yield from as_problems(of_maximum, minimum, maximum, argument=f"{argument}.max_capacity")

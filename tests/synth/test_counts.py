@@ -51,7 +51,7 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_template_bytes_per_model() -> None:
     def size(models: int) -> int:
-        stack = synthesise(add_models, models).get_stack_by_name("prod-text")
+        stack = synthesise(add_models, models).get_stack_by_name("dev-text")
         return len(json.dumps(stack.template, indent=1))
 
     assert (size(20) - size(10)) / 10 <= MAX_BYTES_PER_MODEL
