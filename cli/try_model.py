@@ -21,7 +21,7 @@ from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
 from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import Array, arrays_of, decode, encode
+from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
-    request = arrays_of(entry, inputs.request_inputs(options.input, entry, sample))
+    request = to_arrays(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target

@@ -18,8 +18,8 @@ from endpoint_client._retries import Deadline
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 PREFIX = "/triton/prod/text"
-STAGE: Any = {"stage": "prod", "endpoint": "text"}
-TEXT = {"TEXT": ["one"]}
+CLIENT_OPTIONS: Any = {"stage": "prod", "endpoint": "text"}
+TEXT_INPUT = {"TEXT": ["one"]}
 
 
 def parameter_value(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
@@ -73,7 +73,7 @@ class Response:
         return cls(status, body.encode(), headers=headers)
 
 
-def throttled() -> Response:
+def throttling_error() -> Response:
     return Response.error("ThrottlingException", "Rate exceeded")
 
 
@@ -278,8 +278,8 @@ def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[ClientFacto
     clients: list[Any] = []
     with asyncio.Runner() as runner:
 
-        def make(**options: Any) -> Any:
-            options = {**STAGE, "session": aws, **options}
+        def new_client(**options: Any) -> Any:
+            options = {**CLIENT_OPTIONS, "session": aws, **options}
             is_sync = request.param == "sync"
             client: Any = (
                 EndpointClient(**options) if is_sync else BlockingAsyncClient(runner, **options)
@@ -287,7 +287,7 @@ def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[ClientFacto
             clients.append(client)
             return client
 
-        yield make
+        yield new_client
         for client in clients:
             client.close()
 
@@ -300,7 +300,7 @@ def client(new_client: ClientFactory) -> EndpointClient:
 
 @pytest.fixture
 def sync_client(aws: Any) -> Iterator[EndpointClient]:
-    with EndpointClient(**STAGE, session=aws) as client:
+    with EndpointClient(**CLIENT_OPTIONS, session=aws) as client:
         yield client
 
 
