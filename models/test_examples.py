@@ -51,7 +51,7 @@ def _publish(built: Any, endpoint: str, *, name: str | None = None, is_target: b
     model, version = name or built.manifest["model"], built.manifest["digest"][:12]
     archive = f"{model}-{version}.tar.gz"
     boto3.client("s3").upload_file(str(built.archive), BUCKET, f"{endpoint}/{archive}")
-    Catalog(boto3.client("ssm"), "examples", endpoint).flip(
+    Catalog(boto3.client("ssm"), "examples", endpoint).set_current(
         {
             "model": model,
             "version": version,

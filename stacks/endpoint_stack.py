@@ -55,7 +55,7 @@ class EndpointStack(Stack):
         self._plan, self._models, config = plan, models, plan.config
         for served in plan.models:
             most = plan.mode.most_servers(config, served.name)
-            if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
+            if warning := served.instance_warning(max_instances=max(most, len(plan.variants))):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         builds_by_model = self._build()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)

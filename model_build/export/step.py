@@ -94,6 +94,6 @@ class RecipeStep(Strict):
         del file, model
         yield from ()
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the file or folder `to`. Raises `BuildError`."""
         raise NotImplementedError

@@ -48,7 +48,7 @@ def sha256(path: Path) -> str:
     return total.hexdigest()
 
 
-def require(path: Path, expected: str) -> None:
+def check_sha256(path: Path, expected: str) -> None:
     """Raise `StepError` unless a file exists with the expected SHA-256."""
     if not path.is_file():
         raise StepError(f"{path} is missing: the step that wrote this folder did not finish")

@@ -94,8 +94,10 @@ class EngineRunner:
         address = self._driver.allocate(len(content))
         allocated.append(address)
         self._driver.write(address, content)
-        _require(self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name)
-        _require(self._context.set_tensor_address(tensor.name, address), tensor.name)
+        _check_accepted(
+            self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name
+        )
+        _check_accepted(self._context.set_tensor_address(tensor.name, address), tensor.name)
 
     def _bind_output(self, name: str, allocated: list[int]) -> tuple[list[int], int]:
         """Allocate memory for an output; return its shape and address."""
@@ -105,19 +107,19 @@ class EngineRunner:
                 f'the shape of the output "{name}", {shape}, depends on the data: export the model '
                 "with outputs whose shapes follow from its inputs'"
             )
-        address = self._driver.allocate(self._size(name, shape))
+        address = self._driver.allocate(self._byte_size(name, shape))
         allocated.append(address)
-        _require(self._context.set_tensor_address(name, address), name)
+        _check_accepted(self._context.set_tensor_address(name, address), name)
         return shape, address
 
     def _save_output(self, name: str, shape: list[int], address: int, path: Path) -> RawTensor:
-        content = self._driver.read(address, self._size(name, shape))
+        content = self._driver.read(address, self._byte_size(name, shape))
         path.write_bytes(content)
         return RawTensor(
             name, self._datatype(name), shape, path.name, hashlib.sha256(content).hexdigest()
         )
 
-    def _size(self, name: str, shape: list[int]) -> int:
+    def _byte_size(self, name: str, shape: list[int]) -> int:
         return prod(shape) * DATATYPES[self._datatype(name)]
 
     def _datatype(self, name: str) -> str:
@@ -136,6 +138,6 @@ class EngineRunner:
         return self._datatypes[datatype]
 
 
-def _require(accepted: bool, name: str) -> None:
-    if not accepted:
+def _check_accepted(is_accepted: bool, name: str) -> None:
+    if not is_accepted:
         raise StepError(f'the engine has no tensor "{name}" of this shape: correct the recipe')

@@ -38,8 +38,8 @@ def test_asset_has_the_same_files_and_findings_as_the_model(
     written.mkdir()
     case.write(written)
     _unzip(staged[case.name], unpacked)
-    names = [file.relative_to(unpacked) for file in digest.files(unpacked)]
-    assert names == [file.relative_to(written) for file in digest.files(written)]
+    names = [file.relative_to(unpacked) for file in digest.model_files(unpacked)]
+    assert names == [file.relative_to(written) for file in digest.model_files(written)]
     assert _findings(unpacked) == _findings(written)
 
 
@@ -53,4 +53,4 @@ def _unzip(staged: Path, to: Path) -> None:
 
 
 def _findings(folder: Path) -> list[Finding]:
-    return checks.findings(Repository.read(folder, shown_as=Path()), checks.SOURCE_RULES)
+    return checks.findings(Repository.read(folder, display_path=Path()), checks.SOURCE_RULES)

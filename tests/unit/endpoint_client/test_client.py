@@ -159,10 +159,10 @@ CIRCULAR["parameter"] = CIRCULAR
         ({}, {}, "input 'TEXT' is missing$"),
         (TEXT_INPUT, {"outputs": ["SCORE"]}, "no output 'SCORE': write one of EMBEDDING$"),
         ({"TEXT": [b"x" * MAX_BODY_BYTES]}, {}, "the request has 62.* send fewer rows, or use .*"),
-        (TEXT_INPUT, {"parameters": {"sequence_id": np.int64(7)}}, ".* int64"),
-        (TEXT_INPUT, {"parameters": CIRCULAR}, ".* Circular"),
+        (TEXT_INPUT, {"parameters": {"sequence_id": np.int64(7)}}, ".*int64"),
+        (TEXT_INPUT, {"parameters": CIRCULAR}, ".*Circular"),
         (TEXT_INPUT, {"variant": 7}, "(.|\n)*TargetVariant"),
-        (TEXT_INPUT, {"variant": "a\nb"}, ".* header value"),
+        (TEXT_INPUT, {"variant": "a\nb"}, ".*header value"),
     ],
     ids=["input", "output", "size", "parameter type", "circular", "variant type", "line break"],
 )

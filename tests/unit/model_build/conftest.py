@@ -115,7 +115,7 @@ def doubled(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
+def finished_build(doubled: Path, tmp_path: Path) -> Iterator[Build]:
     """A build of `doubled` for the CPU."""
     with build(
         ModelSource(doubled),

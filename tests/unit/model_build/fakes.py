@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from model_build import BuildTarget
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.step import StepContext
@@ -44,7 +44,7 @@ def step_context(folder: Path, **overrides: Any) -> StepContext:
 
 def no_engines() -> Engines:
     """Return the engine provider of a machine without a GPU and without accepted engines."""
-    return Engines(FolderResults(Path("nowhere")), LocalGpu())
+    return Engines(FolderResultStore(Path("nowhere")), LocalGpu())
 
 
 class ProgressLines(list[str]):

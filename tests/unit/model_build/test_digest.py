@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from model_build import digest, digest_of
+from model_build import compute_digest, digest
 from tests.unit.model_build.trees import Tree, is_writable, trees, write
 
 file_names = st.text("abcZ09_-é ", min_size=1, max_size=4).filter(lambda name: name != "tests")
@@ -18,7 +18,7 @@ ignored_names = st.sampled_from(["__pycache__", "a.pyc", ".git", ".DS_Store", "t
 
 def digest_of_tree(tree: Tree) -> str:
     with TemporaryDirectory() as folder:
-        return digest_of(write(tree, Path(folder)))
+        return compute_digest(write(tree, Path(folder)))
 
 
 @given(tree=any_tree, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
@@ -30,7 +30,7 @@ def test_digest_ignores_times_modes_order_and_location(tree: Tree, seconds: int,
             os.utime(path, (seconds, seconds))
             if path.is_file():
                 path.chmod(mode)
-        assert digest_of(Path(first)) == digest_of(copy)
+        assert compute_digest(Path(first)) == compute_digest(copy)
 
 
 @given(tree=any_tree, data=st.data())
@@ -62,25 +62,25 @@ def test_names_similar_to_ignored_ones_count(tmp_path: Path) -> None:
     file_names = ["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"]
     for name in file_names:
         (tmp_path / name).write_text("")
-    assert [path.name for path in digest.files(tmp_path)] == sorted(file_names)
+    assert [path.name for path in digest.model_files(tmp_path)] == sorted(file_names)
 
 
 def test_parents_with_ignored_names_do_not_matter(tmp_path: Path) -> None:
     tree: Tree = {("a", "1", "model.py"): b"x"}
     hidden = write(tree, tmp_path / ".cache" / "tests")
-    assert digest_of(hidden) == digest_of_tree(tree)
+    assert compute_digest(hidden) == digest_of_tree(tree)
 
 
 def test_digest_is_stable_across_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A changed digest rebuilds every model of every user: raise BUILD_FORMAT if that is intended.
     monkeypatch.setattr(digest, "BUILD_FORMAT", 1)
     write({("b",): b"2", ("a", "1"): b"1"}, tmp_path)
-    assert digest_of(tmp_path) == (
+    assert compute_digest(tmp_path) == (
         "05e19aaa1d0a3eb1ff9f44c53d778bddca4d8f13648253595869f963f3c363bf"
     )
 
 
 def test_build_format_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest_of(tmp_path)
+    before = compute_digest(tmp_path)
     monkeypatch.setattr(digest, "BUILD_FORMAT", digest.BUILD_FORMAT + 1)
-    assert digest_of(tmp_path) != before
+    assert compute_digest(tmp_path) != before

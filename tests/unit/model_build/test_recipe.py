@@ -117,12 +117,12 @@ MALFORMED = {
 """Name -> text of the recipe, replacement, start of the problem after `recipe.yaml:`."""
 
 
-@pytest.mark.parametrize(("old", "new", "place"), MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize(("old", "new", "location"), MALFORMED.values(), ids=MALFORMED)
 def test_malformed_value_is_refused_at_its_line(
-    problems: Problems, old: str, new: str, place: str
+    problems: Problems, old: str, new: str, location: str
 ) -> None:
     (problem,) = problems(old, new)
-    assert problem.startswith(f"recipe.yaml:{place}")
+    assert problem.startswith(f"recipe.yaml:{location}")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "..", "/"])
 @pytest.mark.parametrize(
-    ("old", "place"),
+    ("old", "location"),
     [
         ("folder: some_weights/data", "recipe.yaml:5: weights.folder"),
         ("weights: model.bin", "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights"),
@@ -162,9 +162,9 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
     ],
 )
 def test_path_outside_its_folder_is_refused(
-    problems: Problems, old: str, place: str, path: str
+    problems: Problems, old: str, location: str, path: str
 ) -> None:
     key = old.partition(":")[0]
     assert problems(old, f"{key}: {path}") == [
-        f"{place}: {path!r} leads out of its folder: write a path below it, without '..'"
+        f"{location}: {path!r} leads out of its folder: write a path below it, without '..'"
     ]

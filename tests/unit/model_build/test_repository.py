@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import Place, RepositoryInvalid
+from model_build import Location, RepositoryInvalid
 from model_build.repository import Repository
 from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
 
@@ -33,9 +33,9 @@ def test_parse_errors_have_file_line_and_column(
     with pytest.raises(RepositoryInvalid) as error:
         write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
     first, second = error.value.findings
-    assert first.place == Place(tmp_path / "b" / "config.pbtxt", 1, 1)
+    assert first.location == Location(tmp_path / "b" / "config.pbtxt", 1, 1)
     assert 'has no field named "backnd"' in first.message
-    assert second.place == Place(tmp_path / "c" / "config.pbtxt", 2, 11)
+    assert second.location == Location(tmp_path / "c" / "config.pbtxt", 2, 11)
     assert {first.rule, second.rule} == {"config_parses"}
 
 
@@ -70,7 +70,7 @@ def test_absent_field_has_the_position_of_its_parent(
     write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=CONFIG).models["a"]
-    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_location(*path) == Location(model.directory / "config.pbtxt", line, column)
 
 
 NESTED = """\
@@ -101,7 +101,7 @@ def test_singular_message_needs_no_index(
     write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
-    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_location(*path) == Location(model.directory / "config.pbtxt", line, column)
 
 
 def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFiles) -> None:

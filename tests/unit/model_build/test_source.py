@@ -4,7 +4,7 @@ import pytest
 
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
-from model_build.source import all_models, find
+from model_build.source import all_models, find_model
 from tests.unit.model_build.conftest import WriteFiles
 
 ALTERNATIVES = """
@@ -50,24 +50,24 @@ def test_alternative_has_its_own_name_and_digest(with_alternative: Path) -> None
 
 def test_find_returns_the_model_of_a_name(with_alternative: Path) -> None:
     models = with_alternative.parent
-    assert find(models, "doubled") == ModelSource(with_alternative)
-    assert find(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
+    assert find_model(models, "doubled") == ModelSource(with_alternative)
+    assert find_model(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
     with pytest.raises(ModelNotFound, match=r"no model 'tripled' in .*: models are doubled, "):
-        find(models, "tripled")
+        find_model(models, "tripled")
 
 
 def test_unknown_model_error_lists_few_models(doubled: Path) -> None:
     for number in range(100):
         (doubled.parent / f"net{number:02}").symlink_to(doubled)
     with pytest.raises(ModelNotFound, match=r"did you mean net50\? .*, net06 and 93 more$"):
-        find(doubled.parent, "nett50")
+        find_model(doubled.parent, "nett50")
 
 
 def test_find_ignores_broken_recipes_of_other_models(
     doubled: Path, write_files: WriteFiles
 ) -> None:
     write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
-    assert find(doubled.parent, "doubled").name == "doubled"
+    assert find_model(doubled.parent, "doubled").name == "doubled"
 
 
 def test_lint_and_read_report_the_same_finding(doubled: Path) -> None:

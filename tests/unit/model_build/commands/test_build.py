@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 from tests.unit.model_build.conftest import WriteFiles
@@ -42,7 +42,7 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
 ) -> None:
     to = tmp_path / "new" / "folder"
     assert main(["build", str(doubled), *TARGET, "--output", str(to)]) == 0
-    name = f"doubled-{digest_of(doubled)[:12]}"
+    name = f"doubled-{compute_digest(doubled)[:12]}"
     assert sorted(path.name for path in to.iterdir()) == [f"{name}.json", f"{name}.tar.gz"]
     manifest = json.loads((to / f"{name}.json").read_text())
     assert manifest["archive"]["bytes"] == (to / f"{name}.tar.gz").stat().st_size
@@ -62,9 +62,9 @@ def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, data_of:
 def test_build_to_the_bucket_skips_a_published_archive(
     doubled: Path, aws: FakeAws, succeed: Succeed, data_of: Data
 ) -> None:
-    url, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
+    url, digest = f"s3://bucket/{KEY}", ("--digest", compute_digest(doubled))
     assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
-    source = f"sources/{digest_of(doubled)}.zip"
+    source = f"sources/{compute_digest(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
     before = dict(aws.s3.objects)
     message = f"{url} already exists: nothing to build\n"
@@ -77,9 +77,9 @@ def test_build_to_the_bucket_skips_a_published_archive(
 
 def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
-        f"{doubled} has digest {digest_of(doubled)}, not abc: the source differs from the one that "
-        "the deploy planned, or was planned with another BUILD_FORMAT. Deploy again from a clean "
-        "checkout"
+        f"{doubled} has digest {compute_digest(doubled)}, not abc: the source differs from "
+        "the one that the deploy planned, or was planned with another BUILD_FORMAT. Deploy "
+        "again from a clean checkout"
     )
     assert aws.s3.calls == []
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import model_build
-from model_build import ModelSource, all_models, digest_of
+from model_build import ModelSource, all_models, compute_digest
 from tests.unit.model_build.commands.conftest import Data, Succeed
 from tests.unit.model_build.conftest import WriteFiles
 
@@ -17,7 +17,7 @@ def test_bundled_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: Suc
     assert [name for name, *_ in rows] == [model.name for model in all_models(ROOT / "models")]
     assert [
         "minilm",
-        digest_of(ROOT / "models" / "minilm")[:12],
+        compute_digest(ROOT / "models" / "minilm")[:12],
         "Sentences to 384-dimensional embeddings (tokenizer, all-MiniLM-L6-v2, mean pooling)",
     ] in rows
 
@@ -54,7 +54,7 @@ def test_json_has_signatures(doubled: Path, data_of: Data) -> None:
     assert data_of("list", doubled.parent) == [
         {
             "model": "doubled",
-            "version": digest_of(doubled)[:12],
+            "version": compute_digest(doubled)[:12],
             "description": "Twice a number",
             "signature": {
                 "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
 from tests.unit.model_build.fakes import client_error
@@ -19,7 +19,7 @@ GPU_PREFIX = "text/cuda-25.09-sm86/"
 def test_model_is_built_for_the_endpoint_and_made_current(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
-    version = digest_of(doubled)[:12]
+    version = compute_digest(doubled)[:12]
     assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
     key = f"{PREFIX}published/doubled-{version}"
     assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
@@ -48,7 +48,7 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
 def test_publishing_again_changes_nothing(
     doubled: Path, aws: FakeAws, data_of: Data, succeed: Succeed
 ) -> None:
-    version = digest_of(doubled)[:12]
+    version = compute_digest(doubled)[:12]
     assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
     before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
     message = succeed("publish", *ENDPOINT, doubled)
@@ -61,7 +61,7 @@ def test_archive_that_every_prefix_has_is_reused(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     prefixes = [PREFIX, "text/cpu-25.09/"]
-    name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
+    name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     build = ("build", doubled, "--bucket", "bucket")
     succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
@@ -79,7 +79,7 @@ def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *ENDPOINT, doubled)
     for prefix, processor in zip(prefixes, ["cpu", "cuda"], strict=True):
-        key = f"{prefix}published/doubled-{digest_of(doubled)[:12]}.json"
+        key = f"{prefix}published/doubled-{compute_digest(doubled)[:12]}.json"
         assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
 
 

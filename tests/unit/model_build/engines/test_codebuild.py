@@ -72,7 +72,7 @@ class Compilation:
             logs=self.codebuild.client,
             bucket="bucket",
             project=project,
-            pause=pause_steps(*steps),
+            sleep=pause_steps(*steps),
             **options,
         )
         progress = ProgressLines()
@@ -275,9 +275,9 @@ def test_next_deploy_follows_the_build_of_an_interrupted_one(compilation: Compil
 
 
 def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
-    clock = [100.0]
+    times = [100.0]
     with pytest.raises(BuildError) as error:
-        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
     (build,) = compilation.builds
     assert str(error.value) == (
         f"{build} is still compiling the engine (phase QUEUED) and continues: deploy "
@@ -371,9 +371,9 @@ def test_full_queue_is_retried(compilation: Compilation) -> None:
 
 def test_full_queue_is_an_error_after_the_deadline(compilation: Compilation) -> None:
     compilation.codebuild.start_error = quota_error(QUEUE_FULL)
-    clock = [100.0]
+    times = [100.0]
     with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
-        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
 
 
 def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:

@@ -73,7 +73,7 @@ def _export(folder: Path, function: str, *, allowed: float = 1e-5) -> Exported:
         opset=18,
         gate=Gate(max_absolute_difference=allowed),
     )
-    ((_, report),) = step.make(folder / "m.onnx", step_context(folder)).gates
+    ((_, report),) = step.generate(folder / "m.onnx", step_context(folder)).gates
     return Exported(folder, folder / "m.onnx", report)
 
 
@@ -131,7 +131,7 @@ def test_traces_are_removed_from_every_entry() -> None:
     ):
         entry.doc_string = "trace"
         entry.metadata_props.add(key="stack_trace", value="/home/me/export.py")
-    export._strip_traces(model)
+    export._remove_stack_traces(model)
     content = model.SerializeToString()
     assert b"trace" not in content
     assert b"/home/me" not in content
@@ -163,6 +163,6 @@ def test_unusable_source_is_refused(
         to="onnx", source=f"export.py:{function}", opset=18, gate=Gate(max_absolute_difference=1)
     )
     with pytest.raises(BuildError) as error:
-        step.make(tmp_path / "m.onnx", step_context(tmp_path))
+        step.generate(tmp_path / "m.onnx", step_context(tmp_path))
     assert str(error.value) == f"{tmp_path}/export.py{message}"
     assert not (tmp_path / "m.onnx").exists()

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, predecessors_and_current
 from tests.unit.model_build.fakes import FakeSsm
 
 
@@ -28,8 +28,8 @@ def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: 
 
 def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: FakeSsm) -> None:
     ssm.put("/triton/dev/text/minilm", _entry("1"))
-    catalog.flip(_entry("2"), "published")
-    catalog.flip(_entry("1"), "rolled back")
+    catalog.set_current(_entry("2"), "published")
+    catalog.set_current(_entry("1"), "rolled back")
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
@@ -69,5 +69,7 @@ def test_invalid_history_values_are_skipped_with_a_warning(
 def test_lineage_omits_versions_that_were_rolled_back(history: str, expected: str) -> None:
     ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
     values = [part.rpartition(":") for part in history.split()]
-    line = lineage([CatalogVersion(_entry(version), ways[way]) for way, _, version in values])
+    line = predecessors_and_current(
+        [CatalogVersion(_entry(version), ways[way]) for way, _, version in values]
+    )
     assert [past.version for past in line] == expected.split()

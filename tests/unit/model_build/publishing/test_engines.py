@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from model_build import BuildError
-from model_build.engines.accepted_results import BucketResults
+from model_build.engines.accepted_results import BucketResultStore
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.local_gpu import LocalGpu
 from model_build.publishing import engines
-from model_build.publishing.manifests import delete_unused_parts
+from model_build.publishing.manifests import delete_unused_dependencies
 from platform_facts import ComputeCapability
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import write_job, write_result
@@ -91,7 +91,7 @@ def test_stage_without_a_gpu_project_is_an_error(
 
 
 def test_only_unused_engines_are_deleted(s3: FakeS3, tmp_path: Path) -> None:
-    kept = BucketResults(s3.client, "bucket", is_builder=True)
+    kept = BucketResultStore(s3.client, "bucket", is_builder=True)
     jobs = [write_job(tmp_path / release, release=release) for release in ("25.04", "25.09")]
     for job in jobs:
         assert kept.accept(write_result(tmp_path / f"result-{job.digest}", job))
@@ -103,7 +103,7 @@ def test_only_unused_engines_are_deleted(s3: FakeS3, tmp_path: Path) -> None:
     s3.objects[f"{PREFIX}before-engines.json"] = {"Body": b"{}"}
     s3.objects |= {f"{PREFIX}{name}.tar.gz": {"Body": b""} for name in ("a", "b", "before-engines")}
     s3.objects["other/file.json"] = {"Body": b"no manifest"}
-    deleted = delete_unused_parts(s3.client, "bucket", [f"{PREFIX}b.json"])
+    deleted = delete_unused_dependencies(s3.client, "bucket", [f"{PREFIX}b.json"])
     assert deleted[0] == f"engines/{unused}/result.json"  # without it, the result is incomplete
     assert len(deleted) == 3
     assert kept.fetch(shared, to=tmp_path / "shared")
@@ -111,5 +111,5 @@ def test_only_unused_engines_are_deleted(s3: FakeS3, tmp_path: Path) -> None:
 
 
 def test_no_manifest_is_read_without_engines(s3: FakeS3) -> None:
-    assert delete_unused_parts(s3.client, "bucket", []) == []
+    assert delete_unused_dependencies(s3.client, "bucket", []) == []
     assert s3.calls == []
