@@ -76,7 +76,7 @@ REPOSITORY_RULES: tuple[Rule, ...] = (
 )
 """Rules for a complete repository, including its model files."""
 
-RECIPE_RULES = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
+RECIPE_RULES = (recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages)
 """Rules that compare a recipe with the source files."""
 
 TARGET_RULES = (environment_versions, backends.target_backends)

@@ -31,7 +31,7 @@ _PACKAGE_PATTERNS = {
 modules, after it has installed the packages."""
 
 
-def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
+def recipe_matches_files(source: ModelSource, repository: Repository) -> Problems:
     """A recipe's files are in model directories, fit their backends, and have existing sources."""
 
     def location(*keys: str) -> Location:

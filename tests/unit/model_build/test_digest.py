@@ -58,14 +58,14 @@ def test_digest_ignores_non_model_files_at_any_depth(
     assert digest_of_tree(as_file) == digest_of_tree(tree) == digest_of_tree(as_folder)
 
 
-def test_names_similar_to_ignored_ones_count(tmp_path: Path) -> None:
+def test_names_similar_to_ignored_names_are_not_ignored(tmp_path: Path) -> None:
     file_names = ["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"]
     for name in file_names:
         (tmp_path / name).write_text("")
     assert [path.name for path in digest.model_files(tmp_path)] == sorted(file_names)
 
 
-def test_parents_with_ignored_names_do_not_matter(tmp_path: Path) -> None:
+def test_digest_ignores_names_of_parent_folders(tmp_path: Path) -> None:
     tree: Tree = {("a", "1", "model.py"): b"x"}
     hidden = write(tree, tmp_path / ".cache" / "tests")
     assert compute_digest(hidden) == digest_of_tree(tree)

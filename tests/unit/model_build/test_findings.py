@@ -14,11 +14,11 @@ from model_build import Location
         (Location(Path("/other/a"), 1, 1), "/other/a:1:1"),
     ],
 )
-def test_place_is_printed_as_file_line_and_column(location: Location, text: str) -> None:
+def test_location_is_printed_as_file_line_and_column(location: Location, text: str) -> None:
     assert str(location) == text
 
 
-def test_place_in_the_working_directory_is_relative(
+def test_location_in_the_working_directory_is_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -91,20 +91,6 @@ def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
     assert model_config.adapt_to_target(gpu_config, GPU, backend="") == gpu_config
 
 
-@pytest.mark.parametrize(
-    ("name", "datatype"),
-    [
-        ("TYPE_FP32", "FP32"),
-        ("TYPE_STRING", "BYTES"),
-        ("TYPE_INT64", "INT64"),
-        ("TYPE_BOOL", "BOOL"),
-        ("TYPE_BF16", "BF16"),
-    ],
-)
-def test_datatype_has_the_name_of_the_protocol(name: str, datatype: str) -> None:
-    assert model_config.data_type(model_config_pb2.DataType.Value(name)) == datatype
-
-
 def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_bytes(b'name: "a"\nbackend: "\xff"\n')

@@ -37,7 +37,7 @@ def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
     return folder
 
 
-def test_unmet_library_is_reported(tmp_path: Path) -> None:
+def test_missing_library_is_reported(tmp_path: Path) -> None:
     folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
     assert missing_library_warnings(folder) == [
         "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
@@ -46,7 +46,7 @@ def test_unmet_library_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_library_of_another_package_is_met(tmp_path: Path) -> None:
+def test_library_of_another_package_is_accepted(tmp_path: Path) -> None:
     assert missing_library_warnings(write(tmp_path, a__b=("c.so",), d__libs__c=())) == []
 
 

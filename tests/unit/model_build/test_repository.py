@@ -49,31 +49,6 @@ parameters {
   key: "max_length"
   value { string_value: "128" }
 }
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "line", "column"),
-    [
-        (("name",), 1, 1),
-        (("input",), 2, 1),
-        (("input", 1), 4, 3),
-        (("input", 0, "dims"), 3, 36),
-        (("input", 1, "dims"), 4, 3),  # absent: position of its tensor
-        (("input", 7, "dims"), 2, 1),
-        (("parameters", "max_length"), 6, 1),
-        (("output",), None, None),
-        ((), None, None),
-    ],
-)
-def test_absent_field_has_the_position_of_its_parent(
-    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
-) -> None:
-    model = write_configs(a=CONFIG).models["a"]
-    assert model.field_location(*path) == Location(model.directory / "config.pbtxt", line, column)
-
-
-NESTED = """\
 model_transaction_policy {
   decoupled: true
 }
@@ -89,18 +64,28 @@ ensemble_scheduling {
 @pytest.mark.parametrize(
     ("path", "line", "column"),
     [
-        (("model_transaction_policy", "decoupled"), 2, 3),
-        (("ensemble_scheduling", "step"), 5, 3),
-        (("ensemble_scheduling", "step", 1), 7, 5),
-        (("ensemble_scheduling", "step", 1, "model_name"), 7, 7),
-        (("ensemble_scheduling", "step", 0, "input_map", "A"), 6, 23),
-        (("ensemble_scheduling", "step", 1, "model_version"), 7, 5),
+        (("name",), 1, 1),
+        (("input",), 2, 1),
+        (("input", 1), 4, 3),
+        (("input", 0, "dims"), 3, 36),
+        (("input", 1, "dims"), 4, 3),  # absent: position of its tensor
+        (("input", 7, "dims"), 2, 1),
+        (("parameters", "max_length"), 6, 1),
+        (("output",), None, None),
+        ((), None, None),
+        # A message that is not repeated needs no index.
+        (("model_transaction_policy", "decoupled"), 11, 3),
+        (("ensemble_scheduling", "step"), 14, 3),
+        (("ensemble_scheduling", "step", 1), 16, 5),
+        (("ensemble_scheduling", "step", 1, "model_name"), 16, 7),
+        (("ensemble_scheduling", "step", 0, "input_map", "A"), 15, 23),
+        (("ensemble_scheduling", "step", 1, "model_version"), 16, 5),
     ],
 )
-def test_singular_message_needs_no_index(
+def test_field_location_is_that_of_the_field_or_its_parent(
     write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
-    model = write_configs(a=NESTED).models["a"]
+    model = write_configs(a=CONFIG).models["a"]
     assert model.field_location(*path) == Location(model.directory / "config.pbtxt", line, column)
 
 
@@ -138,18 +123,3 @@ def test_entry_model_is_the_only_ensemble_or_model(
 def test_ambiguous_entry_model_raises(write_configs: WriteConfigs, configs: dict[str, str]) -> None:
     with pytest.raises(KeyError, match="has no one entry model"):
         _ = write_configs(**configs).entry
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (ENSEMBLE, True),
-        ('backend: "ensemble"', False),  # SageMaker's front end reads only `platform`
-        ('platform: "Ensemble"', False),
-        (PYTHON, False),
-    ],
-)
-def test_only_platform_ensemble_is_an_ensemble(
-    write_configs: WriteConfigs, config: str, expected: bool
-) -> None:
-    assert write_configs(a=config).models["a"].is_ensemble is expected

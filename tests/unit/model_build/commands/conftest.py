@@ -103,7 +103,7 @@ def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
 
 
 @pytest.fixture
-def data_of(succeed: Succeed) -> Data:
+def run_json(succeed: Succeed) -> Data:
     """Function that runs a command with --json and returns the parsed output."""
 
     def run(*arguments: str | Path) -> Any:

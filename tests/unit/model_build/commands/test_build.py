@@ -15,7 +15,7 @@ TO_BUCKET = (*TARGET, "--bucket", "bucket", "--key", KEY)
 
 
 @pytest.fixture
-def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+def doubled_with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
     """`doubled` with an alternative `onnx` that copies another file and runs a failing export."""
     return write_files(
         doubled,
@@ -52,15 +52,15 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
 
 
-def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, data_of: Data) -> None:
+def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, run_json: Data) -> None:
     folder = doubled.rename(tmp_path / "model")
-    data = data_of("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
+    data = run_json("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
     assert data["model"] == "twice"
     assert Path(data["path"]).name.startswith("twice-")
 
 
 def test_build_to_the_bucket_skips_a_published_archive(
-    doubled: Path, aws: FakeAws, succeed: Succeed, data_of: Data
+    doubled: Path, aws: FakeAws, succeed: Succeed, run_json: Data
 ) -> None:
     url, digest = f"s3://bucket/{KEY}", ("--digest", compute_digest(doubled))
     assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
@@ -69,10 +69,10 @@ def test_build_to_the_bucket_skips_a_published_archive(
     before = dict(aws.s3.objects)
     message = f"{url} already exists: nothing to build\n"
     assert succeed("build", doubled, *TO_BUCKET, *digest) == message
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
+    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
     assert aws.s3.objects == before
     aws.s3.objects.clear()
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
+    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
 
 
 def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
@@ -85,23 +85,25 @@ def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail:
 
 
 def test_alternative_is_selected_by_path_or_option(
-    with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
+    doubled_with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
 ) -> None:
     to = ("--output", tmp_path / "out")
     message = "failed: ValueError: alternative onnx"
-    assert message in fail("build", with_alternative, "--alternative", "onnx", *TARGET, *to)
-    assert message in fail("build", f"{with_alternative}-onnx", *TARGET, *to)
-    succeed("build", with_alternative, *TARGET, *to)
+    assert message in fail("build", doubled_with_alternative, "--alternative", "onnx", *TARGET, *to)
+    assert message in fail("build", f"{doubled_with_alternative}-onnx", *TARGET, *to)
+    succeed("build", doubled_with_alternative, *TARGET, *to)
 
 
-def test_unknown_alternative_error_lists_the_known_ones(with_alternative: Path, fail: Fail) -> None:
+def test_unknown_alternative_error_lists_the_known_ones(
+    doubled_with_alternative: Path, fail: Fail
+) -> None:
     error = fail(
-        "build", with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
+        "build", doubled_with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
     )
     assert error == "no alternative onx: the recipe has onnx"
-    (with_alternative / "recipe.yaml").write_text("description: x\n")
+    (doubled_with_alternative / "recipe.yaml").write_text("description: x\n")
     error = fail(
-        "build", with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
+        "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
     )
     assert error == "no alternative onnx: the recipe has none"
 

@@ -31,9 +31,9 @@ def _tar(path: Path, files: dict[str, str]) -> Path:
 
 
 def test_json_has_models_files_and_manifest(
-    finished_build: Path, data_of: Data, doubled: Path
+    finished_build: Path, run_json: Data, doubled: Path
 ) -> None:
-    data = data_of("inspect", finished_build)
+    data = run_json("inspect", finished_build)
     assert data["archive"] == str(finished_build)
     assert data["bytes"] == finished_build.stat().st_size
     assert data["findings"] == []
@@ -63,7 +63,7 @@ def test_text_has_models_files_and_manifest(finished_build: Path, succeed: Succe
     assert lines[-1].endswith("doubled/config.pbtxt")
 
 
-def test_packages_and_unmet_libraries_are_reported(
+def test_packages_and_missing_libraries_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library = shared_object("libOpenCL.so.1").decode("latin-1")

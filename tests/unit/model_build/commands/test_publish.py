@@ -46,10 +46,10 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
 
 
 def test_publishing_again_changes_nothing(
-    doubled: Path, aws: FakeAws, data_of: Data, succeed: Succeed
+    doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
     version = compute_digest(doubled)[:12]
-    assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
+    assert run_json("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
     before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
     message = succeed("publish", *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"

@@ -17,27 +17,30 @@ OLD, _, NEW = VERSIONS
 
 
 def test_only_archive_and_manifest_of_the_version_are_deleted(
-    deployed: FakeAws, data_of: Data
+    deployed: FakeAws, run_json: Data
 ) -> None:
     deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
     key, before = f"{PREFIX}minilm-{OLD}", deployed.archives
-    assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
+    assert run_json("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
     assert deployed.archives == before - {f"{key}.json", f"{key}.tar.gz"}
 
 
-def test_unused_engine_is_deleted(deployed: FakeAws, data_of: Data) -> None:
+def test_unused_engine_is_deleted(deployed: FakeAws, run_json: Data) -> None:
     for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
         engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
         body = json.dumps({"engines": engines}).encode()
         deployed.s3.objects[f"{PREFIX}minilm-{version}.json"] = {"Body": body}
     for job in ("shared", "own"):
-        deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
-    deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
-    assert deleted[0] == "s3://bucket/engines/own/result.json"
-    assert [url.rpartition(".")[2] for url in deleted[1:]] == ["json", "gz"]
+        for name in ("0a1b", "result.json"):
+            deployed.s3.objects[f"engines/{job}/{name}"] = {"Body": b"{}"}
+    deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
+    # Without result.json, an interrupted deletion leaves no result that looks complete.
+    folder = "s3://bucket/engines/own"
+    assert deleted[:2] == [f"{folder}/result.json", f"{folder}/0a1b"]
+    assert [url.rpartition(".")[2] for url in deleted[2:]] == ["json", "gz"]
     assert "engines/shared/result.json" in deployed.s3.objects
 
 
@@ -80,7 +83,7 @@ def test_version_in_the_catalog_is_refused(deployed: FakeAws, fail: Fail) -> Non
 
 @pytest.mark.parametrize("is_current", [True, False])
 def test_published_archive_is_retired_unless_current(
-    deployed: FakeAws, data_of: Data, fail: Fail, *, is_current: bool
+    deployed: FakeAws, run_json: Data, fail: Fail, *, is_current: bool
 ) -> None:
     archive = f"published/minilm-{OLD}.tar.gz"
     deployed.s3.objects[PREFIX + archive] = {"Body": b""}
@@ -88,7 +91,7 @@ def test_published_archive_is_retired_unless_current(
         deployed.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
         assert f"the catalog names {archive} for" in fail("retire", *ENDPOINT, "minilm", OLD)
     else:
-        deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
+        deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
         assert f"s3://bucket/{PREFIX}{archive}" in deleted
     assert (PREFIX + archive in deployed.s3.objects) == is_current
 
@@ -100,7 +103,7 @@ def test_archive_of_another_catalog_entry_is_refused(deployed: FakeAws, fail: Fa
     )
 
 
-def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Data) -> None:
+def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, run_json: Data) -> None:
     gpu_prefix = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):
         body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()
@@ -108,7 +111,7 @@ def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Dat
             deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):
         deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
-    assert not [url for url in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in url]
+    assert not [url for url in run_json("retire", *ENDPOINT, "minilm", OLD) if "sources" in url]
     deployed.sagemaker.host("dev-text", f"s3://bucket/{gpu_prefix}")
-    assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", *ENDPOINT, "minilm", OLD)
+    assert f"s3://bucket/sources/{OLD}.zip" in run_json("retire", *ENDPOINT, "minilm", OLD)
     assert f"sources/{NEW}.zip" in deployed.s3.objects

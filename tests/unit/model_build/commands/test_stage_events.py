@@ -58,16 +58,16 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -
     assert aws.ssm.writes == []
 
 
-def test_killed_delivery_is_overridden_or_expires(deployed: FakeAws, data_of: Data) -> None:
+def test_killed_delivery_can_be_ignored_and_expires(deployed: FakeAws, run_json: Data) -> None:
     write_delivery(deployed, "started")
-    assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
+    assert run_json("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
     write_delivery(deployed, "started", age=stage_record.MAX_DURATION)
-    assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
+    assert run_json("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 
-def test_each_change_is_recorded_as_an_event(deployed: FakeAws, data_of: Data) -> None:
-    data_of("rollback", *ENDPOINT, "minilm")
-    data_of("retire", *ENDPOINT, "minilm", NEW)
+def test_each_change_is_recorded_as_an_event(deployed: FakeAws, run_json: Data) -> None:
+    run_json("rollback", *ENDPOINT, "minilm")
+    run_json("retire", *ENDPOINT, "minilm", NEW)
     events = deployed.events
     assert [(event.action, event.result, event.versions) for event in events] == [
         ("retire", "done", {"text/minilm": NEW}),
@@ -87,10 +87,10 @@ def test_version_of_a_delivered_commit_is_not_retired(
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def test_version_of_another_commit_is_retired(deployed: FakeAws, data_of: Data) -> None:
+def test_version_of_another_commit_is_retired(deployed: FakeAws, run_json: Data) -> None:
     write_delivery(deployed, "delivered")
     write_event(deployed, "b" * 40)
-    assert len(data_of("retire", *ENDPOINT, "minilm", OLD)) == 2
+    assert len(run_json("retire", *ENDPOINT, "minilm", OLD)) == 2
 
 
 def write_event(aws: FakeAws, commit: str) -> None:

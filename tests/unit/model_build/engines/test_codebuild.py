@@ -317,7 +317,7 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
         ),
     ],
 )
-def test_failed_build_reports_the_cause_and_the_next_attempt_starts_a_new_build(
+def test_failed_build_reports_the_cause_and_is_not_reused(
     compilation: Compilation, status: str, phase: dict[str, Any], log: list[str], message: str
 ) -> None:
     compilation.codebuild.log = log

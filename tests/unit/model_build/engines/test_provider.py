@@ -45,11 +45,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> ResultS
 
 
 def _provide(
-    engines: Engines, job: EngineJob, scratch: Path, validated_plans: list[bytes] | None = None
+    engines: Engines, job: EngineJob, scratch: Path, checked_plans: list[bytes] | None = None
 ) -> EngineResult:
     def check_outputs(result: EngineResult) -> str:
-        if validated_plans is not None:
-            validated_plans.append(result.plan.read_bytes())
+        if checked_plans is not None:
+            checked_plans.append(result.plan.read_bytes())
         return "fine"
 
     result, report = engines.provide(
@@ -62,13 +62,13 @@ def _provide(
 def test_second_build_reuses_and_validates_the_engine(
     store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
-    gpu, validated_plans = _Gpu(), list[bytes]()
+    gpu, checked_plans = _Gpu(), list[bytes]()
     for name in ("first", "second"):
-        result = _provide(Engines(store, gpu), job, tmp_path / name, validated_plans)
+        result = _provide(Engines(store, gpu), job, tmp_path / name, checked_plans)
         assert result.plan.read_bytes() == b"a plan"
         assert result.result.compiled_on == {"gpu": "NVIDIA A10G"}
     assert gpu.runs == [job.digest]
-    assert validated_plans == [b"a plan", b"a plan"]
+    assert checked_plans == [b"a plan", b"a plan"]
 
 
 def test_engine_that_fails_its_gate_is_not_stored(
@@ -87,7 +87,7 @@ def test_engine_that_fails_its_gate_is_not_stored(
     assert len(gpu.runs) == 2
 
 
-def test_in_a_race_the_first_accepted_engine_is_used(
+def test_concurrent_builds_use_the_first_accepted_engine(
     store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
     assert store.accept(write_result(tmp_path / "other", job, plan=b"other"))
@@ -105,12 +105,12 @@ def test_in_a_race_the_first_accepted_engine_is_used(
         def accept(self, result: EngineResult) -> bool:
             return store.accept(result)
 
-    validated_plans: list[bytes] = []
+    checked_plans: list[bytes] = []
     result = _provide(
-        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", validated_plans
+        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", checked_plans
     )
     assert result.plan.read_bytes() == b"other"
-    assert validated_plans == [b"own", b"other"]
+    assert checked_plans == [b"own", b"other"]
 
 
 def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
@@ -138,17 +138,6 @@ def test_stored_result_that_was_changed_is_rejected(
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
     with pytest.raises(BuildError, match=r"model\.plan does not match its SHA-256"):
         _provide(engines, job, tmp_path / "second")
-
-
-def test_result_files_are_stored_by_sha256(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
-    result = _provide(
-        Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu()),
-        job,
-        tmp_path / "first",
-    )
-    digests = result.result.files().values()
-    folder = f"engines/{job.digest}"
-    assert set(s3.objects) == {f"{folder}/{name}" for name in (*digests, "result.json")}
 
 
 def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_module_name_depends_only_on_the_source(tmp_path: Path) -> None:
     assert "export" not in names
 
 
-def test_loading_writes_no_files(tmp_path: Path) -> None:
+def test_loading_a_source_writes_no_files(tmp_path: Path) -> None:
     _load(tmp_path, WORKING)
     assert [path.name for path in tmp_path.iterdir()] == ["export.py"]
 

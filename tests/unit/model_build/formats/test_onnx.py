@@ -91,7 +91,7 @@ def test_exported_file_has_opset_ir_version_and_producer(exported: Exported) -> 
     assert model.producer_version == torch.__version__.partition("+")[0]  # without the processor
 
 
-def test_exported_file_has_no_trace_of_the_machine(exported: Exported) -> None:
+def test_exported_file_has_no_stack_traces(exported: Exported) -> None:
     content = exported.file.read_bytes()
     for trace in (str(exported.folder), "export.py", "site-packages", "torch/", "stack_trace"):
         assert trace.encode() not in content, trace
@@ -102,7 +102,7 @@ def test_exported_file_has_no_trace_of_the_machine(exported: Exported) -> None:
         assert not entry.doc_string
 
 
-def test_traces_are_removed_from_every_entry() -> None:
+def test_stack_traces_are_removed_from_every_message() -> None:
     # The entries with a trace depend on the version of torch: here every entry has one.
     def value(name: str) -> onnx.ValueInfoProto:
         return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])

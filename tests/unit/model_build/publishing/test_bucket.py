@@ -92,14 +92,6 @@ def test_manifest_without_checksum_is_accepted(s3: FakeS3, finished_build: Build
     assert _is_published(s3)
 
 
-def test_publishing_again_changes_nothing(s3: FakeS3, finished_build: Build) -> None:
-    _publish(s3, finished_build)
-    before = dict(s3.objects)
-    _publish(s3, finished_build)
-    assert s3.objects == before
-    assert s3.unfinished == {}
-
-
 def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build) -> None:
     s3.objects[KEY] = {"Body": b"by hand"}
     with pytest.raises(BuildError) as error:

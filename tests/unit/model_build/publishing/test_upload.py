@@ -120,7 +120,7 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
     assert s3.objects == {}
 
 
-def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
+def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
@@ -155,7 +155,7 @@ def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> No
     assert s3.objects[KEY]["Body"] == file.read_bytes()
 
 
-def test_memory_holds_only_the_parts_in_transfer(
+def test_upload_holds_only_parts_in_transfer_in_memory(
     s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 100_000
