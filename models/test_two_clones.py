@@ -138,15 +138,15 @@ def sha256(model: Path, *, hash_seed: int) -> str:
     output = model.parent / "archives"
     command = [sys.executable, "-c", BUILD, str(model.parent / "exports"), "build", str(model)]
     command += ["--target", "cpu-24.09", "--output", str(output), "--json"]
-    built = subprocess.run(
+    process = subprocess.run(
         command,
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert built.returncode == 0, built.stderr
-    return hashlib.sha256(Path(json.loads(built.stdout)["path"]).read_bytes()).hexdigest()
+    assert process.returncode == 0, process.stderr
+    return hashlib.sha256(Path(json.loads(process.stdout)["path"]).read_bytes()).hexdigest()
 
 
 def test_two_clones_build_the_same_archive(every_exporter: Path, tmp_path: Path) -> None:
