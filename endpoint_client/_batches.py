@@ -50,13 +50,13 @@ def join_outputs(entry: CatalogEntry, results: list[BatchResult]) -> dict[str, A
             successful_rows += rows
             for name, array in result.items():
                 outputs.setdefault(name, []).append(array)
-    joined = {name: np.concatenate(arrays) for name, arrays in outputs.items()}
+    joined_outputs = {name: np.concatenate(arrays) for name, arrays in outputs.items()}
     if failures:
         first_failure = next(iter(failures.values()))
         error = PartlyFailed(
             f"{entry}: {len(failures)} of {len(failures) + len(successful_rows)} rows failed, "
             f"the first because of: {first_failure}"
         )
-        error.failures, error.rows, error.outputs = failures, successful_rows, joined
+        error.failures, error.rows, error.outputs = failures, successful_rows, joined_outputs
         raise error from first_failure
-    return joined
+    return joined_outputs

@@ -144,8 +144,8 @@ def _check_outputs(
     findings = [
         finding
         for _, report in output.gates
-        for answer in report.output_tensors
-        for finding in declared_outputs(model, answer, backend=step.backend)
+        for outputs in report.output_tensors
+        for finding in declared_outputs(model, outputs, backend=step.backend)
     ]
     if findings:
         raise RepositoryInvalid(list(dict.fromkeys(findings)))

@@ -1,4 +1,4 @@
-"""Rules for backends: known, and available in the release and on the target."""
+"""Rules for the backends of models, releases and build targets."""
 
 import platform_facts
 from model_build.findings import Problems

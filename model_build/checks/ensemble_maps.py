@@ -19,8 +19,8 @@ def ensemble_maps(repository: Repository) -> Problems:
     for model in repository.models.values():
         if model.is_ensemble:
             other_models = {
-                name: other.config
-                for name, other in repository.models.items()
+                name: other_model.config
+                for name, other_model in repository.models.items()
                 if name != model.name
             }
             yield from _check_ensemble(model, other_models)

@@ -32,11 +32,11 @@ POLL_SECONDS = 15.0
 
 @dataclass(frozen=True, kw_only=True)
 class CodeBuildGpu:
-    """Runner of engine jobs as builds of `project`, which are shared between processes.
+    """Runner of engine jobs as builds of the CodeBuild project `project`.
 
-    A process that needs a job with a claimed build waits for that build. The build continues if
-    the process ends. `images` are copies of NVIDIA's images by release. `deadline` is the Unix time
-    at which to stop waiting, None for no limit.
+    Processes share builds: if the build of a job is in progress, a second process waits for the
+    same build. Builds continue if a process ends. `images` are copies of NVIDIA's images by
+    release. `deadline` is the Unix time at which to stop waiting, None for no limit.
     """
 
     s3: "S3Client"
@@ -161,8 +161,8 @@ class CodeBuildGpu:
         phase = ""
         while True:
             record = self._describe(build_id)
-            if (current := record.get("currentPhase", "")) != phase:
-                phase = current
+            if (current_phase := record.get("currentPhase", "")) != phase:
+                phase = current_phase
                 progress(f"{build_id}: {phase}")
             status = record.get("buildStatus")
             if status == "SUCCEEDED":

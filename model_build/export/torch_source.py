@@ -52,7 +52,7 @@ def _run_source(path: Path, call: Callable[[], Any]) -> Any:
 
 
 def _execute_module(path: Path) -> ModuleType:
-    """Execute a file as a module and add it to `sys.modules`, where Dynamo looks for it.
+    """Execute a file as a module and add it to `sys.modules`, which Dynamo reads.
 
     The module's name depends only on its content, since torch writes class names into TorchScript.
     Bytecode files are neither read nor written: the model's digest does not cover them.

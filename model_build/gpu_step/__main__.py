@@ -69,7 +69,7 @@ def _run(folder: Path, to: Path) -> None:
     engine = load_engine(trt, runtime, plan, level=job.level, log=log)
     runner = EngineRunner(trt, engine, driver, log)
     outputs = [
-        runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
+        runner.run(case, job.outputs, input_folder=folder, to=to, prefix=f"output-{index}")
         for index, case in enumerate(job.cases)
     ]
     result = JobResult(job.digest, hashlib.sha256(plan).hexdigest(), outputs, compiled_on)

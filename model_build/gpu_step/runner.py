@@ -43,9 +43,15 @@ class EngineRunner:
         }
 
     def run(
-        self, case: list[RawTensor], outputs: list[str], *, read: Path, to: Path, prefix: str
+        self,
+        case: list[RawTensor],
+        outputs: list[str],
+        *,
+        input_folder: Path,
+        to: Path,
+        prefix: str,
     ) -> list[RawTensor]:
-        """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
+        """Run the engine on files of `input_folder`; write its outputs to `to` as PREFIX-N.bin.
 
         Raises `StepError` if the engine does not accept the inputs or does not have the outputs.
         """
@@ -53,7 +59,7 @@ class EngineRunner:
         allocated: list[int] = []
         try:
             for tensor in case:
-                self._bind_input(tensor, (read / tensor.file).read_bytes(), allocated)
+                self._bind_input(tensor, (input_folder / tensor.file).read_bytes(), allocated)
             bound = [(name, *self._bind_output(name, allocated)) for name in outputs]
             if not self._context.execute_async_v3(0):
                 raise StepError(f"TensorRT failed to run the engine{self._log.reason()}")

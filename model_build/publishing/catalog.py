@@ -116,9 +116,9 @@ def _parse_cause(description: str) -> Cause:
 def predecessors_and_current(history: Sequence[CatalogVersion]) -> list[CatalogVersion]:
     """Return the current version, last, after its predecessors.
 
-    Versions that were rolled back are not predecessors. A deploy of an earlier version is a
-    rollback too: of a failed deploy, or to an older commit. Publishing an earlier version puts it
-    after the others.
+    Versions that were rolled back are not predecessors. A deploy of an earlier version is also a
+    rollback: of a failed deploy, or to an older commit. An earlier version that is published again
+    is the newest version.
     """
     lineage: list[CatalogVersion] = []
     for catalog_version in history:

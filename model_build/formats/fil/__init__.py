@@ -105,20 +105,20 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
             f"{_FIRST_UBJSON_RELEASE} or newer",
         )
     xgboost = read_tree_model(path).xgboost
-    needed = next(
+    needed_treelite = next(
         (treelite for since, treelite in _FIRST_TREELITE if xgboost and xgboost >= since), None
     )
-    if needed and release.treelite and not _has(needed, release):
+    if needed_treelite and release.treelite and not _has_treelite(needed_treelite, release):
         yield (
             model.file_location(model.relative_path(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
             f"{release.treelite} of Triton {release.name} does not read it: save it with an older "
             "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)"
-            + newer_release_hint(partial(_has, needed)),
+            + newer_release_hint(partial(_has_treelite, needed_treelite)),
         )
 
 
-def _has(treelite: Version, release: platform_facts.Release) -> bool:
+def _has_treelite(treelite: Version, release: platform_facts.Release) -> bool:
     return release.treelite is not None and Version(release.treelite) >= treelite
 
 

@@ -52,18 +52,18 @@ def catalog_entry(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogE
 
 
 class Response:
-    """An HTTP response in chunks; `before_part` is called with the index before each chunk."""
+    """An HTTP response in chunks; `before_chunk` is called with the index before each chunk."""
 
     def __init__(
         self,
         status: int = 200,
-        *parts: bytes,
+        *chunks: bytes,
         headers: Mapping[str, str] = MappingProxyType({}),
         truncated: bool = False,
-        before_part: Callable[[int], object] = lambda _: None,
+        before_chunk: Callable[[int], object] = lambda _: None,
     ) -> None:
-        self.status, self.parts, self.headers = status, parts, headers
-        self.truncated, self.before_part = truncated, before_part
+        self.status, self.chunks, self.headers = status, chunks, headers
+        self.truncated, self.before_chunk = truncated, before_chunk
 
     @classmethod
     def error(cls, code: str, message: str = "", status: int = 400, **fields: Any) -> "Response":
@@ -177,9 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for number, part in enumerate(response.parts):
-            response.before_part(number)
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        for number, chunk in enumerate(response.chunks):
+            response.before_chunk(number)
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         if response.truncated:
             self.close_connection = True
         else:

@@ -283,7 +283,7 @@ def test_incomplete_response_is_not_retried(client: EndpointClient, aws: Any, fa
     elif failure == "truncated":
         aws.responses = [Response(200, b"{", truncated=True)]
     else:
-        aws.responses = [Response(200, b"{", b"}", before_part=wait)]
+        aws.responses = [Response(200, b"{", b"}", before_chunk=wait)]
     with pytest.raises(NoResponse, match=r"^minilm 0123456789ab: ") as raised:
         client.invoke("minilm", TEXT_INPUT, timeout=0.2 if "body" in failure else 60)
     released.set()

@@ -27,11 +27,11 @@ def run_in_fork(call: Callable[[], object]) -> int:
 
 def test_fork_does_not_share_connections(sync_client: EndpointClient, aws: Any) -> None:
     sync_client.invoke("minilm", TEXT_INPUT)
-    before = aws.connections
+    connections_before = aws.connections
     assert run_in_fork(lambda: sync_client.invoke("minilm", TEXT_INPUT)) == 0
-    assert aws.connections == before + 1
+    assert aws.connections == connections_before + 1
     sync_client.invoke("minilm", TEXT_INPUT)
-    assert aws.connections == before + 1
+    assert aws.connections == connections_before + 1
 
 
 def test_fork_during_a_look_up_looks_up_itself(sync_client: EndpointClient, aws: Any) -> None:
@@ -67,7 +67,7 @@ def test_close_completes_calls_in_progress_and_allows_later_calls(
     sync_client.invoke("minilm", TEXT_INPUT)
     _, headers, body = aws.requests[-1]
     echo = aws.invoke(body, headers["content-type"])
-    aws.responses = [Response(200, *echo.parts, headers=echo.headers, before_part=blocker)]
+    aws.responses = [Response(200, *echo.chunks, headers=echo.headers, before_chunk=blocker)]
     with ThreadPoolExecutor() as threads:
         future = threads.submit(sync_client.invoke, "minilm", TEXT_INPUT)
         blocker.reached.wait()
@@ -81,12 +81,12 @@ def test_close_closes_connections_of_stored_errors(
     sync_client: EndpointClient, aws: Any, server: FakeServer
 ) -> None:
     aws.responses = [Response.error("InternalFailure", status=500)]
-    with pytest.raises(EndpointError) as stored:
+    with pytest.raises(EndpointError) as stored_error:
         sync_client.invoke("minilm", TEXT_INPUT)
     server.disconnected.clear()
     sync_client.close()
     assert server.disconnected.wait(60)
-    assert stored.value.status == 500
+    assert stored_error.value.status == 500
 
 
 def test_closed_asyncio_client_rejects_calls(sync_client: EndpointClient) -> None:

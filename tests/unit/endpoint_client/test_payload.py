@@ -64,7 +64,7 @@ def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Ar
     )
     body, content_type = encode(entry, inputs, binary=binary)
     response = echo_response(body, content_type)
-    return decode(bytearray(response.parts[0]), response.headers["Content-Type"])
+    return decode(bytearray(response.chunks[0]), response.headers["Content-Type"])
 
 
 def any_shape(array: Array) -> tuple[int, ...]:

@@ -123,5 +123,5 @@ def finished_build(doubled: Path, tmp_path: Path) -> Iterator[Build]:
         target=BuildTarget(release="24.09"),
         progress=ProgressLines(),
         engines=no_engines(),
-    ) as finished:
-        yield finished
+    ) as result:
+        yield result

@@ -252,7 +252,7 @@ class FakeSsm:
         """Set a parameter as a deploy does: without a description."""
         self.history.setdefault(name, []).append(json.dumps(entry))
 
-    def current(self, name: str) -> Any:
+    def current_value(self, name: str) -> Any:
         """Return the current value of a parameter."""
         return json.loads(self.history[name][-1])
 

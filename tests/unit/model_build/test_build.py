@@ -36,7 +36,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def _built(
+def _start_build(
     folder: Path, target: BuildTarget = CPU, *, alternative: str | None = None
 ) -> Iterator[Build]:
     with build(
@@ -50,9 +50,9 @@ def _built(
 
 
 def _pack(finished_build: Build) -> tuple[bytes, Archive]:
-    packed = finished_build.folder.with_name("packed")
-    archive = pack(finished_build.folder, packed)
-    return packed.read_bytes(), archive
+    archive_file = finished_build.folder.with_name("packed")
+    archive = pack(finished_build.folder, archive_file)
+    return archive_file.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -63,7 +63,7 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
-    with _built(folder, target) as finished_build:
+    with _start_build(folder, target) as finished_build:
         content, archive = _pack(finished_build)
         return content, _contents(content), finished_build.manifest(archive).json_bytes()
 
@@ -83,7 +83,7 @@ def _gate_report(*output_tensors: list[OutputTensor]) -> GateReport:
 
 
 def test_archive_holds_only_the_model_directories(doubled: Path) -> None:
-    with _built(doubled) as finished_build:
+    with _start_build(doubled) as finished_build:
         archive, _ = _pack(finished_build)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         names = tar.getnames()
@@ -255,7 +255,7 @@ def test_alternative_is_built_with_its_own_backend(
 
     monkeypatch.setattr(Onnx, "generate", generate)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})
-    with _built(doubled, alternative="onnx") as finished_build:
+    with _start_build(doubled, alternative="onnx") as finished_build:
         archive, _ = _pack(finished_build)
         assert finished_build.gates == {"double/1/model.onnx: ONNX and PyTorch": report}
     contents = _contents(archive)

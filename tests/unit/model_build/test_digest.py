@@ -37,13 +37,15 @@ def test_digest_ignores_times_modes_order_and_location(tree: Tree, seconds: int,
 def test_content_and_name_change_the_digest(tree: Tree, data: st.DataObject) -> None:
     assume(tree)
     path = data.draw(st.sampled_from(sorted(tree)))
-    without = {name: content for name, content in tree.items() if name != path}
-    renamed = (*path[:-1], data.draw(file_names))
-    moved = without | {renamed: tree[path]}
-    assume(renamed not in tree)
-    assume(is_writable(moved))
-    edited = tree | {path: tree[path] + b"\0"}
-    digests = [digest_of_tree(variant) for variant in (tree, without, moved, edited)]
+    smaller_tree = {name: content for name, content in tree.items() if name != path}
+    new_path = (*path[:-1], data.draw(file_names))
+    renamed_tree = smaller_tree | {new_path: tree[path]}
+    assume(new_path not in tree)
+    assume(is_writable(renamed_tree))
+    edited_tree = tree | {path: tree[path] + b"\0"}
+    digests = [
+        digest_of_tree(variant) for variant in (tree, smaller_tree, renamed_tree, edited_tree)
+    ]
     assert len(set(digests)) == 4
 
 

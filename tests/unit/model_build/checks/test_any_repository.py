@@ -120,7 +120,7 @@ def contents(draw: st.DrawFn) -> bytes:
     return content
 
 
-PATHS = [*(f"1/{known.file}" for known in KNOWN_BACKENDS.values()), "1/X", "1/model.json"]
+PATHS = [*(f"1/{format_.file}" for format_ in KNOWN_BACKENDS.values()), "1/X", "1/model.json"]
 PATHS += ["2/model.py", "v2/model.py", "X", "warmup/X"]
 FILES = st.fixed_dictionaries({}, optional={path: contents() for path in PATHS})
 

@@ -66,11 +66,11 @@ def test_build_to_the_bucket_skips_a_published_archive(
     assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
     source = f"sources/{compute_digest(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
-    before = dict(aws.s3.objects)
+    objects_before = dict(aws.s3.objects)
     message = f"{url} already exists: nothing to build\n"
     assert succeed("build", doubled, *TO_BUCKET, *digest) == message
     assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
-    assert aws.s3.objects == before
+    assert aws.s3.objects == objects_before
     aws.s3.objects.clear()
     assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
 

@@ -50,10 +50,10 @@ def test_publishing_again_changes_nothing(
 ) -> None:
     version = compute_digest(doubled)[:12]
     assert run_json("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
-    before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
+    objects_before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
     message = succeed("publish", *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
-    assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
+    assert (aws.s3.objects, len(aws.ssm.writes)) == (objects_before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
 
 
@@ -68,10 +68,10 @@ def test_archive_that_every_prefix_has_is_reused(
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
     succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
-    before = {key: aws.s3.objects[key] for key in aws.archives}
+    objects_before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
-    assert {key: aws.s3.objects[key] for key in aws.archives} == before
+    assert {key: aws.s3.objects[key] for key in aws.archives} == objects_before
 
 
 def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:

@@ -226,12 +226,12 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
     compilation.run("other", succeed_with_override)
     progress = compilation.run("own", compilation.succeed)
     assert compilation.plan("own") == b"a plan"
-    other, own = compilation.builds
+    first_build, second_build = compilation.builds
     assert progress[0] == (
-        f"{other} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
+        f"{first_build} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
         "engine is compiled again"
     )
-    assert progress[1].startswith(own)
+    assert progress[1].startswith(second_build)
 
 
 def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Compilation) -> None:
@@ -240,8 +240,11 @@ def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Comp
     def claim_first(request: dict[str, Any]) -> None:
         if "/claims/" in request["Key"]:
             del before["PutObject"]
-            other = {"id": "gpu:other", "serviceRole": "other"}
-            codebuild.builds["gpu:other"] = {**codebuild.builds[compilation.builds[0]], **other}
+            first_build = {"id": "gpu:other", "serviceRole": "other"}
+            codebuild.builds["gpu:other"] = {
+                **codebuild.builds[compilation.builds[0]],
+                **first_build,
+            }
             compilation.s3.put_object(**{**request, "Body": b'{"build": "gpu:other"}'})
 
     def succeed() -> None:
@@ -405,8 +408,8 @@ def test_build_with_a_damaged_result_is_not_followed(
     compilation: Compilation, plan: dict[str, bytes]
 ) -> None:
     valid = compilation.artifacts
-    rest = {name: content for name, content in valid.items() if name != "model.plan"}
-    compilation.artifacts = rest | plan
+    other_artifacts = {name: content for name, content in valid.items() if name != "model.plan"}
+    compilation.artifacts = other_artifacts | plan
     compilation.run("first", compilation.succeed)
     with pytest.raises(BuildError, match=r"model\.plan"):
         compilation.plan("first")

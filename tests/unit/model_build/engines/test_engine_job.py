@@ -92,9 +92,9 @@ def test_result_has_plan_and_outputs(job: EngineJob, tmp_path: Path) -> None:
 
 def test_result_of_another_job_is_refused(job: EngineJob, tmp_path: Path) -> None:
     write_result(tmp_path / "result", job)
-    other = write_job(tmp_path / "other", release="25.04")
+    other_job = write_job(tmp_path / "other", release="25.04")
     with pytest.raises(BuildError, match=rf"is the result of job {job.digest}, not of"):
-        EngineResult.read(tmp_path / "result", other)
+        EngineResult.read(tmp_path / "result", other_job)
 
 
 def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changes", "message"),
     [
         ({"outputs": []}, r"has the outputs \[\], not the job's \['Y'\] in each of 1 cases"),
         ({"datatype": "object"}, r"has 8 bytes, which are no object of shape \[1, 2\]"),
@@ -114,13 +114,13 @@ def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
     ],
 )
 def test_result_with_wrong_outputs_is_refused(
-    job: EngineJob, tmp_path: Path, changed: dict[str, Any], message: str
+    job: EngineJob, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     result = write_result(tmp_path / "result", job).result
     ((tensor,),) = result.outputs
-    wrong = result._replace(
-        outputs=changed["outputs"] if "outputs" in changed else [[tensor._replace(**changed)]]
+    wrong_result = result._replace(
+        outputs=changes["outputs"] if "outputs" in changes else [[tensor._replace(**changes)]]
     )
-    (tmp_path / "result" / "result.json").write_bytes(wrong.json_bytes())
+    (tmp_path / "result" / "result.json").write_bytes(wrong_result.json_bytes())
     with pytest.raises(BuildError, match=message):
         EngineResult.read(tmp_path / "result", job)

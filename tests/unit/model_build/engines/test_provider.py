@@ -146,8 +146,8 @@ def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path)
     assert s3.objects == {}
     builder = Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
     _provide(builder, job, tmp_path / "built")
-    again = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
-    assert again.plan.read_bytes() == b"stored"
+    second_result = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
+    assert second_result.plan.read_bytes() == b"stored"
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
 
 
-def _packed(finished_build: Build) -> bytes:
+def _pack(finished_build: Build) -> bytes:
     with TemporaryDirectory() as scratch:
-        packed = Path(scratch, "packed")
-        archive.pack(finished_build.folder, packed)
-        return packed.read_bytes()
+        archive_file = Path(scratch, "packed")
+        archive.pack(finished_build.folder, archive_file)
+        return archive_file.read_bytes()
 
 
 def _checksum(content: bytes) -> str:
@@ -49,13 +49,13 @@ def test_publish_writes_archive_and_manifest_with_checksums(
     assert _is_published(s3)
     assert set(s3.objects) == {KEY, MANIFEST}
     body = s3.objects[KEY]["Body"]
-    assert body == _packed(finished_build)
+    assert body == _pack(finished_build)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
-    recorded = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
-    assert recorded["sha256"] == hashlib.sha256(body).hexdigest()
-    assert recorded["bytes"] == len(body)
-    assert recorded["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(body)
-    assert recorded["part_bytes"] == PART_BYTES
+    recorded_archive = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
+    assert recorded_archive["sha256"] == hashlib.sha256(body).hexdigest()
+    assert recorded_archive["bytes"] == len(body)
+    assert recorded_archive["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(body)
+    assert recorded_archive["part_bytes"] == PART_BYTES
 
 
 def test_deleted_archive_is_written_again(s3: FakeS3, finished_build: Build) -> None:
@@ -98,7 +98,7 @@ def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build
         _publish(s3, finished_build)
     assert str(error.value) == (
         f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
-        f"({_checksum(_packed(finished_build))}): archives are never overwritten. Delete it by "
+        f"({_checksum(_pack(finished_build))}): archives are never overwritten. Delete it by "
         "hand if nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder "
         "now makes other archives"
     )

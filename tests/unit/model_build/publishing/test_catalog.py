@@ -67,9 +67,9 @@ def test_invalid_history_values_are_skipped_with_a_warning(
     ],
 )
 def test_rolled_back_versions_are_not_predecessors(history: str, expected: str) -> None:
-    ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
-    values = [part.rpartition(":") for part in history.split()]
-    line = predecessors_and_current(
-        [CatalogVersion(_entry(version), ways[way]) for way, _, version in values]
+    causes: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
+    values = [value.rpartition(":") for value in history.split()]
+    versions = predecessors_and_current(
+        [CatalogVersion(_entry(version), causes[cause]) for cause, _, version in values]
     )
-    assert [version.version for version in line] == expected.split()
+    assert [version.version for version in versions] == expected.split()

@@ -33,10 +33,10 @@ def _upload(s3: FakeS3, file: Path) -> None:
 
 def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
     _upload(s3, file)
-    (stored,) = s3.objects.items()
-    assert stored[0] == KEY
-    assert stored[1]["Body"] == file.read_bytes()
-    assert stored[1]["ContentType"] == "application/gzip"
+    (stored_object,) = s3.objects.items()
+    assert stored_object[0] == KEY
+    assert stored_object[1]["Body"] == file.read_bytes()
+    assert stored_object[1]["ContentType"] == "application/gzip"
     assert s3.calls == [
         "ListMultipartUploads",
         "CreateMultipartUpload",
