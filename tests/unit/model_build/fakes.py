@@ -80,9 +80,9 @@ class FakeS3:
     """S3 client with one bucket `bucket`, for the operations that model_build calls.
 
     `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
-    completed nor aborted; `calls` has the names of the operations in order. `before` maps the name
-    of an operation to a function that runs first, with the request: it can raise, or write an
-    object as a concurrent client would.
+    completed nor aborted; `calls` has the names of the operations in order. `hooks` maps the name
+    of an operation to a function that is called with the request before the operation: it can
+    raise, or write an object as a concurrent client would.
     """
 
     class exceptions:  # noqa: N801
@@ -93,7 +93,7 @@ class FakeS3:
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
-        self.before: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.hooks: dict[str, Callable[[dict[str, Any]], None]] = {}
         self._ids = itertools.count(1)
 
     @property
@@ -207,8 +207,8 @@ class FakeS3:
     def _record(self, operation: str, request: dict[str, Any]) -> None:
         assert request["Bucket"] == "bucket"
         self.calls.append(operation)
-        if operation in self.before:
-            self.before[operation](request)
+        if operation in self.hooks:
+            self.hooks[operation](request)
 
     def _require_absent(self, operation: str, request: dict[str, Any]) -> None:
         assert request["IfNoneMatch"] == "*"

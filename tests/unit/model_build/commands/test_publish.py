@@ -91,7 +91,7 @@ def test_catalog_is_not_changed_before_every_upload(
             raise client_error("PutObject", "AccessDenied")
 
     aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
-    aws.s3.before["PutObject"] = refuse
+    aws.s3.hooks["PutObject"] = refuse
     error = fail("publish", *ENDPOINT, doubled)
     assert error.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
@@ -147,6 +147,6 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
 def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
-    aws.s3.before["PutObject"] = lambda _: start_update(aws)
+    aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *ENDPOINT, doubled)
     assert aws.ssm.writes == []

@@ -63,10 +63,10 @@ def test_manifest_is_deleted_before_the_archive(
         if request["Key"].endswith(".tar.gz"):
             raise KeyboardInterrupt
 
-    deployed_minilm.s3.before["DeleteObject"] = interrupt
+    deployed_minilm.s3.hooks["DeleteObject"] = interrupt
     fail("retire", *ENDPOINT, "minilm", OLD, code=130)
     assert f"{PREFIX}minilm-{OLD}.json" not in deployed_minilm.s3.objects
-    del deployed_minilm.s3.before["DeleteObject"]
+    del deployed_minilm.s3.hooks["DeleteObject"]
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )

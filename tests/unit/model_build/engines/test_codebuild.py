@@ -166,17 +166,17 @@ def test_second_caller_follows_the_running_build(compilation: Compilation) -> No
 def test_concurrent_callers_follow_the_build_of_the_first_claim(
     compilation: Compilation, *, is_token_expired: bool
 ) -> None:
-    codebuild, before = compilation.codebuild, compilation.s3.before
+    codebuild, hooks = compilation.codebuild, compilation.s3.hooks
 
     def claim_first(request: dict[str, Any]) -> None:
         if "/claims/" not in request["Key"]:
             return
-        del before["PutObject"]
+        del hooks["PutObject"]
         if is_token_expired:  # StartBuild starts a second build
             codebuild.forget_tokens()
         compilation.run("other", compilation.succeed)
 
-    before["PutObject"] = claim_first
+    hooks["PutObject"] = claim_first
     compilation.run("own")
     assert compilation.plan("own") == b"a plan"
     assert len(codebuild.started) == (2 if is_token_expired else 1)
@@ -235,11 +235,11 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
 
 
 def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Compilation) -> None:
-    codebuild, before = compilation.codebuild, compilation.s3.before
+    codebuild, hooks = compilation.codebuild, compilation.s3.hooks
 
     def claim_first(request: dict[str, Any]) -> None:
         if "/claims/" in request["Key"]:
-            del before["PutObject"]
+            del hooks["PutObject"]
             first_build = {"id": "gpu:other", "serviceRole": "other"}
             codebuild.builds["gpu:other"] = {
                 **codebuild.builds[compilation.builds[0]],
@@ -251,7 +251,7 @@ def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Comp
         compilation.upload(compilation.builds[0], compilation.artifacts)
         codebuild.end(compilation.builds[0])
 
-    before["PutObject"] = claim_first
+    hooks["PutObject"] = claim_first
     compilation.run("own", succeed)
     assert compilation.plan("own") == b"a plan"
     assert codebuild.stopped == []

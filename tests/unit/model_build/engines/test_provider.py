@@ -118,13 +118,13 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
         if str(request["Key"]).endswith("result.json"):
             raise KeyboardInterrupt
 
-    s3.before["PutObject"] = interrupt
+    s3.hooks["PutObject"] = interrupt
     engines, gpu = BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
     assert len(s3.objects) == 2
     assert not engines.fetch(job.digest, to=tmp_path / "fetched")
-    del s3.before["PutObject"]
+    del s3.hooks["PutObject"]
     gpu.plan = b"of another compilation"  # not blocked by the interrupted upload
     result = _provide(Engines(engines, gpu), job, tmp_path / "next")
     assert result.plan.read_bytes() == b"of another compilation"

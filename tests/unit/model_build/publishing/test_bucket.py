@@ -112,12 +112,12 @@ def test_interrupted_publication_is_completed_by_the_next(
     def interrupt(request: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
-    s3.before["PutObject"] = interrupt
+    s3.hooks["PutObject"] = interrupt
     with pytest.raises(KeyboardInterrupt):
         _publish(s3, finished_build)
     assert set(s3.objects) == {KEY}
     assert not _is_published(s3)
-    del s3.before["PutObject"]
+    del s3.hooks["PutObject"]
     _publish(s3, finished_build)
     assert _is_published(s3)
 
@@ -126,7 +126,7 @@ def test_concurrent_manifest_is_accepted(s3: FakeS3, finished_build: Build) -> N
     def write_manifest(request: dict[str, Any]) -> None:
         s3.objects[MANIFEST] = {"Body": b"other"}
 
-    s3.before["PutObject"] = write_manifest
+    s3.hooks["PutObject"] = write_manifest
     _publish(s3, finished_build)
     assert s3.objects[MANIFEST] == {"Body": b"other"}
 
@@ -136,6 +136,6 @@ def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("GetObject", code)
 
-    s3.before["GetObject"] = refuse
+    s3.hooks["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):
         _is_published(s3)

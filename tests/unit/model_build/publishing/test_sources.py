@@ -47,7 +47,7 @@ def test_denied_read_is_not_a_missing_source(s3: FakeS3, finished_build: Build) 
     def refuse(request: object) -> None:
         raise client_error("HeadObject", "403")
 
-    s3.before["HeadObject"] = refuse
+    s3.hooks["HeadObject"] = refuse
     with pytest.raises(ClientError, match="403"):
         _store(s3, finished_build)
 
@@ -56,7 +56,7 @@ def test_concurrent_uploads_both_succeed(s3: FakeS3, finished_build: Build) -> N
     def upload_first(_: object) -> None:
         s3.objects[_key(finished_build)] = {"Body": b"the same"}
 
-    s3.before["CompleteMultipartUpload"] = upload_first
+    s3.hooks["CompleteMultipartUpload"] = upload_first
     _store(s3, finished_build)
     assert _key(finished_build) in s3.objects
     assert s3.unfinished == {}

@@ -69,7 +69,7 @@ def test_failed_part_aborts_the_upload(s3: FakeS3, file: Path, part: int) -> Non
         if request["PartNumber"] == part:
             raise client_error("UploadPart", "BadDigest")
 
-    s3.before["UploadPart"] = fail
+    s3.hooks["UploadPart"] = fail
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert s3.objects == {}
@@ -102,7 +102,7 @@ def test_upload_is_aborted_after_its_last_part(
         may_end.set()  # otherwise a wrong order would hang the test
 
     monkeypatch.setattr(upload, "ThreadPoolExecutor", Pool)
-    s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
+    s3.hooks.update(UploadPart=send, AbortMultipartUpload=abort)
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert (events[0], events[-1]) == ("part sent", "aborted")
@@ -113,7 +113,7 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
     def interrupt(request: dict[str, Any]) -> None:
         raise stop
 
-    s3.before["CompleteMultipartUpload"] = interrupt
+    s3.hooks["CompleteMultipartUpload"] = interrupt
     with pytest.raises(stop):
         _upload(s3, file)
     assert s3.unfinished == {}
@@ -124,7 +124,7 @@ def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
-    s3.before["CompleteMultipartUpload"] = refuse
+    s3.hooks["CompleteMultipartUpload"] = refuse
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
     assert s3.unfinished == {}
@@ -137,8 +137,8 @@ def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> 
     def fail(request: dict[str, Any]) -> None:
         raise ConnectionError("connection lost")
 
-    s3.before["UploadPart"] = refuse
-    s3.before["AbortMultipartUpload"] = fail
+    s3.hooks["UploadPart"] = refuse
+    s3.hooks["AbortMultipartUpload"] = fail
     with pytest.raises(ClientError, match="AccessDenied"):
         _upload(s3, file)
     assert s3.calls[-1] == "AbortMultipartUpload"

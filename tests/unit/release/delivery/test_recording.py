@@ -134,7 +134,7 @@ def test_failed_recording_does_not_change_the_error(
         ssm.before_put.append(expire)
         raise DeliveredWrong("Y differs")
 
-    s3.before["PutObject"] = refuse
+    s3.hooks["PutObject"] = refuse
     with (
         pytest.raises(DeliveredWrong, match="Y differs"),
         recorded(delivered, history, "deliver", "a" * 40),
