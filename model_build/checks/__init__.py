@@ -25,7 +25,7 @@ from model_build.target import BuildTarget
 Rule = Callable[[Repository], Problems]
 
 
-def _for_each_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
+def _per_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
     """Apply a rule to every model, or to every model of a backend."""
 
     @wraps(rule)
@@ -37,7 +37,7 @@ def _for_each_model(rule: Callable[[Model], Problems], backend: str | None = Non
     return check_models
 
 
-def _for_each_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
+def _per_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
     """Apply a rule to every existing file that the format's backend opens."""
 
     @wraps(rule)
@@ -47,32 +47,24 @@ def _for_each_file(rule: Callable[[Model, Path], Problems], format_: Format) -> 
             if os.path.isfile(path):
                 yield from rule(model, path)
 
-    return _for_each_model(check_files, format_.backend)
+    return _per_model(check_files, format_.backend)
 
 
 SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.archive_root, layout.no_links, layout.one_entry),
-    *map(_for_each_model, (layout.model_names, backends.known_backends)),
-    *map(_for_each_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
-    *map(_for_each_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
-    *(ensemble_settings, ensemble_maps, _for_each_model(layout.version_folders)),
-    *(
-        _for_each_model(rule, format_.backend)
-        for format_ in FORMATS
-        for rule in format_.config_rules
-    ),
+    *map(_per_model, (layout.model_names, backends.known_backends)),
+    *map(_per_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
+    *map(_per_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
+    *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
+    *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
 """Rules for source files, before the build."""
 
 REPOSITORY_RULES: tuple[Rule, ...] = (
     *SOURCE_RULES,
-    _for_each_model(layout.version_files),
-    *(
-        _for_each_model(rule, format_.backend)
-        for format_ in FORMATS
-        for rule in format_.model_rules
-    ),
-    *(_for_each_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
+    _per_model(layout.version_files),
+    *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.model_rules),
+    *(_per_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
 )
 """Rules for a complete repository, including its model files."""
 
@@ -94,9 +86,9 @@ def rules_for_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     """Return all rules for a complete repository that a Triton release will serve."""
     return (
         *REPOSITORY_RULES,
-        _for_each_model(_bind_first(backends.release_backends, release)),
+        _per_model(_bind_first(backends.release_backends, release)),
         *(
-            _for_each_file(_bind_first(rule, release), format_)
+            _per_file(_bind_first(rule, release), format_)
             for format_ in FORMATS
             for rule in format_.release_rules
         ),

@@ -52,17 +52,17 @@ class _Tensor:
 
 def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     config = ensemble.config
-    produced_tensors = _Tensor.by_name(config, "input")
-    steps = list(enumerate(config.ensemble_scheduling.step))
-    for index, step in steps:
+    tensors = _Tensor.by_name(config, "input")
+    all_steps = list(enumerate(config.ensemble_scheduling.step))
+    for index, step in all_steps:
         if step.model_name not in models:
             yield (
                 ensemble.field_location(*STEP_FIELD, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: '
                 f"{_suggest_names(models)}",
             )
-    known_steps = [(index, step) for index, step in steps if step.model_name in models]
-    for index, step in known_steps:
+    steps = [(index, step) for index, step in all_steps if step.model_name in models]
+    for index, step in steps:
         outputs = _Tensor.by_name(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
             location = ensemble.field_location(*STEP_FIELD, index, "output_map", output)
@@ -71,11 +71,11 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
                     location,
                     f'"{step.model_name}" has no output "{output}": {_suggest_names(outputs)}',
                 )
-            elif tensor in produced_tensors:
+            elif tensor in tensors:
                 yield location, f'tensor "{tensor}" is made by two steps: rename one of the tensors'
             else:
-                produced_tensors[tensor] = outputs[output]
-    for index, step in known_steps:
+                tensors[tensor] = outputs[output]
+    for index, step in steps:
         inputs = _Tensor.by_name(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
             location = ensemble.field_location(*STEP_FIELD, index, "input_map", name)
@@ -84,13 +84,13 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
                     location,
                     f'"{step.model_name}" has no input "{name}": {_suggest_names(inputs)}',
                 )
-            elif tensor not in produced_tensors:
+            elif tensor not in tensors:
                 yield (
                     location,
                     f'step "{step.model_name}" uses tensor "{tensor}", which no step makes',
                 )
             elif message := _describe_mismatch(
-                step.model_name, name, produced_tensors[tensor], inputs[name]
+                step.model_name, name, tensors[tensor], inputs[name]
             ):
                 yield location, message
         for name in sorted(inputs.keys() - step.input_map.keys()):
@@ -99,25 +99,25 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
                     ensemble.field_location(*STEP_FIELD, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
-    output_tensors = _Tensor.by_name(config, "output")
+    outputs_of_ensemble = _Tensor.by_name(config, "output")
     for index, config_tensor in enumerate(config.output):
         location, name = ensemble.field_location("output", index), config_tensor.name
-        if name not in produced_tensors:
+        if name not in tensors:
             yield location, f'output "{name}" is made by no step: map a step\'s output to it'
         elif message := _describe_mismatch(
-            "the ensemble's output", name, produced_tensors[name], output_tensors[name]
+            "the ensemble's output", name, tensors[name], outputs_of_ensemble[name]
         ):
             yield location, message
-    used_tensors = {tensor for _, step in known_steps for tensor in step.input_map.values()}
-    for index, step in known_steps:
+    used_names = {tensor for _, step in steps for tensor in step.input_map.values()}
+    for index, step in steps:
         for output, tensor in sorted(step.output_map.items()):
-            if tensor in produced_tensors and tensor not in used_tensors | output_tensors.keys():
+            if tensor in tensors and tensor not in used_names | outputs_of_ensemble.keys():
                 yield (
                     ensemble.field_location(*STEP_FIELD, index, "output_map", output),
                     f'tensor "{tensor}" is not used: remove it from the map',
                 )
     for index, config_tensor in enumerate(config.input):
-        if config_tensor.name not in used_tensors and len(known_steps) == len(steps):
+        if config_tensor.name not in used_names and len(steps) == len(all_steps):
             yield (
                 ensemble.field_location("input", index),
                 f'input "{config_tensor.name}" is used by no step: map it to one, or remove it',

@@ -90,16 +90,15 @@ def run(options: argparse.Namespace) -> Outcome:
         engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
         with build(
             model, name=name, target=options.target, progress=progress, engines=engines
-        ) as finished_build:
+        ) as result:
             path = options.output / file_name(name, model.digest[:VERSION_DIGITS])
-            manifest = save_archive(finished_build, path, progress=progress)
+            manifest = save_archive(result, path, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")
     url = f"s3://{options.bucket}/{options.key}"
     if is_published(s3, bucket=options.bucket, key=options.key):
         return Outcome(
-            text=f"{url} already exists: nothing to build",
-            data={"path": url, "built": False},
+            text=f"{url} already exists: nothing to build", data={"path": url, "built": False}
         )
     engines = bucket_engines(
         options.bucket,
@@ -109,15 +108,10 @@ def run(options: argparse.Namespace) -> Outcome:
     )
     with build(
         model, name=name, target=options.target, progress=progress, engines=engines
-    ) as finished_build:
-        source = sources.store_source(s3, finished_build, bucket=options.bucket)
+    ) as result:
+        source = sources.store_source(s3, result, bucket=options.bucket)
         publish(
-            s3,
-            finished_build,
-            bucket=options.bucket,
-            key=options.key,
-            progress=progress,
-            source=source,
+            s3, result, bucket=options.bucket, key=options.key, progress=progress, source=source
         )
     return Outcome(text=f"published {url}", data={"path": url, "built": True})
 

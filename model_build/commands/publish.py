@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> Outcome:
             target=prefix.target,
             progress=progress,
             engines=stage_engines(prefix.bucket, stage=options.stage),
-        ) as finished_build:
-            publish(s3, finished_build, **location, progress=progress)
+        ) as result:
+            publish(s3, result, **location, progress=progress)
     if served_prefixes(endpoint_name) != prefixes:
         raise BuildError(
             f"{endpoint_name} was updated during the build and now loads archives from another "

@@ -25,10 +25,7 @@ def add_to(commands: Commands) -> None:
         "rollback",
         run,
         summary="make an earlier version of a model current again; builds and deploys nothing",
-        examples=[
-            "rollback dev text minilm",
-            "rollback dev text minilm --to 0123456789ab",
-        ],
+        examples=["rollback dev text minilm", "rollback dev text minilm --to 0123456789ab"],
     )
     add_endpoint(parser)
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")

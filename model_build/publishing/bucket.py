@@ -43,7 +43,7 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
 
 def publish(
     s3: "S3Client",
-    finished_build: Build,
+    build: Build,
     *,
     bucket: str,
     key: str,
@@ -59,7 +59,7 @@ def publish(
     with TemporaryDirectory(prefix="archive-") as scratch:
         path = Path(scratch, "archive")
         progress("packing")
-        packed_archive = archive.pack(finished_build.folder, path)
+        packed_archive = archive.pack(build.folder, path)
         checksum = upload.checksum(path)
         if (
             existing_manifest
@@ -75,7 +75,7 @@ def publish(
             object_checksum = read_checksum(s3, bucket=bucket, key=key)
             if object_checksum != checksum:
                 raise _checksum_error(bucket, key, object_checksum, checksum) from None
-    manifest = finished_build.manifest(
+    manifest = build.manifest(
         packed_archive,
         checksum={"checksum": checksum, "part_bytes": upload.PART_BYTES},
         source=source,

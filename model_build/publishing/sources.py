@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-def store_source(s3: "S3Client", finished_build: Build, *, bucket: str) -> StoredSource:
+def store_source(s3: "S3Client", build: Build, *, bucket: str) -> StoredSource:
     """Store a build's source unless the bucket has it."""
-    key = source_key(finished_build.digest)
+    key = source_key(build.digest)
     if read_checksum(s3, bucket=bucket, key=key) is None:
         with TemporaryDirectory(prefix="source-") as scratch, suppress(KeyTaken):
             zip_path = Path(scratch, "source.zip")
-            _pack(finished_build.source, zip_path)
+            _pack(build.source, zip_path)
             # Builds for several targets may upload the same source at the same time.
             upload(
                 s3,
@@ -41,7 +41,7 @@ def store_source(s3: "S3Client", finished_build: Build, *, bucket: str) -> Store
                 content_type="application/zip",
                 has_other_writers=True,
             )
-    return StoredSource(model=finished_build.name, alternative=finished_build.source.alternative)
+    return StoredSource(model=build.name, alternative=build.source.alternative)
 
 
 def _pack(model: ModelSource, to: Path) -> None:
