@@ -57,5 +57,5 @@ def pack(folder: Path, to: Path) -> Archive:
 
 
 def _is_executable(path: Path) -> bool:
-    """Return whether the owner may run the file: git stores no other part of the mode."""
+    """Return whether the owner may run the file, the only permission that git stores."""
     return bool(path.stat().st_mode & stat.S_IXUSR)

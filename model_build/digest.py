@@ -1,4 +1,4 @@
-"""The digest of a model's folder, which names its archive before it is built."""
+"""The digest of a model's folder, which is part of the archive's name."""
 
 import hashlib
 from collections.abc import Iterator

@@ -65,7 +65,7 @@ class Model:
         return Location(self.display_path / CONFIG, *location or ())
 
     def file_location(self, *parts: str) -> Location:
-        """Return a path below the directory, as findings call it."""
+        """Return the location of a file in the directory, given the parts of its path."""
         return Location(self.display_path.joinpath(*parts))
 
     @cached_property
@@ -103,7 +103,7 @@ class Repository:
         return cls(folder, display_path, models)
 
     def file_location(self, *parts: str) -> Location:
-        """Return a path below the folder, as findings call it."""
+        """Return the location of a file in the folder, given the parts of its path."""
         return Location(self.display_path.joinpath(*parts))
 
     @property

@@ -134,7 +134,10 @@ def every_exporter(tmp_path: Path) -> Path:
 
 
 def sha256(model: Path, *, hash_seed: int) -> str:
-    """Return the SHA-256 of an archive that a new process builds with this order of sets."""
+    """Return the SHA-256 of an archive that a new process builds.
+
+    `hash_seed` determines the iteration order of sets in the process.
+    """
     output = model.parent / "archives"
     command = [sys.executable, "-c", BUILD, str(model.parent / "exports"), "build", str(model)]
     command += ["--target", "cpu-24.09", "--output", str(output), "--json"]

@@ -47,9 +47,9 @@ def no_links(repository: Repository) -> Problems:
 def one_entry(repository: Repository) -> Problems:
     """A repository has one model, or several models with exactly one ensemble.
 
-    SageMaker gives Triton one name for an archive. Triton's front end maps it to the directory
-    with `platform: "ensemble"`; without an ensemble, to the directory that the file system lists
-    last.
+    SageMaker gives Triton one name for an archive. Triton's SageMaker front end maps the name to
+    the directory with `platform: "ensemble"`; without an ensemble, to the directory that the file
+    system lists last.
     """
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]

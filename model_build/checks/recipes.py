@@ -98,7 +98,7 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
 
 
 def hashed_packages(source: ModelSource, repository: Repository) -> Problems:
-    """Every requirement of a step has a hash: builds install no others."""
+    """Every requirement of a step has a hash: builds install no packages without one."""
     del repository  # requirements are beside the recipe
     steps = (step for _, _, step in source.steps() if step.requirements_key)
     for file in sorted(

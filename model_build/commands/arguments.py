@@ -71,7 +71,7 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--during-delivery",
         action="store_true",
-        help="go on while a delivery is recorded as in progress, such as one that was killed",
+        help="continue although a delivery is recorded as in progress, such as a killed delivery",
     )
 
 

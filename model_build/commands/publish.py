@@ -30,7 +30,7 @@ def add_to(commands: Commands) -> None:
         "publish",
         run,
         summary="add a model, or its new version, to a running multi-model endpoint and make it "
-        "current; it stays so until a deploy changes the model",
+        "current until a deploy changes the model",
         examples=["publish dev text models/minilm"],
     )
     add_endpoint(parser)

@@ -30,7 +30,7 @@ def add_to(commands: Commands) -> None:
     add_endpoint(parser)
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     parser.add_argument(
-        "--to", metavar="VERSION", help="the version to roll back to; default: the one before, once"
+        "--to", metavar="VERSION", help="the version to roll back to; default: the previous version"
     )
 
 

@@ -21,8 +21,8 @@ NONE, AMPERE_PLUS = "none", "ampere-plus"
 class Job(NamedTuple):
     """The input of the GPU step.
 
-    `tensorrt` is the required version, possibly only its first numbers, and `compute_capability`
-    that of the GPU which compiles. `level` is TensorRT's hardware compatibility level, `none` or
+    `tensorrt` is the required version, possibly only its first numbers. `compute_capability` is
+    that of the compiling GPU. `level` is TensorRT's hardware compatibility level, `none` or
     `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are optimization profiles: input ->
     min, opt and max -> shape. `cases` are sets of inputs, `outputs` the names of the outputs.
     """

@@ -54,9 +54,9 @@ def archive_prefixes(
     """Return the distinct prefixes of the variants of a multi-model endpoint.
 
     Raises `BuildError` if the endpoint does not exist, has another hosting mode, or is being
-    updated. During an update the catalog must not change: its archives must exist below both the
-    old and the new prefix, and the update has checked that already. The update of the stack of the
-    same name, if there is one, includes the update of the endpoint.
+    updated. During an update the catalog must not change: the update has checked that the current
+    archives exist below the old and the new prefix, and would not check another archive. If there
+    is a stack with the endpoint's name, its update includes the update of the endpoint.
     """
     try:
         endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)

@@ -46,8 +46,8 @@ def upload(
     """Write a file under `key`. Raises `KeyTaken` if the key has an object when the upload ends.
 
     Parts have a SHA-256, which S3 verifies; at most `THREADS` parts are in memory. A failed upload
-    is aborted. Unfinished uploads of this key are aborted first, unless it `has_other_writers`,
-    whose uploads they may be: the bucket's lifecycle rule aborts those.
+    is aborted. Unfinished uploads of the key are aborted first, unless `has_other_writers` is true:
+    then they may belong to concurrent writers, and the bucket's lifecycle rule aborts them later.
 
     The pinned boto3 has no conditional `upload_file` (s3transfer, ALLOWED_UPLOAD_ARGS).
     """

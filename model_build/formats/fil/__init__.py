@@ -81,7 +81,7 @@ def fil_settings(model: Model) -> Problems:
 
 
 def fil_features(model: Model, path: Path) -> Problems:
-    """The number of features is that of the model file."""
+    """The size of the input is the number of features in the model file."""
     features = read_tree_model(path).features
     dims = [size for tensor in model.config.input[:1] for size in tensor.dims[:1]]
     if features is not None and dims and dims != [features]:

@@ -1,6 +1,6 @@
 """Installation of packages from pinned wheels.
 
-pip checks the hash of a local wheel without a network, as it checks one of the index.
+pip checks the hash of a local wheel in the same way as that of a wheel from a package index.
 """
 
 import hashlib
