@@ -87,14 +87,3 @@ def test_close_closes_connections_of_stored_errors(
     sync_client.close()
     assert server.disconnected.wait(60)
     assert stored_error.value.status == 500
-
-
-def test_closed_asyncio_client_rejects_calls(sync_client: EndpointClient) -> None:
-    async def run() -> None:
-        client = AsyncEndpointClient(sync_client)
-        await client.close()
-        with pytest.raises(RuntimeError, match="after shutdown"):
-            await client.invoke("minilm", TEXT_INPUT)
-        await client.close()
-
-    asyncio.run(run())

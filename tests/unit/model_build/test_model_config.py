@@ -82,11 +82,6 @@ def test_cpu_target_has_only_cpu_instances(gpu_config: Any) -> None:
     assert _groups(gpu_config)[0] == (2, "KIND_GPU", [0, 1])
 
 
-def test_written_config_is_read_back(gpu_config: Any, tmp_path: Path) -> None:
-    model_config.write(gpu_config, tmp_path / "written.pbtxt")
-    assert model_config.read(tmp_path / "written.pbtxt") == gpu_config
-
-
 def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
     assert model_config.adapt_to_target(gpu_config, GPU, backend="") == gpu_config
 
