@@ -20,7 +20,7 @@ from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import PUBLISHED_PREFIX
-from platform_facts.rules.server import responses_of_a_model
+from platform_facts.rules.server import check_decoupled_model
 
 
 def add_to(commands: Commands) -> None:
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Outcome:
     If a delivery has built the archive below every prefix, that archive becomes current.
     """
     plan = plan_model(options.model)
-    for problem in responses_of_a_model(plan.name, plan.is_decoupled, inference_type=None):
+    for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
         raise BuildError(problem.message)
     check_no_delivery_in_progress(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
