@@ -24,7 +24,7 @@ class ScalableTarget(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister the target, if it is registered."""
-        self.call_if_found("DeregisterScalableTarget", _target_of(physical_id))
+        self.call_if_exists("DeregisterScalableTarget", _target_of(physical_id))
 
     def _register(self, old: Record, new: Record, **tags: Record) -> None:
         """Register the target, put its scheduled actions, and delete removed ones.
@@ -43,7 +43,7 @@ class ScalableTarget(ResourceType):
         )
         for name in before - names:
             request = {**target, "ScheduledActionName": name}
-            self.call_if_found("DeleteScheduledAction", request)
+            self.call_if_exists("DeleteScheduledAction", request)
 
 
 class ScalingPolicy(ResourceType):
@@ -66,7 +66,7 @@ class ScalingPolicy(ResourceType):
         """Delete the policy; deregistering its target has deleted it already."""
         request = _policy_request(properties)
         key = {name: request[name] for name in ("PolicyName", *MEMBERS)}
-        self.call_if_found("DeleteScalingPolicy", key)
+        self.call_if_exists("DeleteScalingPolicy", key)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:

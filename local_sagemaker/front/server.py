@@ -45,7 +45,7 @@ def run(folder: Folder, port: int) -> None:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
         application = Application(services.control_planes, services.runtime, ministack, calls)
-        server.config.app = RequestGuard(application, services.site)
+        server.config.app = RequestGuard(application, services.dashboard)
         threading.Thread(target=lambda: end(emulator.wait()), daemon=True).start()
         try:
             uvloop.run(_serve(server, ministack))

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.cloudformation import Created, ResourceType, Service, convert_types
 
 STABILIZE_SECONDS = 9 * 3600
 """Timeout of stabilization: above the maximum of MaximumExecutionTimeoutInSeconds, 8 hours."""
@@ -40,7 +40,7 @@ class HostingResource(ResourceType):
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete the resource, if it exists."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
-        self.call_if_found(f"Delete{self.kind}", request)
+        self.call_if_exists(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
         """Return the resource's name; ARNs are in lower case, and generated names too."""
@@ -121,7 +121,7 @@ class DeployedResource(HostingResource):
         raise AssertionError("_moments ends with an error")
 
     def _described(self, name: str) -> Properties | None:
-        return self.call_if_found(f"Describe{self.kind}", {f"{self.kind}Name": name})
+        return self.call_if_exists(f"Describe{self.kind}", {f"{self.kind}Name": name})
 
     def _moments(self, name: str) -> Iterator[None]:
         """Yield at each poll. Raise `TimeoutError` after `STABILIZE_SECONDS`."""
@@ -192,7 +192,7 @@ class InferenceComponent(DeployedResource):
             before = self._in_service(name)  # updates are rejected during scaling
             changed = {member: new[member] for member in _OF_A_COMPONENT if member in new}
             shape = self._service.input_shape("UpdateInferenceComponent")
-            request = typed({**changed, "InferenceComponentName": name}, shape)
+            request = convert_types({**changed, "InferenceComponentName": name}, shape)
             self.call("UpdateInferenceComponent", request)
             after = self._in_service(name)
             reason = after.get("FailureReason")  # also remains after a successful update

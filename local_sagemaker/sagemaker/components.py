@@ -67,7 +67,7 @@ class Components(Hosting):
             described = _counted(plan, count)
             born = self._born(COMPONENT, {**request, "VariantName": hosted_by})
             named = {"EndpointName": endpoint.name, "EndpointArn": endpoint.arn}
-            report = self._site.host.tell
+            report = self._site.host.report_event
             component = Component({**born, **named}, plan, self._lock, report)
             self.components[name] = component
             fleet = self._copies(endpoint)
@@ -167,8 +167,8 @@ class Components(Hosting):
         seconds = IDLE_SECONDS / self._speed
         placement = self._placement(endpoint)
         if count < least:
-            placement.grow()
-        elif placement.release_idle(seconds, count - least):
+            placement.add_instance()
+        elif placement.release_idle_instances(seconds, count - least):
             self._count_instances(endpoint)
 
     def _settled(self, request: Record, verb: str) -> Component:
@@ -240,7 +240,7 @@ class Components(Hosting):
         ):
             return False
         self._check_quotas(endpoint.plan.config, {name: 1})
-        self._site.clock().fill(PROVISION_SECONDS, self._site.stopping)
+        self._site.clock().wait_until_elapsed(PROVISION_SECONDS, self._site.stopping)
         endpoint.fleet.scale({name: count + 1})
         self._count_instances(endpoint)
         return True

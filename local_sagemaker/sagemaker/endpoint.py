@@ -240,7 +240,7 @@ class Endpoint:
                 for instance in serving[variant["VariantName"]]
                 if instance.pool
             ]
-            own = {"InstancePools": pools.described(config, types, count)}
+            own = {"InstancePools": pools.describe_pools(config, types, count)}
             described.append({**variant, **(own if "InstancePools" in config else {})})
         return {"ProductionVariants": described}
 

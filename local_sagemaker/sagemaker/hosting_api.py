@@ -76,7 +76,7 @@ class Hosting(Registry):
                 check_deployment(request["DeploymentConfig"], variants.counts(described))
                 kept["LastDeploymentConfig"] = request["DeploymentConfig"]
             born = self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])})
-            endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.tell)
+            endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.report_event)
             self.by_name[name] = endpoint
             endpoint.begin(
                 plan,
@@ -246,11 +246,11 @@ class Hosting(Registry):
             return
         try:
             fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
-            clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+            clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
         except Exception as error:
             fleet.stop()
             seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
-            clock.fill(seconds, self._site.stopping)
+            clock.wait_until_elapsed(seconds, self._site.stopping)
             with self._lock:
                 endpoint.new = None
                 endpoint.set(
@@ -304,7 +304,7 @@ class Hosting(Registry):
         return {"EndpointArn": endpoint.arn}
 
     def _reconfigure(self, endpoint: Endpoint, plan: Plan) -> None:
-        self._site.clock().fill(MIN_STATUS_SECONDS, self._site.stopping)
+        self._site.clock().wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._site.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
@@ -331,7 +331,7 @@ class Hosting(Registry):
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=reason(error),
             )
-        clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+        clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
         settled = variants.with_desired_as_current(endpoint.variants)
         endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
 

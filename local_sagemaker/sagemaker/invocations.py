@@ -12,10 +12,10 @@ import botocore.session
 from local_sagemaker.api import error_response, not_emulated, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
-from local_sagemaker.members import SUPPORTED, is_supported, refuse
+from local_sagemaker.members import SUPPORTED, is_supported, reject_members
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.instances import instance_dimensions
-from local_sagemaker.metrics.invocations import measured
+from local_sagemaker.metrics.invocations import invocation_metrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, chosen
 from local_sagemaker.sagemaker.component import Component
@@ -57,13 +57,13 @@ class Invocations:
         self,
         endpoints: Mapping[str, Endpoint],
         recorder: CaptureWriter,
-        collected: MetricBuffer,
+        buffer: MetricBuffer,
         answered: Callable[[str, str, float, bool], None] = lambda *_: None,
         *,
         components: Mapping[str, Component],
     ) -> None:
         self._endpoints, self._recorder = endpoints, recorder
-        self._collected, self._answered = collected, answered
+        self._buffer, self._answered = buffer, answered
         self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -81,7 +81,9 @@ class Invocations:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
             if unsupported := headers.keys() & _UNSUPPORTED:
-                refuse("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
+                reject_members(
+                    "sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported]
+                )
             await invocation.receive()
             variant = await self._answer(name, endpoint, invocation)
             if config and isinstance(invocation, CapturedInvocation):
@@ -104,8 +106,8 @@ class Invocations:
         route = (component or endpoint).route(invocation.target_model, invocation.target_variant)
         if route is None:
             if component:
-                place = MetricDimensions(name, component.variant, component=component.key)
-                self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
+                dimensions = MetricDimensions(name, component.variant, component=component.key)
+                self._buffer.add(names.NO_CAPACITY_FAILURES, dimensions, 1)
                 self._answered(name, component.variant, time.monotonic() - started, True)
             raise (component or endpoint).not_serving_error()
         fleet, instance = route
@@ -122,16 +124,20 @@ class Invocations:
             count = component.copies if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - started
             self._answered(name, variant, seconds, failed is not None)
-            place = MetricDimensions(name, variant, component=component.key if component else None)
-            whole, *of_type = instance_dimensions(instance, place)
-            family = names.OF_COPIES if component else names.OF_INSTANCES
-            values = partial(measured, invocation, family.calls, seconds=seconds, error=failed)
+            dimensions = MetricDimensions(
+                name, variant, component=component.key if component else None
+            )
+            whole, *of_type = instance_dimensions(instance, dimensions)
+            family = names.COPY_METRICS if component else names.INSTANCE_METRICS
+            values = partial(
+                invocation_metrics, invocation, family.calls, seconds=seconds, error=failed
+            )
             every = [whole] if component else [whole, whole._replace(config=fleet.config)]
-            self._collected.add_all(values(instances=max(1, count)), every)
+            self._buffer.add_all(values(instances=max(1, count)), every)
             if of_type:
                 serving = fleet.serving().get(variant, [])
                 same = max(1, sum(other.pool == instance.pool for other in serving))
-                self._collected.add_all(values(instances=same), of_type)
+                self._buffer.add_all(values(instances=same), of_type)
         return variant
 
     def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:

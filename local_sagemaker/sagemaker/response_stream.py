@@ -27,9 +27,9 @@ class StreamedInvocation(Invocation):
         own = [(_RENAMED.get(name, name), value) for name, value in headers if name != _DROPPED]
         await super().start_response([(b"content-type", CONTENT_TYPE), *own])
 
-    async def send_part(self, part: bytes, *, more: bool) -> None:
+    async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response as a PayloadPart event."""
-        await super().send_part(message("event", "PayloadPart", part) if part else b"", more=more)
+        await super().send_chunk(message("event", "PayloadPart", part) if part else b"", more=more)
 
     async def abort_response(self, error: ApiError) -> None:
         """End a started response with a ModelStreamError."""
@@ -37,7 +37,7 @@ class StreamedInvocation(Invocation):
         code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"
         words = f"{code}: {error.message}"  # botocore only shows the message
         body = json.dumps({"Message": words, "ErrorCode": code}).encode()
-        await super().send_part(message("exception", "ModelStreamError", body), more=False)
+        await super().send_chunk(message("exception", "ModelStreamError", body), more=False)
 
 
 def message(kind: str, name: str, payload: bytes) -> bytes:

@@ -118,7 +118,7 @@ class Update:
         """End the old fleet after its calls are completed, and switch to the new one."""
         try:
             end(self._old)
-            self._clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
         finally:
             with self._endpoint.lock:
                 if not self._site.stopping.is_set():
@@ -168,7 +168,7 @@ class Update:
             self._endpoint.share = Fraction(0)
         try:
             end(self._new)
-            self._clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
         finally:
             self._be_as_before(why)
 

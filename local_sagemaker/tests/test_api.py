@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import Answer, JsonService, Operation, error_response, send_response
+from local_sagemaker.api import JsonService, Operation, Response, error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
@@ -13,11 +13,11 @@ def service(**operations: Operation) -> JsonService:
     return JsonService("codebuild", operations)
 
 
-def call(service: JsonService, operation: str, body: bytes = b"{}") -> Answer:
+def call(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
     return service.answer(operation, body)
 
 
-def refusal(answer: Answer) -> tuple[int, str, str]:
+def refusal(answer: Response) -> tuple[int, str, str]:
     status, headers, body = answer
     content = json.loads(body)
     assert headers["x-amzn-ErrorType"] == content["__type"]

@@ -6,7 +6,7 @@ from ministack.services.cloudformation import provisioners, stacks
 
 from local_sagemaker import cloudformation
 from local_sagemaker.api import JsonService
-from local_sagemaker.cloudformation import Client, Created, ResourceType, typed
+from local_sagemaker.cloudformation import Client, Created, ResourceType, convert_types
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.conftest import ClientFor
 
@@ -174,7 +174,7 @@ def test_properties_are_converted_to_api_types(
     service: JsonService, operation: str, properties: Any, expected: Any
 ) -> None:
     before = repr(properties)
-    result = typed(properties, service.input_shape(operation))
+    result = convert_types(properties, service.input_shape(operation))
     assert result == expected
     assert repr(result) == repr(expected)  # 60 == 60.0 and 1 == True otherwise
     assert repr(properties) == before

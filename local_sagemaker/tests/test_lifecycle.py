@@ -82,9 +82,9 @@ def replace_server(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def running_folder(folder: Folder) -> Iterator[Folder]:
     """A folder whose recorded process is this process."""
     folder.root.mkdir()
-    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
+    folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     yield folder
-    folder.forget()
+    folder.delete_state()
 
 
 def test_second_up_is_refused(running_folder: Folder) -> None:

@@ -34,7 +34,7 @@ def test_env_without_a_running_local_sagemaker_fails(
 
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    folder.remember(RUNNING)
+    folder.write_state(RUNNING)
     assert main(["env"]) == 0
     script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
     completed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
@@ -56,7 +56,7 @@ def test_up_prints_the_url_of_the_port(
     message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
         "dashboard: http://127.0.0.1:4566/_local_sagemaker/\n"
-        "at most 2 processes per variant stand for its instances\n"
+        "at most 2 processes per variant represent its instances\n"
     )
     assert capsys.readouterr().out == message * 2
 

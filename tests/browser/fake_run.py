@@ -13,7 +13,6 @@ from typing import Any
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.web_app import Site
 
 Record = dict[str, Any]
 
@@ -34,7 +33,7 @@ class FakeRun:
         self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
-        """Return the state, as `Watch.state` does."""
+        """Return the state, as `StateReader.state` does."""
         self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
@@ -56,7 +55,7 @@ class FakeRun:
     def tell(self, kind: EventKind, message: str, *place: str, ago: float = 0) -> None:
         """Add an event `ago` seconds before now; `place` is endpoint, variant, instance, model."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
-        self.happened.tell(DashboardEvent(kind, message, **members, time=self.now - ago))
+        self.happened.add(DashboardEvent(kind, message, **members, time=self.now - ago))
 
 
 def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Record:
@@ -242,8 +241,8 @@ def busy_run() -> FakeRun:
 def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
     """Serve the dashboard of a run, with the real guard; yield its URL."""
     nobody: Any = None
-    site = Site(lambda **requests: run.state(**requests))
-    server = http_server(RequestGuard(nobody, site), port=port)
+    dashboard = DashboardApp(lambda **requests: run.state(**requests))
+    server = http_server(RequestGuard(nobody, dashboard), port=port)
     begun: Future[int] = Future()
 
     async def serve() -> None:

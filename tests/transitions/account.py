@@ -51,7 +51,7 @@ from tests.transitions.functions import (
     Service,
     load,
 )
-from tests.transitions.instances import begin, begin_empty
+from tests.transitions.instances import start_empty_instance, start_server
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
@@ -80,9 +80,9 @@ class Account:
         self.hosting = Components(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
-                instances=2,
+                max_processes=2,
                 s3=self.s3,
-                tell=ignore_event,
+                report_event=ignore_event,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
@@ -252,7 +252,9 @@ def accounts() -> Iterator[Callable[[], Account]]:
         patch.setattr(botocore.session, "get_session", lambda: session)
         for module in (endpoint_module, fleet_module):
             patch.setattr(module, "random", dice)
-        patch.setattr(fleet_module, "begin", lambda *arguments: _begin(current[-1], *arguments))
+        patch.setattr(
+            fleet_module, "start_server", lambda *arguments: _start_server(current[-1], *arguments)
+        )
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(
@@ -356,12 +358,12 @@ def _observed(operation: Callable[..., Any], current: list[Account]) -> Callable
     return run
 
 
-def _begin(
+def _start_server(
     account: Account, host: Any, endpoint: str, variant: Record, model: Record | None, slot: Any
 ) -> Any:
     if model is None:
-        return begin_empty(variant)
-    return begin(account.s3, account.start, model)
+        return start_empty_instance(variant)
+    return start_server(account.s3, account.start, model)
 
 
 def _alarms() -> dict[str, str]:

@@ -125,7 +125,7 @@ def test_unusual_member_names_are_unpacked(s3: Any, tmp_path: Path, name: str) -
 def test_number_of_members_is_limited(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MEMBERS", 2)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
     fetch(s3, tar_gz({"a": b"", "b": b""}), tmp_path / "two")
     with pytest.raises(ApiError, match="more than 2 members"):
         fetch(s3, tar_gz({"a": b"", "b": b"", "c": b""}), tmp_path / "three")
@@ -142,7 +142,7 @@ def test_unpacked_size_is_limited_by_disk_space(s3: Any, tmp_path: Path) -> None
 def test_compression_bomb_is_refused(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "LEAST_BOMB_BYTES", 100_000)
+    monkeypatch.setattr(archives, "MIN_BOMB_BYTES", 100_000)
     fetch(s3, tar_gz({"zeros": bytes(100_000)}), tmp_path / "small")
     fetch(s3, tar_gz({"noise": os.urandom(100_001)}), tmp_path / "packed")
     with pytest.raises(ApiError, match="the archive unpacks to more than 100000 bytes") as refused:
@@ -205,10 +205,10 @@ def test_unchanged_archive_is_not_unpacked_again(s3: Any, tmp_path: Path) -> Non
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz(ENSEMBLE)
     first = archives.fetch(s3, to=tmp_path / "model", **LOCATION)
     (tmp_path / "model" / "mine").touch()
-    assert archives.fetch(s3, to=tmp_path / "model", known=first, **LOCATION) == first
+    assert archives.fetch(s3, to=tmp_path / "model", previous=first, **LOCATION) == first
     assert (tmp_path / "model" / "mine").exists()
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz({"other": b"1"})
-    assert archives.fetch(s3, to=tmp_path / "model", known=first, **LOCATION).size == 1
+    assert archives.fetch(s3, to=tmp_path / "model", previous=first, **LOCATION).size == 1
     assert files_below(tmp_path / "model") == {"other": b"1"}
 
 

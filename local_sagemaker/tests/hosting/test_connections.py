@@ -62,7 +62,9 @@ def load(
 ) -> "asyncio.Task[tuple[int, bytes]]":
     """Start a task that loads a model."""
     headers = {"A": "b"}
-    managing = connections.manage("POST", "/models", headers=headers, body=b"x", timeout=timeout)
+    managing = connections.send_model_request(
+        "POST", "/models", headers=headers, body=b"x", timeout=timeout
+    )
     return asyncio.create_task(managing)
 
 
@@ -172,7 +174,7 @@ async def test_connection_is_probed_again_for_another_load(
     taking = asyncio.create_task(connections.take())
     assert await server.answer(3) == PING
     other = await taking
-    assert len(other.avoids) == 2
+    assert len(other.avoided_lanes) == 2
     for number in (0, 2):
         server.theirs[number].sendall(OK)
     await asyncio.gather(first, second)

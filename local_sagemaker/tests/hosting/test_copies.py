@@ -65,9 +65,9 @@ class Account:
             folder,
             folder,
             s3,
-            instances=1,
-            follow=lambda group, stream, _: self.followed.append((group, stream)),
-            tell=self.events.append,
+            max_processes=1,
+            follow_log=lambda group, stream, _: self.followed.append((group, stream)),
+            report_event=self.events.append,
             capacities=self.capacities,
         )
         self.hosting = Components(
@@ -141,11 +141,11 @@ class Account:
 
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    def begin(_: Any, folder: Path, *__: Any) -> RunningServer:
+    def start_server(_: Any, folder: Path, *__: Any) -> RunningServer:
         server: Any = Server()
         return RunningServer(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
 
-    monkeypatch.setattr(launch, "_begin_single_model", begin)
+    monkeypatch.setattr(launch, "_create_single_model_server", start_server)
     made = Account(tmp_path, s3)
     yield made
     made.hosting.stop()
@@ -160,7 +160,7 @@ def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     (instance,) = fleet.serving()["only"]
     server = instance.running.triton
     assert (server.resident_bytes(), server.cpu_seconds()) == (3 * 512 * MIB, 9.0)
-    assert server.reservations() == Resources(100.0, 0, 0)
+    assert server.reserved_percentages() == Resources(100.0, 0, 0)
 
 
 @pytest.mark.parametrize(

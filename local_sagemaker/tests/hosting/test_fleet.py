@@ -90,7 +90,7 @@ def host(tmp_path: Path) -> Host:
         backends=tmp_path / "backends",
         folder=tmp_path / "instances",
         s3="the client",  # type: ignore[arg-type]
-        instances=2,
+        max_processes=2,
     )
 
 
@@ -99,7 +99,7 @@ def serving(*instances: FakeInstance) -> Fleet:
     fleet: Any = Fleet()
     for instance in instances:
         fleet._serving.setdefault(instance.variant, []).append(instance)
-        fleet._all.append(instance)
+        fleet._instances.append(instance)
     return cast("Fleet", fleet)
 
 
@@ -128,7 +128,7 @@ def one_instance_per_variant(config: dict[str, Any]) -> dict[str, int]:
 
 
 def running_server(fleet: Fleet) -> RunningServer:
-    (instance,) = fleet._all
+    (instance,) = fleet._instances
     assert instance.running
     return instance.running
 
@@ -258,7 +258,7 @@ def test_drain_returns_after_its_timeout() -> None:
 def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], host: Host) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = start_fleet(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [instance.variant for instance in fleet._all] == ["v1", "v2"]
+    assert [instance.variant for instance in fleet._instances] == ["v1", "v2"]
     folders = [server.options["folder"] for server in triton.started]
     assert len(set(folders)) == 2
     for server, name in zip(triton.started, ("v1", "v2"), strict=True):
@@ -272,7 +272,7 @@ def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], h
         assert "--sagemaker-thread-count=4" in server.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
         assert server.options["models"] == (folder / "models", folder / "models")
-        assert server.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
+        assert server.options["log_lines"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
 def test_isolated_server_has_the_model_paths_of_sagemaker(
@@ -495,8 +495,8 @@ def test_logs_and_model_events_are_reported(triton: type[FakeTriton], host: Host
     messages: list[Any] = []
     observed = replace(
         host,
-        follow=lambda *arguments: followed.append(arguments),
-        report=lambda *arguments: messages.append(arguments),
+        follow_log=lambda *arguments: followed.append(arguments),
+        report_model_step=lambda *arguments: messages.append(arguments),
     )
     fleet = start_fleet(observed, "text", config({}), {"m": model()})
     server = running_server(fleet)
@@ -533,7 +533,7 @@ def test_instance_serves_after_its_health_check(
 def test_only_the_latest_logs_of_ended_servers_are_kept(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "KEPT_LOGS", 2)
+    monkeypatch.setattr(launch, "MAX_LOGS", 2)
     fleet = start_fleet(host, "text", config({}), {"m": model()})
     for _ in range(4):
         fleet.scale({"v1": 2})

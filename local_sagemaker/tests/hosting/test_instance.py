@@ -113,7 +113,7 @@ class Servers:
         self.started: list[FakeServer] = []
         self.on_start: Callable[[FakeServer], None] = lambda _: None
 
-    def begin(self) -> RunningServer:
+    def start_server(self) -> RunningServer:
         server: Any = FakeServer(len(self.started))
         self.started.append(server)
         self.on_start(server)
@@ -149,7 +149,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.fixture
 def instance(servers: Servers) -> Iterator[Instance]:
     """An instance in service."""
-    made = Instance("only", servers.begin)
+    made = Instance("only", servers.start_server)
     made.start()
     made.wait_until_healthy(TIMEOUT_SECONDS)
     yield made
@@ -218,7 +218,7 @@ def test_backoff_is_reset_after_a_steady_run(
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 4)
     assert invoke(instance) == "3"
-    monkeypatch.setattr(instance_module, "STEADY_SECONDS", 0)
+    monkeypatch.setattr(instance_module, "STABLE_SECONDS", 0)
     servers.started[3].dead.set()
     eventually(lambda: len(servers.started) == 5)
     assert pauses == [0.1, 0.2, 0.4, 0.1]
@@ -240,12 +240,12 @@ def test_events_of_a_replacement_have_a_new_instance_id(
 ) -> None:
     messages: list[tuple[str, EventKind]] = []
 
-    def begin() -> RunningServer:
-        server = servers.begin()
+    def start_server() -> RunningServer:
+        server = servers.start_server()
         id_ = server.folder.name
-        return replace(server, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
+        return replace(server, id=id_, report_event=lambda kind, _: messages.append((id_, kind)))
 
-    instance = Instance("only", begin)
+    instance = Instance("only", start_server)
     instance.start()
     assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
     instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -270,7 +270,7 @@ def test_unhealthy_first_server_fails_with_the_sagemaker_message(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     servers.on_start = lambda server: server.dead.set()
-    instance = Instance("only", servers.begin)
+    instance = Instance("only", servers.start_server)
     instance.start()
     with pytest.raises(LocalSageMakerError) as raised:
         instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -316,10 +316,10 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
 ) -> None:
     messages: list[tuple[EventKind, str]] = []
 
-    def begin() -> RunningServer:
-        return replace(servers.begin(), tell=lambda *event: messages.append(event))
+    def start_server() -> RunningServer:
+        return replace(servers.start_server(), report_event=lambda *event: messages.append(event))
 
-    instance = Instance("only", begin)
+    instance = Instance("only", start_server)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
     instance.start()
     instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -441,7 +441,7 @@ async def test_slow_load_continues_and_the_client_is_asked_to_retry(
 def test_server_that_gets_healthy_during_stop_is_not_used(
     servers: Servers,
 ) -> None:
-    made = Instance("only", servers.begin)
+    made = Instance("only", servers.start_server)
     made.start()
     server: Any = servers.started[0]
     server.wait_until_healthy = lambda _: made.stop()

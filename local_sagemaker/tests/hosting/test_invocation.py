@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.hosting.capacity import Capacity
-from local_sagemaker.hosting.connections import PART, Connection, Connections
+from local_sagemaker.hosting.connections import CHUNK_BYTES, Connection, Connections
 from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
@@ -307,7 +307,7 @@ async def test_chunked_response_over_6_mib_is_aborted() -> None:
         CHUNKED + b"4\r\npart\r\nx\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\0b\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\nb\r\n\r\nok",
-        b"HTTP/1.1 200 OK\r\nX: " + bytes(3 * PART),
+        b"HTTP/1.1 200 OK\r\nX: " + bytes(3 * CHUNK_BYTES),
     ],
 )
 async def test_invalid_http_response_is_a_model_error(
@@ -315,7 +315,7 @@ async def test_invalid_http_response_is_a_model_error(
 ) -> None:
     _, answer = await invoke_once(respond_and_close(sent))
     messages = error_of(answer)["message"]
-    assert messages.startswith("The container did not answer: invalid answer of the container")
+    assert messages.startswith("The container did not answer: invalid response of the container")
     assert len(messages) < 300
     assert caplog.text == ""
 
@@ -326,7 +326,7 @@ async def test_response_over_6_mib_is_a_model_error(status: str, size: int) -> N
     head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
     _, answer = await invoke_once(respond_and_close(head))
     error = error_of(answer)
-    assert error["OriginalMessage"] == f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
+    assert error["OriginalMessage"] == f"the response has {size} bytes, more than {MAX_BODY_BYTES}"
     assert error["OriginalStatusCode"] == 500
 
 
@@ -421,7 +421,7 @@ async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.setblocking(False)
-    reader, writer = await asyncio.open_connection(sock=ours, limit=PART)
+    reader, writer = await asyncio.open_connection(sock=ours, limit=CHUNK_BYTES)
     container = await asyncio.open_connection(sock=theirs)
     try:
         yield Connection(reader, writer), container
@@ -453,11 +453,11 @@ async def test_response_backpressure(kind: str) -> None:
         await run_loop_until_idle()
         assert len(client.taken) == 1
         # Sent bytes are buffered in the sockets and in the StreamReader (two parts).
-        assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * PART
+        assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * CHUNK_BYTES
         client.reads.set()
         assert await forwarding
     assert sum(client.taken) == len(LARGE)
-    assert max(client.taken) <= PART
+    assert max(client.taken) <= CHUNK_BYTES
 
 
 async def test_request_body_backpressure() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, described, pools
+from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, describe_pools, pools
 
 POOLS: dict[str, Any] = {
     "VariantName": "only",
@@ -60,7 +60,7 @@ def test_provision_timeout_of_pools_defaults_to_20_minutes() -> None:
 
 
 def test_instances_without_a_process_count_for_the_last_type() -> None:
-    assert described(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
+    assert describe_pools(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
         {"InstanceType": "ml.g6.xlarge", "CurrentInstanceCount": 1},
         {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 3},
     ]

@@ -22,7 +22,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import sandbox
 sandbox.ROOT = Path(sys.argv[2], "ml")
-sandbox.show(os.open(sys.argv[3], os.O_PATH), sandbox.ROOT / "models")
+sandbox.mount_models(os.open(sys.argv[3], os.O_PATH), sandbox.ROOT / "models")
 top = sandbox.ROOT.parent
 for path in sorted(top.rglob("*")):
     print(path.relative_to(top), path.is_symlink(), path.is_dir() or path.read_text())
@@ -309,5 +309,5 @@ def test_model_path_without_mounts(
 ) -> None:
     root = tmp_path / ("." if exists else "absent") / "ml"
     monkeypatch.setattr(sandbox, "ROOT", root)
-    observed = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
+    observed = sandbox.path_in_sandbox(tmp_path, root / "models", isolated=isolated)
     assert observed == (root / "models" if isolated and exists else tmp_path)

@@ -106,7 +106,7 @@ def test_empty_setting_is_ignored() -> None:
     }
     serve_command = command(release="25.09", **empty)
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes == (PING_MODE_NOTE.format("live"),)
+    assert serve_command.log_lines == (PING_MODE_NOTE.format("live"),)
 
 
 def test_port_other_than_8080_is_refused() -> None:
@@ -120,7 +120,7 @@ def test_port_other_than_8080_is_refused() -> None:
 def test_gpu_memory_limit_without_effect_is_logged() -> None:
     serve_command = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes == (
+    assert serve_command.log_lines == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
         PING_MODE_NOTE.format("live"),
     )
@@ -147,7 +147,7 @@ def test_only_override_changes_the_ping_mode(
 ) -> None:
     serve_command = command(**environment)
     assert serve_command.environment.get(PING_MODE) == exported
-    assert serve_command.notes == (PING_MODE_NOTE.format(ping_mode),)
+    assert serve_command.log_lines == (PING_MODE_NOTE.format(ping_mode),)
     assert serve_command.ping == "/ping"
 
 
@@ -157,7 +157,7 @@ def test_only_override_changes_the_ping_mode(
 def test_setting_newer_than_the_release_is_logged() -> None:
     serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes[0] == (
+    assert serve_command.log_lines[0] == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not have it; "
         "the first release with it is 23.07"
     )
@@ -213,7 +213,7 @@ def test_single_model_arguments(archive: Path) -> None:
 def test_only_folder_is_the_default_model(archive: Path) -> None:
     serve_command = single(archive)
     assert serve_command.environment == {DEFAULT_MODEL: "minilm"}
-    assert serve_command.notes == (
+    assert serve_command.log_lines == (
         f"WARNING: No {DEFAULT_MODEL} provided.",
         "         Starting with the only existing model directory minilm",
     )
@@ -223,7 +223,10 @@ def test_default_model_is_required_for_several_folders(archive: Path) -> None:
     (archive / "tokenizer").mkdir()
     serve_command = single(archive, **{DEFAULT_MODEL: "tokenizer"})
     assert serve_command.arguments[-1] == "--load-model=tokenizer"
-    assert (serve_command.environment, serve_command.notes) == ({DEFAULT_MODEL: "tokenizer"}, ())
+    assert (serve_command.environment, serve_command.log_lines) == (
+        {DEFAULT_MODEL: "tokenizer"},
+        (),
+    )
     with pytest.raises(LocalSageMakerError) as refused:
         single(archive)
     assert str(refused.value) == (
@@ -283,7 +286,7 @@ def test_invalid_inference_type_is_refused(archive: Path) -> None:
 def test_inference_type_is_ignored_before_release_25_03(archive: Path) -> None:
     serve_command = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
     assert serve_command.invocations == "/invocations"
-    assert serve_command.notes[0] == (
+    assert serve_command.log_lines[0] == (
         f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not have it; "
         "the first release with it is 25.03"
     )

@@ -89,12 +89,12 @@ def caller(
         tmp_path / "backends",
         tmp_path / "instances",
         s3,  # type: ignore[arg-type]
-        instances=1,
-        tell=happened.append,
+        max_processes=1,
+        report_event=happened.append,
     )
     model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    instance = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    instance = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
     instance.start()
     instance.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(instance)
@@ -114,7 +114,7 @@ def test_other_models_answer_during_a_long_load(
     assert caller.ask("twice") == 14
     gate = new_gate()
     upload("slow", gate.stops(3, at="initialize"))
-    slow = caller.begin("slow")
+    slow = caller.start_call("slow")
     gate.wait_until_reached()
     pings.fail()
     assert caller.ask("twice") == 14
@@ -147,6 +147,6 @@ def test_concurrent_cold_calls_are_answered(
     )  # a busy machine takes a minute
     for number in range(20):
         upload(f"m{number}", times(number))
-    calls = [caller.begin(f"m{number}") for _ in range(3) for number in range(20)]
+    calls = [caller.start_call(f"m{number}") for _ in range(3) for number in range(20)]
     answers = [call.result(TIMEOUT_SECONDS) for call in calls]
     assert answers == [7.0 * number for _ in range(3) for number in range(20)]

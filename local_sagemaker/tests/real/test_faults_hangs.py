@@ -20,7 +20,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import backends, launch
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.instance import Instance
-from local_sagemaker.hosting.invocation import TIMED_OUT, Invocation
+from local_sagemaker.hosting.invocation import TIMEOUT_MESSAGE, Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
@@ -62,12 +62,12 @@ class Caller:
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
 
-    def begin(self, model: str) -> "Future[float]":
+    def start_call(self, model: str) -> "Future[float]":
         """Invoke a model with the input 7."""
         return asyncio.run_coroutine_threadsafe(self._ask(model), self._loop)
 
     def ask(self, model: str) -> float:
-        return self.begin(model).result(TIMEOUT_SECONDS)
+        return self.start_call(model).result(TIMEOUT_SECONDS)
 
     def failure(self, model: str) -> tuple[int, str, str]:
         """Return status, code and message of a failing invocation."""
@@ -126,7 +126,7 @@ def caller(
     installation, root = find_triton(), tmp_path_factory.mktemp("instance")
     backends.install(installation, root / "backends")
     s3: Any = bucket
-    host = Host(installation, root / "backends", root / "instances", s3, instances=1)
+    host = Host(installation, root / "backends", root / "instances", s3, max_processes=1)
     model = {
         "PrimaryContainer": {
             "Mode": "MultiModel",
@@ -135,7 +135,7 @@ def caller(
         }
     }
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    started = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    started = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
     started.start()
     started.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(started)
@@ -162,13 +162,16 @@ def test_hanging_invocation_times_out(
 ) -> None:
     gate = new_gate()
     upload("hangs", gate.stops(3, at="execute"))
-    first = caller.begin("hangs")
+    first = caller.start_call("hangs")
     gate.wait_until_reached()
     assert caller.ask("twice") == 14
     with short_timeout(monkeypatch):
         status, code, message = caller.failure("hangs")
     assert (status, code) == (424, "ModelError")
-    assert message == f'Received server error (0) from primary with message "{TIMED_OUT.decode()}"'
+    assert (
+        message
+        == f'Received server error (0) from primary with message "{TIMEOUT_MESSAGE.decode()}"'
+    )
     assert caller.ask("twice") == 14
     gate.open()
     assert first.result(TIMEOUT_SECONDS) == 21
@@ -189,7 +192,7 @@ def test_hanging_load_is_not_ready(
     assert message == "Model loads.tar.gz is not ready for inference: it is still loading. Retry."
     gate.wait_until_reached()
     assert caller.ask("twice") == 14
-    again = caller.begin("loads")
+    again = caller.start_call("loads")
     gate.open()
     assert again.result(TIMEOUT_SECONDS) == 28
 

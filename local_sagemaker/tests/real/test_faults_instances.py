@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.hosting.model_store import name
+from local_sagemaker.hosting.model_store import model_hash
 from local_sagemaker.tests.support.endpoint_caller import (
     EndpointCaller,
     Failure,
@@ -81,7 +81,7 @@ def stub(aws: LocalSageMaker, model: str) -> int:
     (result,) = (
         process
         for process in processes(aws.folder.instances, STUB)
-        if name(f"{model}.tar.gz") in Path(f"/proc/{process}/cmdline").read_text()
+        if model_hash(f"{model}.tar.gz") in Path(f"/proc/{process}/cmdline").read_text()
     )
     return result
 

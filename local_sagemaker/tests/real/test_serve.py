@@ -127,7 +127,7 @@ class Start:
             environment=command.environment,
             backends=self.root / "backends",
             folder=models.parent,
-            notes=command.notes,
+            log_lines=command.log_lines,
             ping=command.ping,
             models=(models, model_path),
         )

@@ -55,7 +55,7 @@ def alarms(cloudwatch: CloudWatch, happenings: list[DashboardEvent]) -> Alarms:
 
 def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
-    assert alarms.look() == [
+    assert alarms.read() == [
         {
             "name": "slow",
             "endpoint": "text",
@@ -71,7 +71,7 @@ def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudW
 
 def test_alarm_without_dimensions_and_data(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["Dimensions"] = []
-    (alarm,) = alarms.look()
+    (alarm,) = alarms.read()
     assert (alarm["value"], alarm["endpoint"], alarm["variant"]) == (None, None, None)
 
 
@@ -82,7 +82,7 @@ def test_metric_math_alarm_has_the_variant_of_its_metrics(
     names = {name: record.pop(name) for name in ("MetricName", "Dimensions")}
     stat = {"Metric": names, "Period": record.pop("Period"), "Stat": record.pop("Statistic")}
     record["Metrics"] = [{"Id": "e", "Expression": text}, {"Id": "m", "MetricStat": stat}]
-    (alarm,) = alarms.look()
+    (alarm,) = alarms.read()
     assert (alarm["endpoint"], alarm["variant"], alarm["watches"]) == ("text", "only", text)
     assert alarm["condition"] == "value > 500000 in 2 of 3 periods of 60 s"
 
@@ -92,7 +92,7 @@ def test_state_change_is_reported_once(
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):
         cloudwatch.alarm["StateValue"] = state
-        alarms.look()
+        alarms.read()
     assert [(event.kind, event.message) for event in happenings] == [
         (EventKind.ALARM, "slow: from OK to ALARM. below"),
         (EventKind.ALARM_ENDED, "slow: from ALARM to OK. below"),

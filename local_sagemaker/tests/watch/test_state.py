@@ -16,7 +16,7 @@ from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.state import Usage, Watch
+from local_sagemaker.watch.state import StateReader, Usage
 
 KEY = TargetKey(
     "sagemaker", "endpoint/text/variant/only_variant", "sagemaker:variant:DesiredInstanceCount"
@@ -88,7 +88,7 @@ class Local:
         self.targets: list[RegisteredTarget] = []
         self.components: dict[str, Component] = {}
         self.events, self.traffic = Events(), Traffic()
-        self.watch = Watch(
+        self.watch = StateReader(
             endpoints=lambda: [self.endpoint],
             components=self.components,
             targets=lambda: self.targets,
@@ -96,7 +96,7 @@ class Local:
             events=self.events,
             traffic=self.traffic,
             speed=60.0,
-            most=2,
+            max_processes=2,
             clock=lambda: 100.0,
         )
 
@@ -188,9 +188,9 @@ def test_scaling_of_a_variant(local: Local) -> None:
 
 
 @pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])
-def test_limit_of_processes_is_shown(local: Local, count: int, most: int | None) -> None:
+def test_limit_of_processes_is_shown(local: Local, count: int, max_processes: int | None) -> None:
     local.endpoint.description["ProductionVariants"] = [described("only_variant", count)]
-    assert local.only_variant()["processes_at_most"] == most
+    assert local.only_variant()["processes_at_most"] == max_processes
 
 
 def test_only_new_events_and_rates_are_returned(local: Local) -> None:
