@@ -13,6 +13,7 @@ from typing import Any
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.web_app import DashboardApp
 
 Record = dict[str, Any]
 

@@ -149,10 +149,10 @@ def test_instances_and_models_have_text(shown: Page) -> None:
     assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
     messages = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert messages == [
-        "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
+        "minilm: loaded, 90 MiB on the volume, 1 call in progress, 12 answered",
         "bert: evicted",
-        "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
-        "clip: loading, 1 call under way, 0 answered",
+        "reranker: loaded, 90 MiB on the volume, 0 calls in progress, 12 answered",
+        "clip: loading, 1 call in progress, 0 answered",
     ]
 
 
@@ -278,7 +278,7 @@ def test_model_missing_in_the_state_is_shown_as_ended(shown: Page, run: FakeRun)
     labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
     assert [label for label in labels if label.startswith("clip")] == [
-        "clip: loading, 1 call under way, 0 answered"
+        "clip: loading, 1 call in progress, 0 answered"
     ]
 
 
@@ -302,7 +302,7 @@ def test_events_are_sorted_and_filtered_by_kind(shown: Page) -> None:
 
 
 def test_new_events_appear_and_important_ones_are_announced(shown: Page, run: FakeRun) -> None:
-    assert shown.locator("#said").inner_text() == ""
+    assert shown.locator("#announcement").inner_text() == ""
     place = "prod-text", "AllTraffic"
     run.now += 1
     run.tell(
@@ -314,7 +314,7 @@ def test_new_events_appear_and_important_ones_are_announced(shown: Page, run: Fa
     )
     run.tell(EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
     shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
-    message = shown.locator("#said")
+    message = shown.locator("#announcement")
     assert message.get_attribute("aria-live") == "polite"
     assert message.inner_text() == "Setting desired instance count to 3 (InProgress): why"
     shown.locator("#events").get_by_text("clip was loaded.").wait_for()
@@ -355,8 +355,8 @@ def test_repeated_state_adds_no_duplicates(shown: Page) -> None:
           const past = new Past();
           return [1, 2].map(() => {
             past.add(state);
-            const models = [...past.instances.values()].flatMap((it) => [...it.models.values()]);
-            return [past.events.length, models.map((it) => it.spans.length)];
+            const models = [...past.instances.values()].flatMap(({ models }) => [...models.values()]);
+            return [past.events.length, models.map(({ spans }) => spans.length)];
           });
         }
         """
