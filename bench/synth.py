@@ -1,6 +1,6 @@
 """`cdk synth` of stages, compared with the same templates written as raw resources.
 
-The endpoints are copies of `text` of prod; the 240 models belong to one endpoint. Validation is the
+The endpoints are copies of `text` of prod; the 240 models belong to `text` of dev. Validation is the
 CDK's validation of templates; local deployments and reviews use `--no-validation`.
 """
 
@@ -52,11 +52,11 @@ def templates(folder: Path) -> dict[str, Any]:
 
 def add_endpoints(app: "App", count: str) -> None:
     """Add the stacks of prod, with `count` copies of the endpoint `text` as its endpoints."""
-    _add_prod(app, {f"text-{number:03}": {} for number in range(int(count))})
+    _add_stage(app, "prod", {f"text-{number:03}": {} for number in range(int(count))})
 
 
 def add_models(app: "App", count: str) -> None:
-    """Add the stacks of prod, with one endpoint that serves `count` copies of `minilm`."""
+    """Add the stacks of dev, with one endpoint that serves `count` copies of `minilm`."""
     from stages import plan
 
     minilm = plan.planned_model("minilm")
@@ -67,18 +67,18 @@ def add_models(app: "App", count: str) -> None:
 
     with patch.object(plan, "planned_model", model):
         models = [f"model-{number:03}" for number in range(int(count))]
-        _add_prod(app, {"text": {"models": models}})
+        _add_stage(app, "dev", {"text": {"models": models}})
 
 
-def _add_prod(app: "App", endpoints: dict[str, dict[str, Any]]) -> None:
+def _add_stage(app: "App", name: str, endpoints: dict[str, dict[str, Any]]) -> None:
     from stacks import add_stacks
     from stages import load_stage
     from stages.plan import StagePlan
 
-    prod = load_stage("prod")
-    text = prod.endpoints["text"]
-    changed = {name: text.model_copy(update=keys) for name, keys in endpoints.items()}
-    add_stacks(app, StagePlan.of("prod", prod.model_copy(update={"endpoints": changed})))
+    stage = load_stage(name)
+    text = stage.endpoints["text"]
+    changed = {key: text.model_copy(update=fields) for key, fields in endpoints.items()}
+    add_stacks(app, StagePlan.of(name, stage.model_copy(update={"endpoints": changed})))
 
 
 def add_raw(app: "App", folder: str) -> None:

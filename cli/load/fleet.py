@@ -11,8 +11,8 @@ from cli.load.cache import Floats, hit_rates, zipf
 from release.review.measured_rates import SCALING_TARGET_SHARE
 from release.review.money import HOURS_PER_MONTH
 
-MAX_MODELS = 240
-"""Maximum number of models of an endpoint."""
+MAX_MODELS = 225
+"""Maximum number of models of an endpoint: leaves 50 resources for alarms, scaling and variants."""
 MIN_INSTANCES = 2
 USABLE_MEMORY_SHARE = 0.8
 MIB_PER_GIB = 1024
@@ -25,7 +25,7 @@ ASSUMPTIONS = (
     "That rate is unsourced",
     f"{USABLE_MEMORY_SHARE:.0%} of the GPU's memory, or of the instance's without a GPU, is for "
     "models: unsourced",
-    f"at most {MAX_MODELS} models per endpoint: two resources each, 500 per template "
+    f"at most {MAX_MODELS} models per endpoint: two resources each, 50 others, 500 per template "
     "(CloudFormation user guide, cloudformation-limits)",
     f"at least {MIN_INSTANCES} instances per endpoint, in two zones (developer guide, "
     "create-multi-model-endpoint)",
