@@ -60,7 +60,7 @@ def test_invalid_json_is_refused(body: bytes) -> None:
     assert message.startswith("The body is not JSON: ")
 
 
-@pytest.mark.parametrize("levels", range(100, 1100, 100))
+@pytest.mark.parametrize("levels", [300, 600, 1000])
 def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
     status, _, _ = refusal(
         call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
@@ -82,35 +82,11 @@ def test_unsupported_operation_is_refused() -> None:
     )
 
 
-def test_missing_parameter_is_refused() -> None:
-    assert refusal(call(service(StartBuild=unreachable), "StartBuild")) == (
-        400,
-        "ValidationException",
-        'Missing required parameter in input: "projectName"',
-    )
-
-
-def test_unknown_parameter_is_refused() -> None:
-    body = b'{"projectName": "p", "projektName": "p"}'
-    status, code, message = refusal(call(service(StartBuild=unreachable), "StartBuild", body))
-    assert (status, code) == (400, "ValidationException")
-    assert message.startswith('Unknown parameter in input: "projektName", must be one of: ')
-    assert "timeoutInMinutesOverride" in message
-
-
 def test_all_errors_of_a_request_are_reported() -> None:
     with pytest.raises(ApiError) as refused:
         service(BatchGetBuilds=unreachable).call("BatchGetBuilds", {"ids": "a:1", "all": True})
     assert "Unknown parameter in input" in refused.value.message
     assert "Invalid type for parameter ids, value: a:1" in refused.value.message
-
-
-def test_call_without_http() -> None:
-    requests = service(ListBuilds=lambda _: {"ids": []})
-    assert requests.call("ListBuilds", {}) == {"ids": []}
-    with pytest.raises(ApiError) as refused:
-        requests.call("StartBuild", {"projectName": "p"})
-    assert refused.value.code == "UnknownOperationException"
 
 
 def test_error_response() -> None:
@@ -127,20 +103,6 @@ def test_error_response() -> None:
         "Message": "Received server error",
         "OriginalStatusCode": 500,
     }
-
-
-def test_boto3_raises_the_exception_of_the_error_code(client_for: ClientFor) -> None:
-    def refuse(request: dict[str, Any]) -> dict[str, Any]:
-        raise ApiError("ResourceNotFoundException", f"no {request['projectName']}")
-
-    client = client_for("codebuild", service(StartBuild=refuse))
-    with pytest.raises(client.exceptions.ResourceNotFoundException) as refused:
-        client.start_build(projectName="p")
-    assert refused.value.response["Error"] == {
-        "Code": "ResourceNotFoundException",
-        "Message": "no p",
-    }
-    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
 
 def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:

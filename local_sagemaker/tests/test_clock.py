@@ -22,7 +22,7 @@ def test_stop_ends_a_sleep() -> None:
     assert clock.now() - before < 3600
 
 
-def test_fill_waits_for_a_minimum_duration() -> None:
+def test_wait_until_elapsed_counts_from_the_creation() -> None:
     clock, before = Clock(speed=1000), time.monotonic()
     clock.wait_until_elapsed(20, threading.Event())
     assert time.monotonic() - before >= 0.02

@@ -16,21 +16,22 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     folder = Folder.default()
     assert folder.root == tmp_path.resolve() / ".local_sagemaker"
-    parts = (folder.builds, folder.instances, folder.backends, folder.temporary, folder.cdk_home)
-    assert {path.parent for path in (*parts, folder.log)} == {folder.root}
-    assert len({*parts, folder.log}) == 6
+    subfolders = (
+        folder.builds,
+        folder.instances,
+        folder.backends,
+        folder.temporary,
+        folder.cdk_home,
+    )
+    assert {path.parent for path in (*subfolders, folder.log)} == {folder.root}
+    assert len({*subfolders, folder.log}) == 6
 
 
-def test_a_local_sagemaker_that_was_remembered_is_found(folder: Folder) -> None:
+def test_written_state_is_read(folder: Folder) -> None:
     running = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
     folder.write_state(running)
     assert folder.running() == running
     assert running.url == "http://127.0.0.1:4566"
-
-
-def test_nothing_runs_in_an_empty_folder(folder: Folder, tmp_path: Path) -> None:
-    assert folder.running() is None
-    assert Folder(tmp_path / "none").running() is None
 
 
 def test_ended_process_is_not_running(folder: Folder) -> None:
@@ -40,7 +41,7 @@ def test_ended_process_is_not_running(folder: Folder) -> None:
     assert folder.running() is None
 
 
-def test_what_is_forgotten_is_not_found_and_may_be_forgotten_again(folder: Folder) -> None:
+def test_deleted_state_can_be_deleted_again(folder: Folder) -> None:
     folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     folder.delete_state()
     folder.delete_state()

@@ -68,14 +68,6 @@ class Broker:
         return socket.socket(fileno=descriptor)
 
 
-def test_closing_the_socket_stops_the_server(folder: Path) -> None:
-    started = Broker(command(SLEEPING_SERVER))
-    server = eventually(lambda: server_pid(folder))
-    assert runs(server)
-    started.close()
-    assert not runs(server)
-
-
 def test_server_is_stopped_by_sigterm_first(folder: Path) -> None:
     exit_on_sigterm = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('unloading models'))"
     started = Broker(command(SLEEPING_SERVER, before=exit_on_sigterm))

@@ -56,7 +56,7 @@ class Account:
     """An endpoint with inference components; `events` are sent to the dashboard."""
 
     def __init__(self, folder: Path, s3: Any) -> None:
-        self.followed: list[tuple[str, str]] = []
+        self.followed_logs: list[tuple[str, str]] = []
         self.events: list[DashboardEvent] = []
         self.capacities = Capacities({"ml.g6.xlarge": 0})
         s3.objects["models", "m.tar.gz"] = b""
@@ -66,7 +66,7 @@ class Account:
             folder,
             s3,
             max_processes=1,
-            follow_log=lambda group, stream, _: self.followed.append((group, stream)),
+            follow_log=lambda group, stream, _: self.followed_logs.append((group, stream)),
             report_event=self.events.append,
             capacities=self.capacities,
         )
@@ -146,9 +146,9 @@ def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterato
         return RunningServer(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
 
     monkeypatch.setattr(launch, "_create_single_model_server", start_server)
-    made = Account(tmp_path, s3)
-    yield made
-    made.hosting.stop()
+    account = Account(tmp_path, s3)
+    yield account
+    account.hosting.stop()
 
 
 def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
@@ -187,12 +187,12 @@ def test_copy_larger_than_an_instance_fails(
 
 def test_accelerators_and_cpu_cores_are_reserved(account: Account) -> None:
     account.create_endpoint("ml.g6.12xlarge")
-    two: dict[str, Any] = {
+    requirements: dict[str, Any] = {
         "NumberOfAcceleratorDevicesRequired": 2.0,
         "NumberOfCpuCoresRequired": 24.0,
     }
-    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **two)
-    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **two)
+    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **requirements)
+    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **requirements)
     assert failed["FailureReason"] == NO_ROOM
 
 
@@ -248,17 +248,6 @@ def test_idle_instances_end_down_to_the_minimum(
     assert (account.instances(), account.placement()) == (1, [["a/1"]])
 
 
-def test_only_the_idle_instance_ends(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
-    account.create_component("a", MinMemoryRequiredInMb=10_000)
-    account.create_component("b", MinMemoryRequiredInMb=10_000)
-    account.scale("a", 0)
-    later = time.monotonic() + IDLE_SECONDS + 1
-    monkeypatch.setattr("time.monotonic", lambda: later)
-    account.hosting.scale_instances()
-    assert account.placement() == [["b/1"]]
-
-
 def test_higher_minimum_adds_instances(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=3)
     config: Any = account.hosting.by_name["e"].plan.config
@@ -280,11 +269,12 @@ def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     eventually(lambda: not account.hosting.components)
 
 
-def test_copy_has_its_own_log_stream_and_events(
-    account: Account,
-) -> None:
+def test_copy_has_its_capacity_log_stream_and_events(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
+    fleet: Any = account.hosting.components["a"].fleet
+    (copy,) = fleet.serving()["a"]
+    assert (copy.running.capacity.memory, copy.running.capacity.cpus) == (1024 * MIB, 2.0)
     account.scale("a", 0)
     (started, healthy, *copy_events) = account.instance_events()
     assert [started.kind, healthy.kind] == [
@@ -301,12 +291,4 @@ def test_copy_has_its_own_log_stream_and_events(
         )
     ]
     stream = f"only/{started.instance}-1"
-    assert account.followed == [("/aws/sagemaker/InferenceComponents/a", stream)]
-
-
-def test_copy_has_its_reserved_capacity(account: Account) -> None:
-    account.create_endpoint("ml.m5.xlarge")
-    account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
-    fleet: Any = account.hosting.components["a"].fleet
-    (copy,) = fleet.serving()["a"]
-    assert (copy.running.capacity.memory, copy.running.capacity.cpus) == (1024 * MIB, 2.0)
+    assert account.followed_logs == [("/aws/sagemaker/InferenceComponents/a", stream)]

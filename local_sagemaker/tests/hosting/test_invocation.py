@@ -105,8 +105,8 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
 
 
 def request(body: bytes = b"question", *headers: str, length: int | None = None) -> bytes:
-    messages = [f"Content-Length: {len(body) if length is None else length}", *headers]
-    head = "\r\n".join(["POST /endpoints/text/invocations HTTP/1.1", "Host: localhost", *messages])
+    lines = [f"Content-Length: {len(body) if length is None else length}", *headers]
+    head = "\r\n".join(["POST /endpoints/text/invocations HTTP/1.1", "Host: localhost", *lines])
     return f"{head}\r\n\r\n".encode() + body
 
 
@@ -153,7 +153,7 @@ def error_of(answer: Answer) -> dict[str, Any]:
 
 
 async def test_only_headers_of_the_api_reach_the_container() -> None:
-    passed = [
+    forwarded = [
         "Content-Type: application/json; charset=utf-8",
         "Accept: application/json",
         "X-Amzn-SageMaker-Custom-Attributes: trace=1",
@@ -166,32 +166,20 @@ async def test_only_headers_of_the_api_reach_the_container() -> None:
         "X-Forwarded-For: 10.0.0.1",
         "Cookie: a=b",
     ]
-    container, _ = await invoke_once(respond_always(), request(b"question", *passed, *stripped))
+    container, _ = await invoke_once(respond_always(), request(b"question", *forwarded, *stripped))
     first, *lines = container.heads[0].decode().split("\r\n")[:-2]
     assert first == "POST /invocations HTTP/1.1"
     assert sorted(lines) == sorted(
         ["Host: localhost", "Content-Length: 8"]
-        + [f"{name.lower()}: {value}" for name, value in (h.split(": ") for h in passed[:-1])]
+        + [f"{name.lower()}: {value}" for name, value in (h.split(": ") for h in forwarded[:-1])]
     )
     assert container.bodies == [b"question"]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["application/json", "application/vnd.sagemaker-triton.binary+json;json-header-size=9"],
-)
-async def test_content_types_are_forwarded_unchanged(kind: str) -> None:
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\nok"
-    container, answer = await invoke_once(
-        respond_always(head.encode()), request(b"", f"Content-Type: {kind}")
-    )
-    assert f"content-type: {kind}\r\n".encode() in container.heads[0]
-    assert (answer[1]["content-type"], answer[2]) == (kind, b"ok")
-
-
-async def test_only_custom_attributes_response_header_is_returned() -> None:
+async def test_only_response_headers_of_the_api_are_returned() -> None:
     head = (
         b"HTTP/1.1 200 OK\r\nServer: triton\r\nX-Amzn-SageMaker-Custom-Attributes: trace=2\r\n"
+        b"Content-Type: application/vnd.sagemaker-triton.binary+json;json-header-size=9\r\n"
         b"Content-Length: 2\r\n\r\nok"
     )
     _, (status, headers, body) = await invoke_once(respond_always(head))
@@ -200,6 +188,7 @@ async def test_only_custom_attributes_response_header_is_returned() -> None:
     assert headers == {
         "x-amzn-invoked-production-variant": "only",
         "x-amzn-sagemaker-custom-attributes": "trace=2",
+        "content-type": "application/vnd.sagemaker-triton.binary+json;json-header-size=9",
         "content-length": "2",
     }
 
@@ -235,13 +224,6 @@ async def test_chunked_response_is_forwarded() -> None:
 # Connections to the container
 
 
-async def test_consecutive_invocations_share_a_connection() -> None:
-    async with endpoint(respond_always()) as (container, port), client(port) as streams:
-        for _ in range(3):
-            assert (await ask(streams))[2] == b"ok"
-    assert container.connections == 1
-
-
 async def test_connection_closed_by_the_container_is_not_reused() -> None:
     closing = OK.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n")
     async with endpoint(respond_always(closing)) as (container, port), client(port) as streams:
@@ -253,13 +235,12 @@ async def test_connection_closed_by_the_container_is_not_reused() -> None:
 # Errors
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (507, "server")])
-async def test_response_other_than_200_is_a_model_error(status: int, kind: str) -> None:
-    refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 4\r\n\r\nnope".encode()
-    _, answer = await invoke_once(respond_always(refusal))
+async def test_response_other_than_200_is_a_model_error() -> None:
+    _, answer = await invoke_once(
+        respond_always(b"HTTP/1.1 507 No\r\nContent-Length: 4\r\n\r\nnope")
+    )
     error = error_of(answer)
-    assert error["message"] == f'Received {kind} error ({status}) from primary with message "nope"'
-    assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (status, "nope")
+    assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (507, "nope")
 
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
@@ -314,14 +295,13 @@ async def test_invalid_http_response_is_a_model_error(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, answer = await invoke_once(respond_and_close(sent))
-    messages = error_of(answer)["message"]
-    assert messages.startswith("The container did not answer: invalid response of the container")
-    assert len(messages) < 300
+    message = error_of(answer)["message"]
+    assert message.startswith("The container did not answer: invalid response of the container")
+    assert len(message) < 300
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("status", ["200 OK", "400 No"])
-@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**18])
+@pytest.mark.parametrize(("status", "size"), [("200 OK", MAX_BODY_BYTES + 1), ("400 No", 10**18)])
 async def test_response_over_6_mib_is_a_model_error(status: str, size: int) -> None:
     head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
     _, answer = await invoke_once(respond_and_close(head))
@@ -333,7 +313,7 @@ async def test_response_over_6_mib_is_a_model_error(status: str, size: int) -> N
 # Responses and disconnects during a request
 
 
-async def refuse_at_once(
+async def respond_after_the_head(
     container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Respond after the request head without reading the body."""
@@ -344,7 +324,10 @@ async def refuse_at_once(
 
 
 async def test_response_before_the_end_of_the_request_is_returned() -> None:
-    async with endpoint(refuse_at_once) as (container, port), client(port) as (reader, writer):
+    async with (
+        endpoint(respond_after_the_head) as (container, port),
+        client(port) as (reader, writer),
+    ):
         writer.write(request(b"the beginning", length=1000))
         answer = await read_answer(reader)
         container.client_disconnected.set()
@@ -410,9 +393,9 @@ class Client:
 
     async def start_invocation(self) -> Invocation:
         headers = {b"content-length": str(self.size).encode()}
-        made = Invocation(headers, self.receive, self.send)
-        await made.receive()
-        return made
+        invocation = Invocation(headers, self.receive, self.send)
+        await invocation.receive()
+        return invocation
 
 
 @asynccontextmanager
@@ -452,7 +435,7 @@ async def test_response_backpressure(kind: str) -> None:
         forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
         await run_loop_until_idle()
         assert len(client.taken) == 1
-        # Sent bytes are buffered in the sockets and in the StreamReader (two parts).
+        # The sockets and the StreamReader (two chunks) buffer some bytes.
         assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * CHUNK_BYTES
         client.reads.set()
         assert await forwarding

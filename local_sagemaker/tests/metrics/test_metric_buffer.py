@@ -61,7 +61,7 @@ def test_dimensions_are_separate() -> None:
         buffer.add(names.INVOCATIONS, dimensions, 1)
     time.now = 60
     assert {series.dimensions for series in buffer.take()} == set(dimension_sets)
-    assert dimension_sets[1].to_aws == [
+    assert dimension_sets[1].to_aws() == [
         {"Name": "EndpointName", "Value": "text"},
         {"Name": "VariantName", "Value": "only"},
         {"Name": "EndpointConfigName", "Value": "one"},

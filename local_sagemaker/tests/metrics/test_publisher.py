@@ -46,14 +46,14 @@ def test_metrics_are_published_by_namespace() -> None:
     cpu = Series(names.CPU, PLACE, 30.0, Counter({55.5: 1}))
     calls = Series(names.INVOCATIONS, PLACE, 30.5, Counter({1.0: 3}))
     publisher(cloudwatch, cpu, calls).publish()
-    to_aws = PLACE.to_aws
+    dimensions = PLACE.to_aws()
     assert cloudwatch.puts == [
         (
             "/aws/sagemaker/Endpoints",
             [
                 {
                     "MetricName": "CPUUtilization",
-                    "Dimensions": to_aws,
+                    "Dimensions": dimensions,
                     "Timestamp": 30.0,
                     "Values": [55.5],
                     "Counts": [1.0],
@@ -66,7 +66,7 @@ def test_metrics_are_published_by_namespace() -> None:
             [
                 {
                     "MetricName": "Invocations",
-                    "Dimensions": to_aws,
+                    "Dimensions": dimensions,
                     "Timestamp": 30.5,
                     "Values": [1.0],
                     "Counts": [3.0],

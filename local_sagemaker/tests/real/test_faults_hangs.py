@@ -1,10 +1,9 @@
-"""Hanging models with a shortened invocation timeout, and an unreachable bucket.
+"""Hanging models with a shortened invocation timeout.
 
 The instance runs in the process of the test, which patches its timeouts.
 """
 
 import asyncio
-import io
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import backends, launch
@@ -29,29 +27,6 @@ from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 BUCKET = "shop-models"
 SHORT_TIMEOUT_SECONDS = 0.5
-
-
-class Bucket(FakeS3):
-    """A bucket that can be unreachable, or close the connection during a download."""
-
-    unreachable = False
-    truncates = False
-
-    def get_object(self, **request: str) -> dict[str, Any]:
-        if self.unreachable:
-            raise EndpointConnectionError(endpoint_url="http://s3")
-        answer = super().get_object(**request)
-        if self.truncates:
-            answer["Body"] = _Broken(answer["Body"].read()[:200])
-        return answer
-
-
-class _Broken(io.BytesIO):
-    def read(self, size: int | None = -1, /) -> bytes:
-        part = super().read(size)
-        if not part:
-            raise ConnectionResetError("the connection was reset")
-        return part
 
 
 class Caller:
@@ -103,12 +78,12 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def bucket() -> Bucket:
-    return Bucket()
+def bucket() -> FakeS3:
+    return FakeS3()
 
 
 @pytest.fixture(scope="module")
-def upload(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], None]:
+def upload(bucket: FakeS3, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], None]:
     def upload(model: str, code: str) -> None:
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
         bucket.objects[BUCKET, f"{model}.tar.gz"] = archive
@@ -118,7 +93,7 @@ def upload(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.fixture(scope="module")
 def caller(
-    bucket: Bucket,
+    bucket: FakeS3,
     upload: Callable[[str, str], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Caller]:
@@ -195,18 +170,3 @@ def test_hanging_load_is_not_ready(
     again = caller.start_call("loads")
     gate.open()
     assert again.result(TIMEOUT_SECONDS) == 28
-
-
-def test_loaded_model_answers_without_the_bucket(
-    caller: Caller, bucket: Bucket, upload: Callable[[str, str], None]
-) -> None:
-    upload("later", times(5))
-    messages = {"unreachable": "Failed to download", "truncates": "Failed to extract"}
-    for fault, prefix in messages.items():
-        setattr(bucket, fault, True)
-        status, code, message = caller.failure("later")
-        assert (status, code) == (400, "ValidationError")
-        assert message.startswith(prefix)
-        assert caller.ask("twice") == 14
-        setattr(bucket, fault, False)
-    assert caller.ask("later") == 35

@@ -305,8 +305,8 @@ def totals(collected: MetricBuffer) -> dict[tuple[str, str | None], float]:
     """Return the sums of the metrics, by name and configuration or instance type."""
     result: dict[tuple[str, str | None], float] = {}
     for series in collected.take():
-        assert (series.place.endpoint, series.place.variant) == ("Text", "only")
-        key = (series.metric.name, series.place.config or series.place.instance_type)
+        assert (series.dimensions.endpoint, series.dimensions.variant) == ("Text", "only")
+        key = (series.metric.name, series.dimensions.config or series.dimensions.instance_type)
         result[key] = result.get(key, 0) + sum(value * n for value, n in series.values.items())
     return result
 
@@ -365,7 +365,9 @@ def values(collected: MetricBuffer) -> dict[tuple[str, tuple[tuple[str, str], ..
     return {
         (
             series.metric.name,
-            tuple((dimension["Name"], dimension["Value"]) for dimension in series.place.dimensions),
+            tuple(
+                (dimension["Name"], dimension["Value"]) for dimension in series.dimensions.to_aws()
+            ),
         ): sum(value * count for value, count in series.values.items())
         for series in collected.take()
     }

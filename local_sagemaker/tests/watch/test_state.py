@@ -187,7 +187,7 @@ def test_scaling_of_a_variant(local: Local) -> None:
     assert (messages["metric"], messages["value"]) == ("Own", None)
 
 
-@pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])
+@pytest.mark.parametrize(("count", "max_processes"), [(2, None), (3, 2)])
 def test_limit_of_processes_is_shown(local: Local, count: int, max_processes: int | None) -> None:
     local.endpoint.description["ProductionVariants"] = [described("only_variant", count)]
     assert local.only_variant()["processes_at_most"] == max_processes
@@ -208,8 +208,8 @@ def test_only_new_events_and_rates_are_returned(local: Local) -> None:
 def test_usage_of_running_servers(local: Local) -> None:
     ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(7), ended)
-    assert local.watch._usages() == {"i-7": Usage(600, None)}
-    assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
+    assert local.watch._read_usages() == {"i-7": Usage(600, None)}
+    assert local.watch._read_usages() == {"i-7": Usage(600, 0.0)}
 
 
 def test_components_and_their_copies_are_shown(
