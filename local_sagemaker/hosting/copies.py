@@ -80,7 +80,7 @@ class CopyHost:
     @staticmethod
     def find(instance: "Instance") -> "CopyHost | None":
         """Return an instance's copy host; None if the instance has a model or has not started."""
-        container: Any = instance.running and instance.running.container
+        container: Any = instance.healthy_server and instance.healthy_server.container
         return container if isinstance(container, CopyHost) else None
 
     def wait_until_healthy(self, timeout: float) -> None:
@@ -118,8 +118,8 @@ class CopyHost:
             replace(status, target_model=slot.name)
             for slot in list(self.slots)
             for copy in slot.instances
-            if copy.running
-            for status in copy.running.container.statuses()
+            if copy.healthy_server
+            for status in copy.healthy_server.container.statuses()
         ]
 
     def reservations(self) -> list[Resources]:
@@ -139,7 +139,7 @@ class CopyHost:
         return (copy for slot in list(self.slots) for copy in slot.instances)
 
     def _servers(self) -> "Iterator[RunningServer]":
-        return (server for copy in self._copies() if (server := copy.running))
+        return (server for copy in self._copies() if (server := copy.healthy_server))
 
 
 def resources_of(instance_type: str) -> Resources:

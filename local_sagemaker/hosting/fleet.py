@@ -267,13 +267,13 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     """
     if len(instances) == 1:
         return instances[0]
-    healthy = [instance for instance in instances if instance.running] or instances
+    healthy = [instance for instance in instances if instance.healthy_server] or instances
     with_model = [
         instance
         for instance in healthy
         if instance.calls < MANY_CALLS
-        and instance.running
-        and instance.running.container.has(target_model)
+        and instance.healthy_server
+        and instance.healthy_server.container.has(target_model)
     ]
     return min(with_model or healthy, key=lambda instance: instance.calls)
 

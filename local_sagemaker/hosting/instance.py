@@ -69,8 +69,8 @@ class Instance:
 
     Once a server was healthy, each server that ends is replaced by a new one with an empty folder
     and no loaded models; the endpoint stays InService. `server` is the current server, and
-    `running` is the same server if it is healthy, else None. `start_server` starts a new server;
-    `on_stopped` is called once, when `stop` has ended the last one.
+    `healthy_server` is the same server once it is healthy, else None. `start_server` starts a new
+    server; `on_stopped` is called once, when `stop` has ended the last one.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Instance:
         self.calls = 0  # calls in progress; the fleet counts them
         self.max_calls = 0  # maximum of `calls` since the last measurement
         self.server: RunningServer | None = None
-        self.running: RunningServer | None = None
+        self.healthy_server: RunningServer | None = None
         self._start_server = start_server
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._leaving = False
@@ -101,7 +101,7 @@ class Instance:
         """The state of the instance on the dashboard."""
         if self.stopped or self._leaving:
             return InstanceState.LEAVING
-        return InstanceState.SERVING if self.running else InstanceState.STARTING
+        return InstanceState.SERVING if self.healthy_server else InstanceState.STARTING
 
     def start(self) -> None:
         """Start a server. Raise `LocalSageMakerError` if `stop` was called before."""
@@ -155,7 +155,7 @@ class Instance:
         with self._lock:
             if self.server is not server or self.stopped:
                 return
-            self.running = server
+            self.healthy_server = server
         message = f"It is healthy after {time.monotonic() - started:.1f} s."
         server.report_event(EventKind.INSTANCE_HEALTHY, message)
 
@@ -176,7 +176,7 @@ class Instance:
 
     def _wait_for_end(self) -> float:
         """Wait until the server has ended; return the waiting time in seconds."""
-        server, started = self.running, time.monotonic()
+        server, started = self.healthy_server, time.monotonic()
         if server:
             report = partial(self._report, server)
             ping_until_end(server.triton, report)
@@ -191,6 +191,6 @@ class Instance:
 
     def _end(self) -> None:
         with self._lock:
-            server, self.server, self.running = self.server, None, None
+            server, self.server, self.healthy_server = self.server, None, None
         if server:
             server.end()

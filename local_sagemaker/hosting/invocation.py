@@ -129,8 +129,8 @@ class Invocation:
 
         Raise `ApiError`, also on a timeout, and `ClientDisconnectedError`.
         """
-        running = instance.running or await _wait_for_server(instance)
-        call = running.container.acquire(self.target_model)
+        server = instance.healthy_server or await _wait_for_server(instance)
+        call = server.container.acquire(self.target_model)
         try:
             if call.target_model is not None:
                 self.model_was_loaded = call.load is None
@@ -142,13 +142,13 @@ class Invocation:
                     self.loading_seconds = time.monotonic() - started
             started = time.monotonic()
             try:
-                await self._exchange(running.triton.connections, call.path)
+                await self._exchange(server.triton.connections, call.path)
             except OSError as error:
                 raise _no_response_error(error) from None
             finally:
                 self.model_seconds = time.monotonic() - started
         finally:
-            running.container.release(call)
+            server.container.release(call)
 
     async def _exchange(self, connections: Connections, path: str) -> None:
         connection, is_reusable = None, False
@@ -267,7 +267,7 @@ async def _wait_for_server(instance: "Instance") -> "RunningServer":
     `INVOKE_SECONDS` before that is our choice.
     """
     deadline = time.monotonic() + INVOKE_SECONDS
-    while not instance.running:
+    while not instance.healthy_server:
         if instance.stopped or time.monotonic() > deadline:
             raise ApiError(
                 "ServiceUnavailable",
@@ -276,7 +276,7 @@ async def _wait_for_server(instance: "Instance") -> "RunningServer":
                 status=503,
             )
         await asyncio.sleep(POLL_SECONDS)
-    return instance.running
+    return instance.healthy_server
 
 
 async def _wait_for_load(load: "asyncio.Task[None]", target_model: str | None) -> None:

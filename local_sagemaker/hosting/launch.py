@@ -99,20 +99,20 @@ def start_server(
             DashboardEvent(kind, message, *location, model=slot.name if slot else None)
         )
 
-    running = _create_server(host, location, variant, model)
+    server = _create_server(host, location, variant, model)
     if slot:
         memory, cpus = (
             int(slot.reservation.memory * MIB),
             slot.reservation.cpus or slot.host.resources.cpus,
         )
-        running = replace(running, capacity=Capacity(memory, running.capacity.disk, cpus))
+        server = replace(server, capacity=Capacity(memory, server.capacity.disk, cpus))
     if model is not None:
-        host.follow_log(group, stream, running.triton)
+        host.follow_log(group, stream, server.triton)
     instance_type = variant.get("InstanceType", "an instance")
     subject = f"The container of {instance_type}" if model else instance_type
     report_event(EventKind.INSTANCE_STARTED, f"{subject} was started.")
     server_id = f"{instance_id}/{slot.name}" if slot else instance_id
-    return replace(running, id=server_id, report_event=report_event)
+    return replace(server, id=server_id, report_event=report_event)
 
 
 def _create_server(

@@ -58,12 +58,14 @@ class InstanceMetrics:
 
         Disk utilization counts only the models, memory utilization the container's processes.
         """
-        servers = [instance.running for instances in serving.values() for instance in instances]
+        servers = [
+            instance.healthy_server for instances in serving.values() for instance in instances
+        ]
         cpu_percentages = self._processors.percentages(server for server in servers if server)
         for dimensions, instances in serving.items():
             family = _family(dimensions)
             for instance in instances:
-                if (server := instance.running) is None:
+                if (server := instance.healthy_server) is None:
                     continue
                 cpu = cpu_percentages.get(server.id)
                 values = {

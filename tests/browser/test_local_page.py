@@ -355,7 +355,8 @@ def test_repeated_state_adds_no_duplicates(shown: Page) -> None:
           const past = new Past();
           return [1, 2].map(() => {
             past.add(state);
-            const models = [...past.instances.values()].flatMap(({ models }) => [...models.values()]);
+            const instances = [...past.instances.values()];
+            const models = instances.flatMap(({ models }) => [...models.values()]);
             return [past.events.length, models.map(({ spans }) => spans.length)];
           });
         }

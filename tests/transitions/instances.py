@@ -84,7 +84,7 @@ def start_server(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> R
 
 def answer(instance: Instance, target_model: str | None) -> str:
     """Return the archive that answers an invocation. Raise the local SageMaker's errors."""
-    running = instance.running
+    running = instance.healthy_server
     if running is None:
         raise LocalSageMakerError("no healthy instance")
 

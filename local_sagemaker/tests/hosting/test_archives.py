@@ -18,10 +18,10 @@ ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onn
 LOCATION: Any = {"bucket": "models", "key": "text/minilm.tar.gz", "limit": 1 << 20}
 
 
-def fetch(s3: Any, content: bytes | None, to: Path, **more: Any) -> None:
+def fetch(s3: Any, content: bytes | None, to: Path, **options: Any) -> None:
     if content is not None:
         s3.objects["models", "text/minilm.tar.gz"] = content
-    archives.fetch(s3, to=to, **{**LOCATION, **more})
+    archives.fetch(s3, to=to, **{**LOCATION, **options})
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -57,12 +57,12 @@ BAD_HEADER = TWO_FILES[:1024] + b"\xff" + TWO_FILES[1025:]  # the name of the se
 
 
 def special(kind: bytes, target: str = "") -> bytes:
-    """Return an archive of the file `weights` and of `other`, a link or device."""
+    """Return an archive with the file `weights` and the member `other`, a link or device."""
     content = io.BytesIO(gzip.decompress(tar_gz({"weights": b"1"})))
     with tarfile.open(fileobj=content, mode="a") as archive:
-        other = tarfile.TarInfo("other")
-        other.type, other.linkname = kind, target
-        archive.addfile(other)
+        special_member = tarfile.TarInfo("other")
+        special_member.type, special_member.linkname = kind, target
+        archive.addfile(special_member)
     return gzip.compress(content.getvalue())
 
 
@@ -273,15 +273,15 @@ def test_unreachable_s3_is_a_failed_download(
 
 
 def test_incomplete_model_has_a_temporary_name(s3: Any, tmp_path: Path) -> None:
-    observed = []
+    folder_existed = []
 
     class Body(io.BytesIO):
         def readinto(self, buffer: Any, /) -> int:
-            observed.append((tmp_path / "model").exists())
+            folder_existed.append((tmp_path / "model").exists())
             return super().readinto(buffer)
 
     s3.get_object = lambda **_: {"Body": Body(GOOD), "ContentLength": 1, "ETag": ""}
     archives.fetch(s3, to=tmp_path / "model", **LOCATION)
-    assert observed
-    assert not any(observed)
+    assert folder_existed
+    assert not any(folder_existed)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -49,22 +49,22 @@ class Broker:
     """A broker process, started as `Triton` starts it."""
 
     def __init__(self, server: list[str]) -> None:
-        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, Path("log").open("ab") as log:
-            program = [sys.executable, broker.__file__, str(theirs.fileno()), *server]
+        self.parent_socket, broker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with broker_socket, Path("log").open("ab") as log:
+            program = [sys.executable, broker.__file__, str(broker_socket.fileno()), *server]
             self.process = subprocess.Popen(
-                program, pass_fds=[theirs.fileno()], stdout=log, stderr=log
+                program, pass_fds=[broker_socket.fileno()], stdout=log, stderr=log
             )
 
     def close(self) -> int:
         """Close the parent's socket, wait for the broker and return its exit code."""
-        self.ours.close()
+        self.parent_socket.close()
         return self.process.wait()
 
     def socket(self) -> socket.socket:
         """Request a socket from the broker."""
-        self.ours.send(b"?")
-        _, (descriptor,), _, _ = socket.recv_fds(self.ours, 1, 1)
+        self.parent_socket.send(b"?")
+        _, (descriptor,), _, _ = socket.recv_fds(self.parent_socket, 1, 1)
         return socket.socket(fileno=descriptor)
 
 
@@ -132,13 +132,13 @@ def test_server_that_ignores_sigterm_is_killed(
     ignore_sigterm = command(
         SLEEPING_SERVER, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     )
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent_socket, broker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     async def close_running_broker() -> int:
-        running = asyncio.ensure_future(broker.run(theirs.detach(), ignore_sigterm))
+        running = asyncio.ensure_future(broker.run(broker_socket.detach(), ignore_sigterm))
         while not server_pid(folder):
             await asyncio.sleep(0.005)
-        ours.close()
+        parent_socket.close()
         return await running
 
     assert asyncio.run(close_running_broker()) == -signal.SIGKILL

@@ -135,7 +135,7 @@ class Account:
     def placement(self) -> list[list[str]]:
         """Return the names of the copies on each instance."""
         fleet: Any = self.hosting.by_name["e"].fleet
-        hosts = [instance.running.container for instance in fleet.serving()["only"]]
+        hosts = [instance.healthy_server.container for instance in fleet.serving()["only"]]
         return [[status.target_model for status in host.statuses()] for host in hosts]
 
 
@@ -158,7 +158,7 @@ def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     assert account.placement() == [["a/1", "a/2", "b/1"]]
     fleet: Any = account.hosting.by_name["e"].fleet
     (instance,) = fleet.serving()["only"]
-    server = instance.running.triton
+    server = instance.healthy_server.triton
     assert (server.resident_bytes(), server.cpu_seconds()) == (3 * 512 * MIB, 9.0)
     assert server.reserved_percentages() == Resources(100.0, 0, 0)
 
@@ -260,7 +260,7 @@ def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", 2, MinMemoryRequiredInMb=1024)
     fleet: Any = account.hosting.components["a"].fleet
-    servers = [copy.running.triton for copy in fleet.serving()["a"]]
+    servers = [copy.healthy_server.triton for copy in fleet.serving()["a"]]
     account.hosting.delete_endpoint({"EndpointName": "e"})
     eventually(lambda: not account.hosting.by_name)
     assert all(server.ended.is_set() for server in servers)
@@ -274,7 +274,10 @@ def test_copy_has_its_capacity_log_stream_and_events(account: Account) -> None:
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
     fleet: Any = account.hosting.components["a"].fleet
     (copy,) = fleet.serving()["a"]
-    assert (copy.running.capacity.memory, copy.running.capacity.cpus) == (1024 * MIB, 2.0)
+    assert (copy.healthy_server.capacity.memory, copy.healthy_server.capacity.cpus) == (
+        1024 * MIB,
+        2.0,
+    )
     account.scale("a", 0)
     (started, healthy, *copy_events) = account.instance_events()
     assert [started.kind, healthy.kind] == [

@@ -60,7 +60,7 @@ class FakeInstance:
     def __init__(self, variant: str, *models: str) -> None:
         self.variant, self.models = variant, models
         self.calls = self.max_calls = 0
-        self.running: FakeInstance | None = self
+        self.healthy_server: FakeInstance | None = self
         self.container = self
 
     def leave(self) -> None:
@@ -129,8 +129,8 @@ def one_instance_per_variant(config: dict[str, Any]) -> dict[str, int]:
 
 def running_server(fleet: Fleet) -> RunningServer:
     (instance,) = fleet._instances
-    assert instance.running
-    return instance.running
+    assert instance.healthy_server
+    return instance.healthy_server
 
 
 def model(**container: Any) -> dict[str, Any]:
@@ -219,10 +219,10 @@ def test_healthy_instance_is_preferred() -> None:
         FakeInstance("only", "minilm.tar.gz"),
         FakeInstance("only"),
     )
-    unhealthy_instance.running = None
+    unhealthy_instance.healthy_server = None
     fleet = serving(unhealthy_instance, healthy_instance)
     assert [choose(fleet) for _ in range(3)] == [healthy_instance] * 3
-    healthy_instance.running = None
+    healthy_instance.healthy_server = None
     assert choose(fleet) is unhealthy_instance  # the instance may recover soon
 
 

@@ -89,7 +89,7 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     instance = Instance("only", lambda: running)
     triton: Any = SimpleNamespace(connections=connections)
     running = RunningServer(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
-    instance.running = running
+    instance.healthy_server = running
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
     text: Any = SimpleNamespace(
         route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
@@ -129,16 +129,16 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
     return status, headers, body
 
 
-async def ask(streams: Streams, sent: bytes | None = None) -> Answer:
+async def ask(streams: Streams, data: bytes | None = None) -> Answer:
     reader, writer = streams
-    writer.write(request() if sent is None else sent)
+    writer.write(request() if data is None else data)
     return await read_answer(reader)
 
 
-async def invoke_once(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
+async def invoke_once(script: Script, data: bytes | None = None) -> tuple[Container, Answer]:
     """Return the container and its answer to one request."""
     async with endpoint(script) as (container, port), client(port) as streams:
-        return container, await ask(streams, sent)
+        return container, await ask(streams, data)
 
 
 def error_of(answer: Answer) -> dict[str, Any]:
@@ -194,11 +194,11 @@ async def test_only_response_headers_of_the_api_are_returned() -> None:
 
 
 async def test_chunked_request_reaches_the_container_with_content_length() -> None:
-    sent = (
+    data = (
         b"POST /endpoints/text/invocations HTTP/1.1\r\nHost: localhost\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
     )
-    container, answer = await invoke_once(respond_always(), sent)
+    container, answer = await invoke_once(respond_always(), data)
     assert (container.bodies, answer[0]) == ([b"abcdefg"], 200)
 
 
@@ -243,28 +243,28 @@ async def test_response_other_than_200_is_a_model_error() -> None:
     assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (507, "nope")
 
 
-@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
-async def test_connection_closed_before_response_is_a_model_error(sent: bytes) -> None:
-    _, answer = await invoke_once(respond_and_close(sent))
+@pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
+async def test_connection_closed_before_response_is_a_model_error(data: bytes) -> None:
+    _, answer = await invoke_once(respond_and_close(data))
     assert error_of(answer)["message"].startswith("The container did not answer: ")
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "data",
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart",
         CHUNKED + b"4\r\npart\r\n9\r\n",
     ],
 )
 async def test_truncated_container_response_aborts_client_response(
-    sent: bytes, caplog: pytest.LogCaptureFixture
+    data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with endpoint(respond_and_close(sent)) as (_, port), client(port) as (reader, writer):
+    async with endpoint(respond_and_close(data)) as (_, port), client(port) as (reader, writer):
         writer.write(request())
         assert (await read_head(reader))[0] == 200
-        rest = await reader.read()
-    assert not rest.endswith(b"0\r\n\r\n")
-    assert len(rest) < 9 or b"9" not in rest[:2]
+        body = await reader.read()
+    assert not body.endswith(b"0\r\n\r\n")
+    assert len(body) < 9 or b"9" not in body[:2]
     assert "Traceback" not in caplog.text
 
 
@@ -278,7 +278,7 @@ async def test_chunked_response_over_6_mib_is_aborted() -> None:
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "data",
     [
         b"no HTTP\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
@@ -292,9 +292,9 @@ async def test_chunked_response_over_6_mib_is_aborted() -> None:
     ],
 )
 async def test_invalid_http_response_is_a_model_error(
-    sent: bytes, caplog: pytest.LogCaptureFixture
+    data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, answer = await invoke_once(respond_and_close(sent))
+    _, answer = await invoke_once(respond_and_close(data))
     message = error_of(answer)["message"]
     assert message.startswith("The container did not answer: invalid response of the container")
     assert len(message) < 300
@@ -368,27 +368,27 @@ async def test_client_disconnect_during_request_body(
 
 
 class Client:
-    """A fake ASGI client: sends `parts`; `send` blocks until `reads` is set."""
+    """A fake ASGI client that sends `chunks`; `send` blocks until `reads` is set."""
 
-    def __init__(self, parts: list[bytes], *, reads: bool = True) -> None:
-        self._parts = list(parts)
-        self.size = sum(map(len, parts))
-        self.taken: list[int] = []
+    def __init__(self, chunks: list[bytes], *, reads: bool = True) -> None:
+        self._chunks = list(chunks)
+        self.size = sum(map(len, chunks))
+        self.received_sizes: list[int] = []
         self.reads = asyncio.Event()
         if reads:
             self.reads.set()
 
     @property
     def unsent(self) -> int:
-        return len(self._parts)
+        return len(self._chunks)
 
     async def receive(self) -> Any:
-        part = self._parts.pop(0)
-        return {"type": "http.request", "body": part, "more_body": bool(self._parts)}
+        chunk = self._chunks.pop(0)
+        return {"type": "http.request", "body": chunk, "more_body": bool(self._chunks)}
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.body":
-            self.taken.append(len(message["body"]))
+            self.received_sizes.append(len(message["body"]))
             await self.reads.wait()
 
     async def start_invocation(self) -> Invocation:
@@ -401,11 +401,11 @@ class Client:
 @asynccontextmanager
 async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
     """Yield a connection and the container's end of it."""
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    theirs.setblocking(False)
-    reader, writer = await asyncio.open_connection(sock=ours, limit=CHUNK_BYTES)
-    container = await asyncio.open_connection(sock=theirs)
+    client_end, container_end = socket.socketpair()
+    client_end.setblocking(False)
+    container_end.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=client_end, limit=CHUNK_BYTES)
+    container = await asyncio.open_connection(sock=container_end)
     try:
         yield Connection(reader, writer), container
     finally:
@@ -434,13 +434,13 @@ async def test_response_backpressure(kind: str) -> None:
         container.write(HEADS[kind] + LARGE + (b"\r\n0\r\n\r\n" if "chunk" in kind else b""))
         forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
         await run_loop_until_idle()
-        assert len(client.taken) == 1
+        assert len(client.received_sizes) == 1
         # The sockets and the StreamReader (two chunks) buffer some bytes.
         assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * CHUNK_BYTES
         client.reads.set()
         assert await forwarding
-    assert sum(client.taken) == len(LARGE)
-    assert max(client.taken) <= CHUNK_BYTES
+    assert sum(client.received_sizes) == len(LARGE)
+    assert max(client.received_sizes) <= CHUNK_BYTES
 
 
 async def test_request_body_backpressure() -> None:

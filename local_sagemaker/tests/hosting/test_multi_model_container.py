@@ -160,7 +160,7 @@ def start_invocations(container: MultiModelContainer, *targets: str) -> "list[as
 
 
 async def wait_until(condition: Callable[[], object]) -> None:
-    """Run the event loop wait_until a condition is true."""
+    """Run the event loop until a condition is true."""
     while not condition():
         await asyncio.sleep(0.001)
 
@@ -235,16 +235,16 @@ async def test_status_has_phase_and_calls(make: Make) -> None:
     phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
 
     def record(step: ModelStep) -> None:
-        phases[step.kind] = [(status.target_model, status.phase) for status in made.statuses()]
+        phases[step.kind] = [(status.target_model, status.phase) for status in container.statuses()]
 
-    made = make(memory=MODEL_BYTES, report=record)
-    await invoke(made, "a")
-    call = made.acquire("a")
-    (status,) = made.statuses()
+    container = make(memory=MODEL_BYTES, report=record)
+    await invoke(container, "a")
+    call = container.acquire("a")
+    (status,) = container.statuses()
     assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
     assert (status.bytes, status.folder) == (100, model_hash("a"))
-    made.release(call)
-    await invoke(made, "b")
+    container.release(call)
+    await invoke(container, "b")
     assert phases[ModelStepKind.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
     assert phases[ModelStepKind.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
     assert phases[ModelStepKind.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
@@ -290,16 +290,16 @@ async def test_has_includes_loading_and_loaded_models(
 async def test_each_target_model_has_a_unique_safe_name(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
-    other = "folder/ä b.tar.gz"
-    s3.objects["models", f"text/{other}"] = tar_gz({"a": b""})
-    await invoke(container, other)
+    subfolder_target = "folder/ä b.tar.gz"
+    s3.objects["models", f"text/{subfolder_target}"] = tar_gz({"a": b""})
+    await invoke(container, subfolder_target)
     await invoke(container)
     names = [
         json.loads(body)["model_name"] for _, path, body, _ in triton.requests if path == "/models"
     ]
     assert len(set(names)) == 2
     assert all(name.isalnum() and name.isascii() for name in names)
-    assert loaded(container) == [other, TARGET]
+    assert loaded(container) == [subfolder_target, TARGET]
 
 
 async def test_concurrent_first_invocations_share_one_load(
@@ -446,11 +446,11 @@ async def test_load_waits_for_the_memory_of_slow_unloads(
     await invoke(container, "a")
     monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.001)
     triton.hanging = "a"
-    (waiting,) = start_invocations(container, "b")
+    (second,) = start_invocations(container, "b")
     for _ in range(100):  # more than a hundred times ROOM_SECONDS
         await asyncio.sleep(0.001)
     triton.may_unload.set()
-    assert await waiting == b"answer"
+    assert await second == b"answer"
     assert loaded(container) == ["b"]
 
 
@@ -459,10 +459,10 @@ async def test_model_with_a_call_in_progress_is_not_unloaded(make: Make, triton:
     triton.may_answer.clear()
     (first,) = start_invocations(container, "a")
     await wait_until(lambda: triton.count("POST", "/invoke"))
-    (waiting,) = start_invocations(container, "b")
+    (second,) = start_invocations(container, "b")
     await wait_until(lambda: unloaded(triton) == ["b"])  # "a" is in use, so "b" is unloaded
     triton.may_answer.set()
-    assert [await first, await waiting] == [b"answer", b"answer"]
+    assert [await first, await second] == [b"answer", b"answer"]
     assert unloaded(triton) == ["b", "a"]
 
 

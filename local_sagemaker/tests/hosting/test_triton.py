@@ -65,7 +65,7 @@ def test_server_has_only_the_environment_of_the_container(
     assert "AWS_SECRET_ACCESS_KEY" not in environment
 
 
-def test_log_starts_with_the_notes(start_triton: StartTriton) -> None:
+def test_log_starts_with_the_given_lines(start_triton: StartTriton) -> None:
     triton = start_triton(log_lines=("WARNING: one model", "         it is taken"))
     triton.wait_until_healthy(TIMEOUT_SECONDS)
     assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"

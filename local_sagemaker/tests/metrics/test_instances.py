@@ -29,19 +29,19 @@ class Fleet:
         return {"only": list(self.instances)}
 
     def _instance(self, folder: Path, loaded: int | None) -> Any:
-        server = SimpleNamespace(cpu_seconds=lambda: self.seconds, resident_bytes=lambda: 250)
+        triton = SimpleNamespace(cpu_seconds=lambda: self.seconds, resident_bytes=lambda: 250)
         container = SimpleNamespace(loaded_models=loaded, disk_bytes=30)
-        running = SimpleNamespace(
-            triton=server,
+        server = SimpleNamespace(
+            triton=triton,
             container=container,
             id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
-        return SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)
+        return SimpleNamespace(calls=0, max_calls=0, healthy_server=server, pool=None)
 
 
-class MetricBuffer:
-    """Fake collected metrics: values by metric name."""
+class FakeBuffer:
+    """A fake `MetricBuffer`: values by metric name."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[float]] = {}
@@ -59,19 +59,19 @@ class MetricBuffer:
         self.expected.add((metric.name, dimensions))
 
     def take(self) -> dict[str, list[float]]:
-        taken, self.values = self.values, {}
-        return taken
+        values, self.values = self.values, {}
+        return values
 
 
 class Measured:
     """The metrics of a fleet of the endpoint `text`."""
 
-    def __init__(self, fleet: Fleet, **more: Any) -> None:
-        self.fleet, self.now, self.buffer = fleet, 0.0, MetricBuffer()
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.now, self.buffer = fleet, 0.0, FakeBuffer()
         self.fleets: list[Any] = [("text", fleet)]
         buffer: Any = self.buffer
         self._metrics = InstanceMetrics(
-            lambda: self.fleets, buffer, speed=1, clock=lambda: self.now, **more
+            lambda: self.fleets, buffer, speed=1, clock=lambda: self.now
         )
 
     def after(self, seconds: float, *, cpu: float = 0) -> dict[str, list[float]]:
@@ -105,7 +105,7 @@ def test_cpu_utilization_is_never_negative(measured: Measured) -> None:
 
 def test_replaced_instance_has_no_metrics(measured: Measured) -> None:
     measured.after(60, cpu=100)
-    measured.fleet.instances[0].running = None
+    measured.fleet.instances[0].healthy_server = None
     assert len(measured.after(60)["CPUUtilization"]) == 1
 
 
@@ -158,7 +158,7 @@ def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
     copies = Fleet(tmp_path)
     copies.serves_component = True
     for copy in copies.instances:
-        copy.running.capacity = Capacity(memory=500, disk=40, cpus=2.0)
+        copy.healthy_server.capacity = Capacity(memory=500, disk=40, cpus=2.0)
         copy.max_calls = 3
     measured = Measured(copies)
     measured.after(60)
@@ -184,11 +184,11 @@ def test_instances_of_copies_have_reservation_metrics(tmp_path: Path) -> None:
     host.slots.append(
         Slot("ml.g6.12xlarge", "m", host=host, component="times", number=1, reservation=reservation)
     )
-    running = SimpleNamespace(
+    server = SimpleNamespace(
         triton=host, container=host, id="i-1", capacity=Capacity(memory=1000, disk=40)
     )
     fleet = Fleet(tmp_path)
-    fleet.instances = [SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)]
+    fleet.instances = [SimpleNamespace(calls=0, max_calls=0, healthy_server=server, pool=None)]
     measured = Measured(fleet)
     assert measured.after(60) == {
         "MemoryUtilization": [0],

@@ -3,7 +3,7 @@
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions, Series
 
-PLACE = MetricDimensions("text", "only")
+DIMENSIONS = MetricDimensions("text", "only")
 
 
 class Time:
@@ -17,9 +17,9 @@ def test_values_are_returned_after_their_period() -> None:
     time = Time()
     buffer = MetricBuffer(1, clock=time)
     for time.now in (0, 59.9, 60):
-        buffer.add(names.INVOCATIONS, PLACE, 1)
+        buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
     (series,) = buffer.take()
-    assert series == Series(names.INVOCATIONS, PLACE, 30, {1: 2})  # type: ignore[arg-type]
+    assert series == Series(names.INVOCATIONS, DIMENSIONS, 30, {1: 2})  # type: ignore[arg-type]
     assert buffer.take() == []
     time.now = 120
     (series,) = buffer.take()
@@ -29,11 +29,11 @@ def test_values_are_returned_after_their_period() -> None:
 def test_expected_metric_without_values_is_0() -> None:
     time = Time()
     buffer = MetricBuffer(1, clock=time)
-    buffer.add_zero_if_empty(names.INVOCATIONS, PLACE)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
     time.now = 61
-    buffer.add_zero_if_empty(names.INVOCATIONS, PLACE)
-    buffer.add(names.INVOCATIONS, PLACE, 1)
-    buffer.add_zero_if_empty(names.INVOCATIONS, PLACE)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
+    buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
     time.now = 120
     assert [series.values for series in buffer.take()] == [{0: 1}, {1: 1}]
 
@@ -41,8 +41,8 @@ def test_expected_metric_without_values_is_0() -> None:
 def test_metrics_have_their_own_period() -> None:
     time = Time()
     buffer = MetricBuffer(60, clock=time)
-    buffer.add(names.CONCURRENT_REQUESTS, PLACE, 3)
-    buffer.add(names.INVOCATIONS, PLACE, 1)
+    buffer.add(names.CONCURRENT_REQUESTS, DIMENSIONS, 3)
+    buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
     time.now = 0.5
     assert [series.metric for series in buffer.take()] == [names.CONCURRENT_REQUESTS]
     time.now = 1
@@ -53,7 +53,7 @@ def test_dimensions_are_separate() -> None:
     time = Time()
     buffer = MetricBuffer(1, clock=time)
     dimension_sets = [
-        PLACE,
+        DIMENSIONS,
         MetricDimensions("text", "only", "one"),
         MetricDimensions("other", "only"),
     ]
@@ -75,8 +75,8 @@ def test_only_latencies_are_rounded() -> None:
         (names.MODEL_LATENCY, 123_456.0),
         (names.INVOCATIONS_PER_INSTANCE, 1 / 3),
     ):
-        buffer.add(metric, PLACE, value)
-    buffer.add(names.MODEL_LATENCY, PLACE, 0)
+        buffer.add(metric, DIMENSIONS, value)
+    buffer.add(names.MODEL_LATENCY, DIMENSIONS, 0)
     time.now = 60
     result = {series.metric: set(series.values) for series in buffer.take()}
     assert result == {

@@ -33,8 +33,8 @@ class Pings:
         self.failed, self._events = 0, events
         request = Triton.request
 
-        def count_failures(triton: Triton, method: str, path: str, **more: Any) -> Response:
-            answer = request(triton, method, path, **more)
+        def count_failures(triton: Triton, method: str, path: str, **options: Any) -> Response:
+            answer = request(triton, method, path, **options)
             if path == "/ping" and answer.status != 200:
                 self.failed += 1
             return answer
@@ -122,8 +122,10 @@ def test_other_models_answer_during_a_long_load(
     assert slow.result(TIMEOUT_SECONDS) == 21
     eventually(lambda: events[-1].kind is EventKind.INSTANCE_HEALTHY)
     assert events[-1].message == "The container passes the ping health check again."
-    unhealthy = [each.message for each in events if each.kind is EventKind.INSTANCE_UNHEALTHY]
-    assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
+    unhealthy = [event.message for event in events if event.kind is EventKind.INSTANCE_UNHEALTHY]
+    assert all(
+        message.startswith("The container fails the ping health check:") for message in unhealthy
+    )
 
 
 def test_other_models_answer_after_a_failed_load(

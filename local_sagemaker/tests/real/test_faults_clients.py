@@ -168,9 +168,9 @@ def namespace(pid: int) -> Path:
 
 def listening_addresses(pid: int) -> Iterator[str]:
     """Yield the addresses on which a process listens, in the format of /proc/net."""
-    own = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
+    sockets = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
     for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
-            if fields[3] == state and f"socket:[{fields[9]}]" in own:
+            if fields[3] == state and f"socket:[{fields[9]}]" in sockets:
                 yield fields[1]

@@ -31,7 +31,7 @@ class FakeInstance:
 
     def __init__(self, config_name: str) -> None:
         self.config_name = config_name
-        self.running = self.container = self.triton = self.connections = self
+        self.healthy_server = self.container = self.triton = self.connections = self
 
     def acquire(self, target_model: str | None) -> Call:
         return Call("/invocations", target_model)

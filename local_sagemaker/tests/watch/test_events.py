@@ -4,8 +4,8 @@ from local_sagemaker.watch.events import MAX_EVENTS, MAX_MESSAGE_LENGTH, Events
 MODEL = "m-0123456789ab.tar.gz"
 
 
-def add(events: Events, message: str = "message", **more: float) -> None:
-    events.add(DashboardEvent(EventKind.ALARM, message, "text", **more))  # type: ignore[arg-type]
+def add(events: Events, message: str = "message", **fields: float) -> None:
+    events.add(DashboardEvent(EventKind.ALARM, message, "text", **fields))  # type: ignore[arg-type]
 
 
 def test_event_fields() -> None:
@@ -46,6 +46,6 @@ def test_number_of_events_and_message_length_are_limited() -> None:
     events = Events()
     for _ in range(MAX_EVENTS + 1):
         add(events, "x" * (MAX_MESSAGE_LENGTH + 1))
-    kept = events.after(0)
-    assert (len(kept), kept[0]["sequence"]) == (MAX_EVENTS, 2)
-    assert kept[0]["message"] == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
+    latest = events.after(0)
+    assert (len(latest), latest[0]["sequence"]) == (MAX_EVENTS, 2)
+    assert latest[0]["message"] == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
