@@ -153,7 +153,7 @@ def _is_running(running: RunningSageMaker) -> bool:
 
 
 def _spawn(folder: Folder, port: int) -> int:
-    """Start the server in a new session, so that it outlives this process; return its id."""
+    """Start the server in a new session, so that it outlives this process; return its PID."""
     log = folder.log.open("wb")
     with log:
         return os.posix_spawn(

@@ -143,8 +143,7 @@ def _with_generate_routes(command: ServeCommand, model: str, inference_type: str
     """Return a command whose server uses the generate extension for invocations.
 
     The local Triton's SageMaker routes do not support the extension; its HTTP routes run the same
-    code.
-    Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
+    code. Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
     """
     http_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
     mode = "live" if command.environment.get(_PING_MODE) == "live" else "ready"

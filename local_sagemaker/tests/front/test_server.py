@@ -32,7 +32,7 @@ import os, pathlib, signal, sys, types
 from local_sagemaker.front import server
 
 class Services:
-    control_planes, runtime, site = (), None, None
+    control_planes, runtime, dashboard = (), None, None
 
     def __init__(self, folder, triton, ministack, calls):
         if {early}:

@@ -1,4 +1,4 @@
-"""Container logs that are sender to CloudWatch Logs."""
+"""Sending of container logs to CloudWatch Logs."""
 
 import re
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ def triton(start_triton: StartTriton) -> Triton:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
+def module_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
     folder = tmp_path_factory.mktemp("instance")
     with fake_servers(tmp_path_factory.mktemp("shared"), folder) as start:
         server = start()
@@ -30,9 +30,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
 
 
 @pytest.fixture
-def shared(running: Triton) -> Triton:
+def shared(module_server: Triton) -> Triton:
     """A healthy fake server that several tests share."""
-    return running
+    return module_server
 
 
 def get(triton: Triton, path: str, *, timeout: float = TIMEOUT_SECONDS) -> bytes:
