@@ -57,10 +57,6 @@ class Slot(Pool):
         """The name of the copy on its instance."""
         return f"{self.component}/{self.number}"
 
-    def attach_instance(self, instance: "Instance") -> None:
-        """Store the `Instance` that runs the copy."""
-        self.instances.append(instance)
-
 
 class CopyHost:
     """An instance that hosts copies: both the server and the container of its `Instance`.

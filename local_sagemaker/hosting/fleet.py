@@ -201,7 +201,8 @@ class Fleet:
             pool=pool,
             on_stopped=partial(allocator.give_back, pool),
         )
-        pool.attach_instance(instance)
+        if slot:
+            slot.instances.append(instance)
         return instance
 
     def _shrink(self, counts: Mapping[str, int]) -> None:

@@ -4,12 +4,9 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from local_sagemaker.errors import LocalSageMakerError
-
-if TYPE_CHECKING:
-    from local_sagemaker.hosting.instance import Instance
 
 NO_CAPACITY = (
     "Unable to provision requested ML compute capacity due to InsufficientInstanceCapacity error. "
@@ -46,9 +43,6 @@ class Pool:
     instance_type: str
     model_name: str | None
     metrics_by_type: bool = True
-
-    def attach_instance(self, instance: "Instance") -> None:
-        """Do nothing; a `Slot` stores its instance."""
 
 
 def pools(variant: Mapping[str, Any]) -> list[Pool]:

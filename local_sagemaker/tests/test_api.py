@@ -89,22 +89,6 @@ def test_all_errors_of_a_request_are_reported() -> None:
     assert "Invalid type for parameter ids, value: a:1" in refused.value.message
 
 
-def test_error_response() -> None:
-    error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
-    status, headers, body = error_response(error)
-    assert status == 424
-    assert headers == {
-        "Content-Type": "application/x-amz-json-1.1",
-        "x-amzn-ErrorType": "ModelError",
-    }
-    assert json.loads(body) == {
-        "__type": "ModelError",
-        "message": "Received server error",
-        "Message": "Received server error",
-        "OriginalStatusCode": 500,
-    }
-
-
 def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:
     async def refuse(_: Any, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}

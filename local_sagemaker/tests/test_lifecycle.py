@@ -110,21 +110,6 @@ def test_invalid_port_is_refused(folder: Folder, port: int) -> None:
     )
 
 
-def test_missing_triton_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> TritonInstallation:
-        raise LocalSageMakerError(
-            "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
-        )
-
-    monkeypatch.setattr(lifecycle, "find_triton", missing)
-    folder.root.mkdir()
-    folder.log.write_text("a log line")
-    with pytest.raises(LocalSageMakerError, match="nvidia-pytriton is not installed"):
-        lifecycle.up(folder)
-    assert folder.log.read_text() == "a log line"
-    assert folder.running() is None
-
-
 def test_failed_start_shows_the_end_of_the_log(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +150,11 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.root.mkdir()
     (folder.root / "of the last run").touch()
     replace_server(EMULATOR, tmp_path, monkeypatch)
-    running = lifecycle.up(folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    running = lifecycle.up(folder, port=port)
+    assert running.port == port
     with folder.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock has been released
     assert running.python == IMAGE_PYTHON
@@ -181,16 +170,6 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not runs(running.pid)
     assert folder.running() is None
     assert lifecycle.down(folder) is False
-
-
-def test_up_uses_the_given_port(
-    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace_server(EMULATOR, tmp_path, monkeypatch)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert lifecycle.up(folder, port=port).port == port
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ def test_invalid_archive_is_refused_and_leaves_no_files(
     with pytest.raises(ApiError, match=f"^{start}.*{reason}") as refused:
         fetch(s3, content, tmp_path / "model")
     assert refused.value.code == "ValidationError"
+    assert str(tmp_path) not in refused.value.message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,19 +150,6 @@ def test_compression_bomb_is_refused(
         fetch(s3, tar_gz({"zeros": bytes(60_000), "more": bytes(40_001)}), tmp_path / "bomb")
     assert refused.value.code == "ValidationError"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packed", "small"]
-
-
-def test_error_contains_no_local_path(s3: Any, tmp_path: Path) -> None:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as archive:
-        for name, target in (("here", "."), ("here/up", "..")):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            archive.addfile(link)
-    for bad in (gzip.compress(content.getvalue()), tar_gz({"a" * 300: b""})):
-        with pytest.raises(ApiError) as refused:
-            fetch(s3, bad, tmp_path / "model")
-        assert str(tmp_path) not in refused.value.message
 
 
 def test_no_file_is_written_through_a_redirected_link(s3: Any, tmp_path: Path) -> None:

@@ -83,28 +83,6 @@ def test_broker_exits_with_the_exit_code_of_the_server(folder: Path) -> None:
     started.close()
 
 
-def test_server_is_stopped_when_the_parent_is_killed(folder: Path) -> None:
-    program = (
-        "import socket, subprocess, sys\n"
-        "ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
-        "number = theirs.fileno()\n"
-        "command = [sys.executable, sys.argv[1], str(number), *sys.argv[2:]]\n"
-        "process = subprocess.Popen(command, pass_fds=[number])\n"
-        "theirs.close()\n"
-        "print(process.pid, flush=True)\nprocess.wait()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program, broker.__file__, *command(SLEEPING_SERVER)],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as parent:
-        assert parent.stdout
-        pid = int(parent.stdout.readline())
-        server = eventually(lambda: server_pid(folder))
-        parent.kill()
-    eventually(lambda: not runs(pid) and not runs(server))
-
-
 def test_broker_ignores_sigint(folder: Path) -> None:
     started = Broker(command(SLEEPING_SERVER))
     eventually(lambda: server_pid(folder))

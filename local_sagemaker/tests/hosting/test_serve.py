@@ -36,55 +36,30 @@ def test_default_arguments_match_the_image() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "argument", "instead_of"),
+    ("variable", "value", "argument"),
     [
-        ("LOG_VERBOSE", "false", "--log-verbose=false", "--log-verbose=true"),
-        (
-            "SHM_DEFAULT_BYTE_SIZE",
-            "33554432",
-            "--backend-config=python,shm-default-byte-size=33554432",
-            "--backend-config=python,shm-default-byte-size=16777216",
-        ),
-        (
-            "SHM_GROWTH_BYTE_SIZE",
-            "2097152",
-            "--backend-config=python,shm-growth-byte-size=2097152",
-            "--backend-config=python,shm-growth-byte-size=1048576",
-        ),
-        ("ALLOW_METRICS", "true", "--allow-metrics=true", "--allow-metrics=false"),
-        ("ALLOW_GRPC", "true", "--allow-grpc=true", "--allow-grpc=false"),
+        ("TRITON_LOG_VERBOSE", "false", "--log-verbose=false"),
+        ("TRITON_SHM_DEFAULT_BYTE_SIZE", "4", "--backend-config=python,shm-default-byte-size=4"),
+        ("TRITON_SHM_GROWTH_BYTE_SIZE", "4", "--backend-config=python,shm-growth-byte-size=4"),
+        ("TRITON_ALLOW_METRICS", "true", "--allow-metrics=true"),
+        ("TRITON_ALLOW_GRPC", "true", "--allow-grpc=true"),
         # The image's script does not negate the value: false switches namespacing off.
-        (
-            "DISABLE_MODEL_NAMESPACING",
-            "false",
-            "--model-namespacing=false",
-            "--model-namespacing=true",
-        ),
+        ("TRITON_DISABLE_MODEL_NAMESPACING", "false", "--model-namespacing=false"),
+        ("TRITON_THREAD_COUNT", "4", "--sagemaker-thread-count=4"),
+        ("TRITON_BUFFER_MANAGER_THREAD_COUNT", "4", "--buffer-manager-thread-count=4"),
+        ("TRITON_LOG_INFO", "4", "--log-info=4"),
+        ("TRITON_LOG_WARNING", "4", "--log-warning=4"),
+        ("TRITON_LOG_ERROR", "4", "--log-error=4"),
+        ("TRITON_GRPC_PORT", "4", "--grpc-port=4"),
+        ("TRITON_METRICS_PORT", "4", "--metrics-port=4"),
+        ("TRITON_TENSORFLOW_VERSION", "4", "--backend-config=tensorflow,version=4"),
+        ("SAFE_PORT_RANGE", "4", "--sagemaker-safe-port-range=4"),
     ],
 )
-def test_setting_replaces_its_default(
-    variable: str, value: str, argument: str, instead_of: str
-) -> None:
-    expected = [argument if default == instead_of else default for default in DEFAULTS]
-    assert arguments(**{f"SAGEMAKER_TRITON_{variable}": value}) == expected
-
-
-@pytest.mark.parametrize(
-    ("variable", "argument"),
-    [
-        ("SAGEMAKER_TRITON_THREAD_COUNT", "--sagemaker-thread-count=4"),
-        ("SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT", "--buffer-manager-thread-count=4"),
-        ("SAGEMAKER_TRITON_LOG_INFO", "--log-info=4"),
-        ("SAGEMAKER_TRITON_LOG_WARNING", "--log-warning=4"),
-        ("SAGEMAKER_TRITON_LOG_ERROR", "--log-error=4"),
-        ("SAGEMAKER_TRITON_GRPC_PORT", "--grpc-port=4"),
-        ("SAGEMAKER_TRITON_METRICS_PORT", "--metrics-port=4"),
-        ("SAGEMAKER_TRITON_TENSORFLOW_VERSION", "--backend-config=tensorflow,version=4"),
-        ("SAGEMAKER_SAFE_PORT_RANGE", "--sagemaker-safe-port-range=4"),
-    ],
-)
-def test_setting_without_a_default_adds_its_argument(variable: str, argument: str) -> None:
-    assert sorted(arguments(**{variable: "4"})) == sorted([*DEFAULTS, argument])
+def test_variable_replaces_or_adds_an_argument(variable: str, value: str, argument: str) -> None:
+    flag = argument.rpartition("=")[0]
+    others = [default for default in DEFAULTS if not default.startswith(f"{flag}=")]
+    assert sorted(arguments(**{f"SAGEMAKER_{variable}": value})) == sorted([*others, argument])
 
 
 def test_additional_arguments_come_last() -> None:

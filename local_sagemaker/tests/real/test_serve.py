@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting import backends, sandbox
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.hosting.serve import ServeCommand
@@ -214,19 +213,6 @@ def test_ensemble_is_unloaded_with_its_steps(many: Server) -> None:
     eventually(lambda: many.log.count(unloaded) == 3)
 
 
-def test_other_routes_are_a_bad_request(many: Server) -> None:
-    for method, path in (("GET", "/v2/health/live"), ("GET", "/"), ("PUT", "/models/flat")):
-        assert many.ask(method, path).status == 400
-    assert b"unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME" in many.invoke(REQUEST).body
-
-
-def test_server_is_healthy_after_a_failed_load(many: Server) -> None:
-    write(many.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
-    assert Model(many, "broken").load() == 400
-    assert Model(many, "absent").load() == 400
-    assert many.ask("GET", "/ping").status == 200
-
-
 def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
     start: Start,
 ) -> None:
@@ -235,15 +221,6 @@ def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
         assert Model(server, "broken").load() == 400
         assert server.ask("GET", "/ping").status == 400
         assert server.log.startswith("Triton is running in SageMaker MME mode.")
-
-
-def test_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
-    ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
-    message = (
-        r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
-    )
-    with pytest.raises(LocalSageMakerError, match=message), start.multi_model("outside", **ports):
-        pass
 
 
 # One model
