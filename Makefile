@@ -13,7 +13,9 @@ DOCS := $(CURDIR)/.venv-docs
 SBOM := $(CURDIR)/.venv-sbom
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
+# Bytecode in .venv is harmless, so it is written even if the environment forbids bytecode.
 export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
+export PYTHONDONTWRITEBYTECODE :=
 
 STAGE ?= local
 BASE ?= origin/main
@@ -60,12 +62,14 @@ $(VENV)/.installed-cdk: requirements/cdk.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
 	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements/cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@PYTHONPATH=constructs $(VENV)/bin/python -c 'import cdk_nag, stacks'  # writes bytecode for later
 	@touch $@
 
 $(VENV)/.installed: requirements.txt $(VENV)/.installed-cdk
 	@echo "installing the other pinned Python packages into .venv (about 1.3 GB more, minutes the first time)"
 	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
 		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@$(VENV)/bin/python -c 'import torch, tritonclient.http; from transformers import BertModel'
 	@touch $@
 
 node_modules/.installed: package-lock.json $(VENV)/.installed-cdk
@@ -110,7 +114,7 @@ demo: install ## deploy MiniLM to the local SageMaker, invoke it, compare, clean
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local SageMaker
-	@PYTHONDONTWRITEBYTECODE= python -m pytest $(PARALLEL)  # hundreds of processes import the same
+	@python -m pytest $(PARALLEL)
 	@echo "the shipped models are built, loaded and compared by make models-test"
 
 .PHONY: models-test

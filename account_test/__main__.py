@@ -26,7 +26,7 @@ from account_test.removal import STACKS, Removal
 from account_test.report import StepOutcome
 from account_test.run import Run
 from account_test.state import FOLDER, InProgress, only_run
-from release.delivery.stack_status import in_progress
+from release.delivery.stack_status import operations_in_progress
 from release.delivery.steps import say
 from release.preflight.account import Account, NoCredentials, caller
 from release.preflight.checks import run_checks
@@ -136,7 +136,7 @@ def _check_other_runs(removal: Removal, account: str, region: str) -> None:
             f"a run in account {left['account']}, {left['region']}, is unfinished: run there with "
             "--clean-up first"
         )
-    busy = in_progress(removal.recorder.client("cloudformation"), STACKS)
+    busy = operations_in_progress(removal.recorder.client("cloudformation"), STACKS)
     if busy and not left:
         raise CannotStart(
             f"{', '.join(busy)}: a run on another machine is in progress or was interrupted: try "

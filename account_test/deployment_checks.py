@@ -17,7 +17,7 @@ ENDPOINT = "AWS::SageMaker::Endpoint"
 TIMED = (
     ("deploy", MODELS_STACK, "AWS::CloudFormation::Stack", f"`{MODELS_STACK}`"),
     ("deploy", ENDPOINT_STACK, "Custom::TritonModel", "builds"),
-    ("update", ENDPOINT_STACK, ENDPOINT, "its endpoint's update"),
+    ("update", ENDPOINT_STACK, ENDPOINT, "update of its endpoint"),
 )
 """Step, stack and resource type to measure, and the row of the time budget to compare."""
 

@@ -130,7 +130,7 @@ def metrics(run: Run) -> None:
     ask("cloudwatch:ListMetrics", Namespace=f"Triton/{ENDPOINT_NAME}")
     ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker", Dimensions=dimensions)
     for stack, name, _ in run.account.resources("AWS::KMS::Key"):
-        key = run.account.deployed(stack)[name]
+        key = run.account.physical_ids(stack)[name]
         attributes = [{"AttributeKey": "ResourceName", "AttributeValue": key}]
         ask("cloudtrail:LookupEvents", LookupAttributes=attributes)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from release.delivery.stack_status import in_progress
+from release.delivery.stack_status import operations_in_progress
 from release.delivery.steps import say
 
 LONGEST_PAUSE = 5.0
@@ -34,4 +34,6 @@ def wait(name: str, status: Callable[[], str | None]) -> None:
 
 def wait_for_stack(cloudformation: Any, stack: str) -> None:
     """Wait until CloudFormation has no operation in progress on a stack."""
-    wait("CloudFormation", lambda: next(iter(in_progress(cloudformation, [stack])), None))
+    wait(
+        "CloudFormation", lambda: next(iter(operations_in_progress(cloudformation, [stack])), None)
+    )

@@ -1,7 +1,7 @@
 """`cdk synth` of stages, compared with the same templates written as raw resources.
 
-The endpoints are copies of `text` of prod; the 240 models belong to `text` of dev. Validation is the
-CDK's validation of templates; local deployments and reviews use `--no-validation`.
+The endpoints are copies of `text` of prod; the 240 models belong to `text` of dev. Validation is
+the CDK's validation of templates; local deployments and reviews use `--no-validation`.
 """
 
 import dataclasses

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _table(events: Iterable[Event]) -> Table:
     table = Table(
-        "begun (UTC)", "action", "result", "who", "commit, models", box=None, pad_edge=False
+        "started (UTC)", "action", "result", "actor", "commit, models", box=None, pad_edge=False
     )
     for event in events:
         table.add_row(

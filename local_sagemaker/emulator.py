@@ -14,7 +14,7 @@ from botocore.config import Config
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.quotas.account import FUNCTIONS, configured_quotas
+from local_sagemaker.quotas.account import LAMBDA_CONCURRENCY, configured_quotas
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -34,8 +34,8 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     `port` is the public port of the local SageMaker, for URLs in responses.
     """
-    if FUNCTIONS in (quotas := configured_quotas()):
-        os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
+    if LAMBDA_CONCURRENCY in (quotas := configured_quotas()):
+        os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[LAMBDA_CONCURRENCY])
     speed = settings.speed()
     os.environ.update(
         GATEWAY_PORT=str(port),

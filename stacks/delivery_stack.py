@@ -23,10 +23,10 @@ ACCOUNT_WIDE = (
 )
 """Actions of the preflight on all resources."""
 
-STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
-BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
-PREFLIGHT = "A preflight lists what knows no resources, or is counted against the account's quotas."
-IMAGES = "AWS's images."
+STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
+BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
+PREFLIGHT = "The preflight reads quotas and all endpoints of the account."
+IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
 class DeliveryStack(Stack):
@@ -77,7 +77,7 @@ class DeliveryStack(Stack):
         # Review jobs need no approval, so they may read templates only, and not assume the lookup
         # role, which can read the whole account. Without it, the CDK CLI uses its own credentials.
         templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
-        # The wildcard is acknowledged with the deploy role's.
+        # cdk-nag's finding about this wildcard is acknowledged below, for the deploy role.
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
         self._allow_deploys(deploy, stage_name)
         if components:
@@ -95,7 +95,7 @@ class DeliveryStack(Stack):
         )
 
     def _allow_deploys(self, role: iam.IRole, stage: str) -> None:
-        """Allow to deploy, to explain failures, to repair the catalog and to invoke models."""
+        """Allow to deploy, explain failures, repair the catalog and invoke models."""
         names = [
             f"role/cdk-{QUALIFIER}-{name}-role-{self.account}-{self.region}"
             for name in BOOTSTRAP_ROLES
@@ -125,22 +125,27 @@ class DeliveryStack(Stack):
         CloudFormation generates the names of buckets, which start with the name of the stack, and
         of keys, so a condition limits keys to use by S3.
         """
-        own, *other = (
+        own_bucket, *source_bucket = (
             self._arn("s3", f"{name}-models-modelsbucket*")
             for name in (stage, promotes_from)
             if name
         )
         # Without ListBucket, S3 returns 403 instead of 404 for a missing object.
-        allow(role, ["s3:ListBucket"], [own, *other], BUCKETS)
-        allow(role, ["s3:GetObject"], [f"{bucket}/*" for bucket in (own, *other)], BUCKETS)
+        allow(role, ["s3:ListBucket"], [own_bucket, *source_bucket], BUCKETS)
+        allow(
+            role,
+            ["s3:GetObject"],
+            [f"{bucket}/*" for bucket in (own_bucket, *source_bucket)],
+            BUCKETS,
+        )
         if promotes_from:
-            allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own}/*"], BUCKETS)
+            allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own_bucket}/*"], BUCKETS)
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
             allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
-            delivered = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
-            allow(role, ["ssm:GetParameter"], [delivered])
+            history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
+            allow(role, ["ssm:GetParameter"], [history])
         else:
-            allow(role, ["s3:PutObject"], [f"{own}/{stage_record.FOLDER}*"], BUCKETS)
+            allow(role, ["s3:PutObject"], [f"{own_bucket}/{stage_record.FOLDER}*"], BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
         keys, actions = self._arn("kms", "key/*"), ["kms:Decrypt", "kms:GenerateDataKey"]
@@ -159,7 +164,7 @@ class DeliveryStack(Stack):
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
-        """Return an ARN; IAM ARNs have no region, S3 ARNs have no region and account."""
+        """Return an ARN; ARNs of IAM have no region, ARNs of S3 have no region and no account."""
         region = "" if service in ("iam", "s3") else self.region
         account = "" if service == "s3" else account or self.account
         return f"arn:{self.partition}:{service}:{region}:{account}:{resource}"

@@ -1,4 +1,4 @@
-"""The longest that a delivery of a stage may take, against GitHub's six hours."""
+"""The maximum duration of a delivery, which must end within the six hours of a GitHub job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,38 +9,41 @@ import checked_yaml
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 
 JOB_MINUTES = 360
-"""GitHub ends a job then, on runners of its own (GitHub Docs, "Limits in GitHub Actions").
+"""The time limit of a job on GitHub's own runners (GitHub Docs, "Limits in GitHub Actions").
 
-The deploy role's session is as long. The roles that the cdk CLI assumes with it last an hour each
-(IAM user guide, role chaining), and it assumes them again while that session lasts
-(makeCachingProvider and fromTemporaryCredentials in aws-cdk 2.1148.1). CloudFormation acts as a
-role of its own, and goes on without either ("CloudFormation service role", user guide).
+The session of the deploy role has the same length. With it, the cdk CLI assumes the roles of `cdk
+bootstrap`, whose sessions last an hour (IAM user guide, role chaining); the CLI renews them
+(makeCachingProvider and fromTemporaryCredentials in aws-cdk 2.1148.1). CloudFormation uses its own
+service role, and continues after these sessions have expired (user guide, "CloudFormation service
+role").
 """
 INSTALL_MINUTES = 10
-"""Checkout and `make install`, before there are credentials. Our choice, as are the next three."""
+"""Checkout and `make install`, before the job has credentials.
+
+This and the next three constants are choices of this project.
+"""
 SYNTH_MINUTES = 5
-"""The app, and archives copied from another stage's bucket inside of S3."""
+"""Synthesis of the app, and copies of archives from another stage's bucket inside S3."""
 STACK_MINUTES = 10
-"""What a stack creates, changes and deletes beside an endpoint: the VPC takes the longest."""
+"""All resources of a stack except its endpoint; a VPC takes the longest."""
 SCALING_MINUTES = 5
-"""A deploy that takes scaling from a variant that changes, and one that gives it back, if the
-change fails in between."""
+"""A deploy that removes the scaling of a variant, or restores it after a failed update."""
 BUILD_END_MINUTES = 5
-"""After its deadline a build says how it ended: `GRACE_SECONDS` of its handler, and a poll."""
+"""From a build's deadline to its result: `GRACE_SECONDS` of the build handler, and a poll."""
 VERIFY_MINUTES = 30
-"""When the last model is asked: `VERIFY_SECONDS` of `release.delivery.verifying`."""
+"""Deadline of the verification: `VERIFY_SECONDS` of `release.delivery.verifying`."""
 ANSWER_MINUTES = 7
-"""A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
+"""Calls of a model that is loading: five attempts of 70 s and waits of 15 s (`endpoint_client`)."""
 LONGEST_BUILD_MINUTES = 220
-"""The longest wait of a build: `ModelBuilder` ends it after 240."""
+"""Maximum wait of a build for its engines: `ModelBuilder` ends a build after 240 minutes."""
 
 
 @dataclass(frozen=True)
 class TimeBudget:
-    """The most that each part of a delivery may take, in minutes, one after the other.
+    """The maximum minutes of each step of a delivery, in order (`rows`).
 
-    `rows` are all of them, in order; `build_minutes` is for how long builds may wait for GPUs:
-    what the others leave. Independent stacks are deployed side by side: only the slowest counts.
+    Independent stacks are deployed in parallel: only the slowest has rows. Builds may wait
+    `build_minutes` for GPUs, the time that the other steps leave.
     """
 
     rows: dict[str, int]
@@ -48,10 +51,10 @@ class TimeBudget:
 
     @classmethod
     def of(cls, stage_name: str, updates: Mapping[str, int]) -> Self:
-        """Return the budget of a stage; `updates` has the seconds of each endpoint's longest one.
+        """Return the budget of a stage; `updates` is endpoint -> seconds of its longest update.
 
-        Raises `checked_yaml.LocatedErrors` where it leaves builds less time than CloudFormation
-        would give them.
+        Raise `checked_yaml.LocatedErrors` if builds would have less time than CloudFormation's
+        limit for them.
         """
         name = max(updates, key=updates.__getitem__)
         update = ceil(updates[name] / 60)
@@ -61,21 +64,20 @@ class TimeBudget:
             f"`{stage_name}-models`": STACK_MINUTES,
             "builds": BUILD_END_MINUTES,
             "the stacks that endpoints need": STACK_MINUTES,
-            f"`{stage_name}-{name}`, the slowest, beside its endpoint": (
+            f"`{stage_name}-{name}`, the slowest stack, without its endpoint": (
                 STACK_MINUTES + 2 * SCALING_MINUTES
             ),
-            "its endpoint's update": update,
-            "the rollback of it": update,
-            "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
+            "update of its endpoint": update,
+            "rollback of its endpoint": update,
+            "verification of endpoints and models": VERIFY_MINUTES + ANSWER_MINUTES,
         }
-        left = JOB_MINUTES - sum(rows.values())
-        if left < BUILD_WAIT_MINUTES:
-            fits = update - ceil((BUILD_WAIT_MINUTES - left) / 2)
+        build_minutes = min(LONGEST_BUILD_MINUTES, JOB_MINUTES - sum(rows.values()))
+        if build_minutes < BUILD_WAIT_MINUTES:
+            longest_update = update - ceil((BUILD_WAIT_MINUTES - build_minutes) / 2)
             message = (
                 f"an update takes up to {update} minutes, and its rollback as long; the limit is "
-                f"{fits}, because a delivery's job ends after {JOB_MINUTES}: write a shorter "
-                "wait_seconds or a larger percent, and for a rolling update fewer instances"
+                f"{longest_update}, because a delivery's job ends after {JOB_MINUTES}: write a "
+                "shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
             )
             raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
-        wait = min(LONGEST_BUILD_MINUTES, left)
-        return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
+        return cls({**rows, "builds": build_minutes + BUILD_END_MINUTES}, build_minutes)

@@ -13,7 +13,7 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.errors import ApiError
 
-_KINDS = {
+_EVENT_KINDS = {
     "InProgress": EventKind.SCALING,
     "Successful": EventKind.SCALING_ENDED,
     "Unfulfilled": EventKind.SCALING_FAILED,
@@ -21,22 +21,22 @@ _KINDS = {
 }
 
 MAX_ACTIVITIES = 1000
-"""Number of activities kept; AWS keeps them for six weeks."""
+"""Number of stored activities; AWS stores them for six weeks."""
 
 
 class Activities:
-    """Scaling activities, the latest last. `tell` is called at each status change of an activity.
+    """Scaling activities, the latest last. `report` is called at each status change of an activity.
 
-    Callers must add and end activities under one lock.
+    The caller must hold a lock while it adds or completes activities.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.time, tell: OnEvent = ignore_event
+        self, clock: Callable[[], float] = time.time, report: OnEvent = ignore_event
     ) -> None:
-        self._clock, self._tell = clock, tell
-        self._known: deque[Record] = deque(maxlen=MAX_ACTIVITIES)
+        self._clock, self._report = clock, report
+        self._activities: deque[Record] = deque(maxlen=MAX_ACTIVITIES)
 
-    def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
+    def add_accepted(self, key: TargetKey, capacity: int, cause: str) -> Record:
         """Add the activity of a capacity change that SageMaker has accepted."""
         return self._add(
             key,
@@ -47,23 +47,23 @@ class Activities:
             "change to be fulfilled by sagemaker.",
         )
 
-    def end(self, activity: Record, capacity: int, problem: str | None) -> None:
-        """Complete an activity: the capacity was reached, or it was not because of `problem`.
+    def complete(self, activity: Record, capacity: int, failure: str | None) -> None:
+        """Complete an activity, with the reason if the capacity was not reached.
 
-        The wording of the second case is not AWS's.
+        The message of a failure has no source.
         """
         unit = TargetKey.from_request(activity).unit
         message = (
             f"Successfully set desired {unit} count to {capacity}. Change successfully fulfilled "
             "by sagemaker."
-            if problem is None
-            else f"Failed to reach desired {unit} count {capacity}: {problem}"
+            if failure is None
+            else f"Failed to reach desired {unit} count {capacity}: {failure}"
         )
-        status = "Successful" if problem is None else "Unfulfilled"
+        status = "Successful" if failure is None else "Unfulfilled"
         activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
-        self._tell(_happening(activity))
+        self._report(_dashboard_event(activity))
 
-    def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
+    def add_rejected(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
         """Add the activity of a capacity change that SageMaker has rejected.
 
         Consecutive identical failures are added once, to keep the list readable; AWS was observed
@@ -78,22 +78,28 @@ class Activities:
         description = f"Setting desired {key.unit} count to {capacity}."
         self._add(key, description, cause, "Failed", message, EndTime=self._clock())
 
-    def limits(
-        self, key: TargetKey, name: str, smallest: int, largest: int, refusal: str | None = None
+    def add_scheduled(
+        self, key: TargetKey, name: str, minimum: int, maximum: int, failure: str | None
     ) -> None:
-        """Add the activity of a scheduled action, which failed if `refusal` is given."""
-        limits = f"min capacity to {smallest} and max capacity to {largest}"
+        """Add the activity of a scheduled action, with the reason if it failed."""
+        limits = f"min capacity to {minimum} and max capacity to {maximum}"
         cause = f"scheduled action name {name} was triggered"
-        status = "Failed" if refusal else "Successful"
-        message = f"Failed to set {limits}: {refusal}" if refusal else f"Successfully set {limits}"
+        status = "Failed" if failure else "Successful"
+        message = f"Failed to set {limits}: {failure}" if failure else f"Successfully set {limits}"
         self._add(key, f"Setting {limits}", cause, status, message)
 
     def all(self) -> list[Record]:
         """Return all activities."""
-        return [dict(activity) for activity in list(self._known)]
+        return [dict(activity) for activity in list(self._activities)]
 
     def _add(
-        self, key: TargetKey, description: str, cause: str, status: str, message: str, **more: float
+        self,
+        key: TargetKey,
+        description: str,
+        cause: str,
+        status: str,
+        message: str,
+        **members: float,
     ) -> Record:
         record = {
             **key.members,
@@ -102,24 +108,27 @@ class Activities:
             "StatusCode": status,
             "StatusMessage": message,
         }
-        last = next(
-            (record for record in reversed(self._known) if TargetKey.from_request(record) == key),
+        last_record = next(
+            (
+                record
+                for record in reversed(self._activities)
+                if TargetKey.from_request(record) == key
+            ),
             {},
         )
-        if status == "Failed" and record.items() <= last.items():
-            return last
-        started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
-        record.update(started, **more)
-        self._known.append(record)
-        self._tell(_happening(record))
+        if status == "Failed" and record.items() <= last_record.items():
+            return last_record
+        record.update(ActivityId=str(uuid.uuid4()), StartTime=self._clock(), **members)
+        self._activities.append(record)
+        self._report(_dashboard_event(record))
         return record
 
 
-def _happening(activity: Record) -> DashboardEvent:
-    """Return the dashboard event of an activity: description, status and cause."""
+def _dashboard_event(activity: Record) -> DashboardEvent:
+    """Return the dashboard event that reports an activity."""
     key = TargetKey.from_request(activity)
     status = activity["StatusCode"]
     message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
     if status in ("Failed", "Unfulfilled"):
         message = f"{message}. {activity['StatusMessage']}"
-    return DashboardEvent(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)
+    return DashboardEvent(_EVENT_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)

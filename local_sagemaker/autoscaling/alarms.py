@@ -1,9 +1,9 @@
-"""CloudWatch alarms that Application Auto Scaling creates for a target tracking policy.
+"""The CloudWatch alarms that Application Auto Scaling creates for target tracking policies.
 
 Source of the names: aws/amazon-sagemaker-operator-for-k8s
-("TargetTracking-endpoint/NAME/variant/VARIANT-AlarmHigh-"). Source of the settings: alarms of a
-target of 70, as `terraform import` printed them: above 70 in 3 of 3 periods, below 63 in 15 of 15,
-missing data as missing, and the policy's ARN in the description.
+("TargetTracking-endpoint/NAME/variant/VARIANT-AlarmHigh-"). Source of the settings: the alarms for
+a target of 70 in the output of `terraform import`: above 70 in 3 of 3 periods, below 63 in 15 of
+15, missing data as missing, and the policy's ARN in the description.
 """
 
 import json
@@ -17,9 +17,9 @@ from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import invalid
 
 HIGH, LOW = "AlarmHigh", "AlarmLow"
-PERIODS = {HIGH: 3, LOW: 15}
-LOW_SECONDS = 900
-SHARE_OF_LOW = 0.9
+EVALUATION_PERIODS = {HIGH: 3, LOW: 15}
+LOW_EVALUATION_SECONDS = 900
+LOW_THRESHOLD_SHARE = 0.9
 """Threshold of AlarmLow as a share of the target: 63 for 70, 72 for 80."""
 
 PREFIX = "TargetTracking-"
@@ -42,13 +42,14 @@ monitoring-cloudwatch). It "scales in at the same speed as it would for standard
 (endpoint-auto-scaling-add-code-define)."""
 
 Metric = dict[str, Any]
-"""The metric's members of a PutMetricAlarm request."""
+"""The members of a PutMetricAlarm request that select the metric."""
 
 
 class AlarmState(NamedTuple):
-    """State of an alarm; `points` are the last evaluated data points, the oldest first.
+    """State of an alarm.
 
-    `actions` are the ARNs of its alarm actions.
+    `points` are the last evaluated data points, the oldest first; `actions` are the ARNs of the
+    alarm actions.
     """
 
     in_alarm: bool
@@ -58,14 +59,14 @@ class AlarmState(NamedTuple):
 
 
 def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
-    """Return the PutMetricAlarm requests of a policy.
+    """Return the PutMetricAlarm requests of a policy. Raise `ApiError` for an invalid metric.
 
-    Their actions end with `:createdBy/UUID`, as in published alarms of DynamoDB and ECS. Without a
-    source: the alarms of a changed policy keep their names.
+    The alarm actions end with `:createdBy/UUID`, as in published alarms of DynamoDB and ECS. That
+    the alarms of a changed policy keep their names has no source.
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
-    existing_names = alarms_of(policy)
+    existing_names = alarm_names(policy)
     arn = policy["PolicyARN"]
     action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
     return [
@@ -77,23 +78,23 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
             ),
             "AlarmActions": [action],
             "ComparisonOperator": ("GreaterThanThreshold" if kind == HIGH else "LessThanThreshold"),
-            "Threshold": target if kind == HIGH else target * SHARE_OF_LOW,
-            "EvaluationPeriods": PERIODS[kind],
+            "Threshold": target if kind == HIGH else target * LOW_THRESHOLD_SHARE,
+            "EvaluationPeriods": EVALUATION_PERIODS[kind],
             "TreatMissingData": "missing",
-            **metric(key, configuration, kind),
+            **_alarm_metric(key, configuration, kind),
             **_periods(key, configuration, kind),
         }
         for kind in (HIGH, LOW)
     ]
 
 
-def alarms_of(policy: Record) -> dict[str, str]:
+def alarm_names(policy: Record) -> dict[str, str]:
     """Return a policy's alarm names by kind, AlarmHigh or AlarmLow; names end with KIND-UUID."""
     return {alarm["AlarmName"].rsplit("-", 6)[1]: alarm["AlarmName"] for alarm in policy["Alarms"]}
 
 
-def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
-    """Return the metric of an alarm of this kind. Raise `ApiError`."""
+def _alarm_metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
+    """Return the metric of the alarm of a kind. Raise `ApiError`."""
     predefined: Any = configuration.get("PredefinedMetricSpecification")
     customized = configuration.get("CustomizedMetricSpecification")
     if (predefined is None) == (customized is None):
@@ -103,18 +104,20 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
         )
     if customized is not None:
         if queries := customized.get("Metrics"):
-            return {"Metrics": _by_minutes(queries)}
+            return {"Metrics": _with_periods(queries)}
         for member in ("MetricName", "Namespace", "Statistic"):
             if member not in customized:
                 raise invalid(f"CustomizedMetricSpecification needs Metrics, or {member}.")
         return {"Dimensions": [], "Period": MINUTE, **customized}
-    kind_of_metric = predefined["PredefinedMetricType"]
-    scaled = "InferenceComponent" if key.component else "Variant"
-    if kind_of_metric not in PREDEFINED or not kind_of_metric.startswith(f"SageMaker{scaled}"):
-        raise invalid(f"PredefinedMetricType {kind_of_metric} cannot be used for {key.dimension}.")
-    name, statistic, seconds = PREDEFINED[kind_of_metric]
+    metric_type = predefined["PredefinedMetricType"]
+    prefix = f"SageMaker{'InferenceComponent' if key.component else 'Variant'}"
+    if metric_type not in PREDEFINED or not metric_type.startswith(prefix):
+        raise invalid(f"PredefinedMetricType {metric_type} cannot be used for {key.dimension}.")
+    name, statistic, seconds = PREDEFINED[metric_type]
     return {
-        "Dimensions": [{"Name": name, "Value": value} for name, value in key.names.items()],
+        "Dimensions": [
+            {"Name": name, "Value": value} for name, value in key.resource_names.items()
+        ],
         "MetricName": name,
         "Namespace": "AWS/SageMaker",
         "Period": seconds if kind == HIGH else MINUTE,
@@ -123,22 +126,23 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
 
 
 def _periods(key: TargetKey, configuration: Record, kind: str) -> Record:
-    """Return Period and EvaluationPeriods of AlarmLow on a component's high-resolution metric.
+    """Return Period and EvaluationPeriods of a component's AlarmLow; other alarms have defaults.
 
-    On AWS it has 90 periods of 10 s (huggingface/skills, hf-cloud-sagemaker-production-defaults;
-    aws-samples/sagemaker-genai-hosting-examples, 03-features/autoscaling).
+    On AWS, the alarm of a high-resolution metric has 90 periods of 10 s (huggingface/skills,
+    hf-cloud-sagemaker-production-defaults; aws-samples/sagemaker-genai-hosting-examples,
+    03-features/autoscaling).
     """
     metric_type = configuration.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
     if kind == HIGH or not key.component or metric_type not in PREDEFINED:
         return {}
     _, _, seconds = PREDEFINED[metric_type]
-    return {"Period": seconds, "EvaluationPeriods": LOW_SECONDS // seconds}
+    return {"Period": seconds, "EvaluationPeriods": LOW_EVALUATION_SECONDS // seconds}
 
 
-def _by_minutes(queries: Iterable[Record]) -> list[Record]:
-    """Return the metric queries of a policy with the period of its alarm. Raise `ApiError`.
+def _with_periods(queries: Iterable[Record]) -> list[Record]:
+    """Return the metric queries of a policy with a period, by default a minute. Raise `ApiError`.
 
-    A policy has no period; one minute has no source.
+    The default has no source.
     """
     metrics = [
         {**query, "MetricStat": {"Period": MINUTE, **query["MetricStat"]}}
@@ -153,15 +157,15 @@ def _by_minutes(queries: Iterable[Record]) -> list[Record]:
     return metrics
 
 
-def described(requests: Iterable[Record]) -> list[Record]:
-    """Return the member Alarms of a policy."""
+def alarms_member(requests: Iterable[Record]) -> list[Record]:
+    """Return the member Alarms of a policy, for the alarms of PutMetricAlarm requests."""
     arn = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm"
     names = [request["AlarmName"] for request in requests]
     return [{"AlarmName": name, "AlarmARN": f"{arn}:{name}"} for name in names]
 
 
 def alarm_states(cloudwatch: Any) -> Mapping[str, AlarmState]:
-    """Return the alarms whose actions include a scaling policy, by name."""
+    """Return the states of the alarms whose actions include a scaling policy, by alarm name."""
     pages = cloudwatch.get_paginator("describe_alarms").paginate()
     states = {
         alarm["AlarmName"]: AlarmState(

@@ -1,21 +1,21 @@
 """CloudFormation resource types of Application Auto Scaling."""
 
-from local_sagemaker.autoscaling.targets import MEMBERS, Record
+from local_sagemaker.autoscaling.targets import KEY_MEMBERS, Record
 from local_sagemaker.cloudformation import Created, ResourceType, Service
 
-SCHEDULED = "ScheduledActions"
+SCHEDULED_ACTIONS = "ScheduledActions"
 
 
 class ScalableTarget(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalableTarget; physical id `resource|dimension|service`."""
+    """AWS::ApplicationAutoScaling::ScalableTarget, with the id `resource|dimension|service`."""
 
-    replacing = MEMBERS
+    replacing = KEY_MEMBERS
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         """Register the target with its tags; later changes of tags have no effect."""
         tags = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
         self._register({}, properties, **({"Tags": tags} if tags else {}))
-        return "|".join(properties[name] for name in MEMBERS), {}
+        return "|".join(properties[name] for name in KEY_MEMBERS), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
         """Register the target again, with the new limits."""
@@ -24,7 +24,7 @@ class ScalableTarget(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister the target, if it is registered."""
-        self.call_if_exists("DeregisterScalableTarget", _target_of(physical_id))
+        self.call_if_exists("DeregisterScalableTarget", _split_target_id(physical_id))
 
     def _register(self, old: Record, new: Record, **tags: Record) -> None:
         """Register the target, put its scheduled actions, and delete removed ones.
@@ -32,16 +32,18 @@ class ScalableTarget(ResourceType):
         Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
         ScheduledAction: the members are those of PutScheduledAction.
         """
-        request = {name: value for name, value in new.items() if name not in (SCHEDULED, "Tags")}
+        request = {
+            name: value for name, value in new.items() if name not in (SCHEDULED_ACTIONS, "Tags")
+        }
         self.call("RegisterScalableTarget", {**request, **tags})
-        target = {name: new[name] for name in MEMBERS}
-        for action in new.get(SCHEDULED, []):
+        target = {name: new[name] for name in KEY_MEMBERS}
+        for action in new.get(SCHEDULED_ACTIONS, []):
             self.call("PutScheduledAction", {**action, **target})
-        before, names = (
-            {action["ScheduledActionName"] for action in properties.get(SCHEDULED, [])}
+        old_names, new_names = (
+            {action["ScheduledActionName"] for action in properties.get(SCHEDULED_ACTIONS, [])}
             for properties in (old, new)
         )
-        for name in before - names:
+        for name in old_names - new_names:
             request = {**target, "ScheduledActionName": name}
             self.call_if_exists("DeleteScheduledAction", request)
 
@@ -55,17 +57,17 @@ class ScalingPolicy(ResourceType):
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         """Put the policy."""
-        answer = self.call("PutScalingPolicy", _policy_request(properties))
-        return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
+        arn = self.call("PutScalingPolicy", _policy_request(properties))["PolicyARN"]
+        return arn, {"Arn": arn}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
         """Put the policy again."""
         return self.create("", new, stack)
 
     def delete(self, physical_id: str, properties: Record) -> None:
-        """Delete the policy; deregistering its target has deleted it already."""
+        """Delete the policy, unless it was deleted with its target."""
         request = _policy_request(properties)
-        key = {name: request[name] for name in ("PolicyName", *MEMBERS)}
+        key = {name: request[name] for name in ("PolicyName", *KEY_MEMBERS)}
         self.call_if_exists("DeleteScalingPolicy", key)
 
 
@@ -79,9 +81,10 @@ def resource_types(service: Service) -> dict[str, ResourceType]:
 
 def _policy_request(properties: Record) -> Record:
     """Return a PutScalingPolicy request; ScalingTargetId is split into the target's members."""
-    rest = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
-    return {**rest, **_target_of(properties.get("ScalingTargetId", ""))}
+    request = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
+    return {**request, **_split_target_id(properties.get("ScalingTargetId", ""))}
 
 
-def _target_of(physical_id: str) -> Record:
-    return dict(zip(MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}
+def _split_target_id(physical_id: str) -> Record:
+    """Return the request members of a scalable target's physical id."""
+    return dict(zip(KEY_MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterable
 
-from local_sagemaker.autoscaling.targets import MEMBERS, Record
+from local_sagemaker.autoscaling.targets import KEY_MEMBERS, Record
 
-_LISTS = {
+_FILTERED_MEMBERS = {
     "PolicyNames": "PolicyName",
     "ResourceIds": "ResourceId",
     "ScheduledActionNames": "ScheduledActionName",
 }
-"""Request member that lists allowed values -> the member it filters; an empty list is ignored."""
+"""Member of a request with allowed values -> member of a record; an empty list allows all."""
 
 
 def describe(name: str, records: Iterable[Record], request: Record) -> Record:
-    """Return the response of a Describe operation: all records that match, in one page."""
+    """Return the response of a Describe operation: all records that the request selects."""
     allowed = {
-        **{name: [request[name]] for name in MEMBERS if name in request},
-        **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
+        **{name: [request[name]] for name in KEY_MEMBERS if name in request},
+        **{
+            name: request[filter_name]
+            for filter_name, name in _FILTERED_MEMBERS.items()
+            if request.get(filter_name)
+        },
     }
     return {
         name: [

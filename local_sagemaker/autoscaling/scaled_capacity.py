@@ -1,4 +1,4 @@
-"""Reading and setting a target's capacity: a variant's instances or a component's copies."""
+"""The capacity of a scalable target: a variant's instances or a component's copies."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -6,40 +6,40 @@ from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.errors import invalid
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.components import Components
+    from local_sagemaker.sagemaker.component_operations import ComponentOperations
 
 
 class ScaledCapacity(NamedTuple):
-    """The desired capacity of a target, and its endpoint's or component's status and failure."""
+    """The desired capacity of a target, and the status of its endpoint or component."""
 
     desired: int
     status: str
-    problem: str
+    failure_reason: str
 
 
-def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
+def read_capacity(hosting: "ComponentOperations", key: TargetKey) -> ScaledCapacity:
     """Return the capacity of a target. Raise `ApiError` if it does not exist."""
     if key.component:
-        described = hosting.describe_inference_component(key.names)
-        desired = described["RuntimeConfig"]["DesiredCopyCount"]
-        status = described["InferenceComponentStatus"]
+        description = hosting.describe_inference_component(key.resource_names)
+        desired = description["RuntimeConfig"]["DesiredCopyCount"]
+        status = description["InferenceComponentStatus"]
     else:
-        described = hosting.describe_endpoint({"EndpointName": key.endpoint})
+        description = hosting.describe_endpoint({"EndpointName": key.endpoint})
         variants = {
-            variant["VariantName"]: variant for variant in described.get("ProductionVariants", [])
+            variant["VariantName"]: variant for variant in description.get("ProductionVariants", [])
         }
         if key.variant not in variants:
             raise invalid(f"SageMaker variant not found: {key.resource}")
         desired = variants[key.variant]["DesiredInstanceCount"]
-        status = described["EndpointStatus"]
-    return ScaledCapacity(int(desired), status, described.get("FailureReason", ""))
+        status = description["EndpointStatus"]
+    return ScaledCapacity(int(desired), status, description.get("FailureReason", ""))
 
 
-def set_capacity(hosting: "Components", key: TargetKey, desired: int) -> None:
-    """Set a capacity. Raise `ApiError`."""
+def set_capacity(hosting: "ComponentOperations", key: TargetKey, desired: int) -> None:
+    """Set the desired capacity of a target. Raise `ApiError`."""
     if key.component:
         change = {"DesiredRuntimeConfig": {"CopyCount": desired}}
-        hosting.update_inference_component_runtime_config({**key.names, **change})
+        hosting.update_inference_component_runtime_config({**key.resource_names, **change})
         return
     changes = [{"VariantName": key.variant, "DesiredInstanceCount": desired}]
     hosting.update_endpoint_weights_and_capacities(

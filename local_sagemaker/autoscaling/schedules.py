@@ -19,29 +19,32 @@ _SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 _CRON = re.compile(r"cron\((.*)\)")
 
 MAX_LOOKBACK_SECONDS = 24 * 3600
-"""How far back cron times are due: older ones, missed while the machine slept, are skipped."""
+"""Maximum age of a cron time: times that were missed because the machine slept are skipped."""
 
 Schedule = Callable[[float, float], bool]
-"""Returns whether an action is due after one time and until another, in Unix seconds."""
+"""A function that returns whether an action is due between two times, in Unix seconds."""
 
 
 def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> Schedule:
-    """Return the schedule of an expression; rates count from `since`. Raise `ValueError`.
+    """Return the schedule of an expression. Raise `ValueError`.
 
-    Rates are divided by `speed`; `at` and `cron` are calendar times, which are not accelerated.
+    Intervals of `rate` begin at `since` and are divided by `speed`; `at` and `cron` are calendar
+    times, which are not accelerated.
     """
     try:
-        place = ZoneInfo(zone)
+        zone_info = ZoneInfo(zone)
     except (KeyError, OSError, ValueError):
         raise ValueError(f"{zone!r} is not a time zone") from None
     if match := _AT.fullmatch(expression):
-        moment = datetime.fromisoformat(match[1]).replace(tzinfo=place).timestamp()
-        return lambda after, until: after < moment <= until
+        due_time = datetime.fromisoformat(match[1]).replace(tzinfo=zone_info).timestamp()
+        return lambda after, until: after < due_time <= until
     if match := _RATE.fullmatch(expression):
-        every = int(match[1]) * _SECONDS[match[2]] / speed
-        return lambda after, until: (until - since) // every > max(0, (after - since) // every)
+        interval = int(match[1]) * _SECONDS[match[2]] / speed
+        return lambda after, until: (
+            (until - since) // interval > max(0, (after - since) // interval)
+        )
     if match := _CRON.fullmatch(expression):
-        return _recurring(_calendar(match[1].split()), place)
+        return _recurring(_calendar(match[1].split()), zone_info)
     raise ValueError(f"{expression!r}: expected at(...), rate(...) or cron(...)")
 
 
@@ -52,13 +55,13 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
     due twice; no source was found for AWS's behaviour.
     """
 
-    def on_the_clock(seconds: float) -> datetime:
+    def to_local_time(seconds: float) -> datetime:
         return datetime.fromtimestamp(seconds, zone).replace(tzinfo=UTC)  # aws-croniter needs UTC
 
     def is_due(after: float, until: float) -> bool:
-        since = on_the_clock(max(after, until - MAX_LOOKBACK_SECONDS))
+        since = to_local_time(max(after, until - MAX_LOOKBACK_SECONDS))
         moment = calendar.occurrence(since).next()
-        return moment is not None and moment <= on_the_clock(until)
+        return moment is not None and moment <= to_local_time(until)
 
     return is_due
 
@@ -66,7 +69,7 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
 def _calendar(fields: list[str]) -> AwsCroniter:
     """Return the calendar of the six cron fields. Raise `ValueError`."""
     if len(fields) != 6:
-        raise ValueError(f"a cron expression needs 6 fields, but this one has {len(fields)}")
+        raise ValueError(f"a cron expression needs 6 fields, but the expression has {len(fields)}")
     day, weekday = fields[2].upper(), fields[4].upper()
     if day == "*" and weekday not in ("*", "?"):  # as in the user guide's 30 6 * * 2 *
         fields[2] = "?"

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
-from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, alarms_member
 from local_sagemaker.autoscaling.describe_filters import describe
-from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
+from local_sagemaker.autoscaling.scaled_capacity import read_capacity
 from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS, Scaler
 from local_sagemaker.autoscaling.scaling_checks import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.schedules import parse
-from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
+from local_sagemaker.autoscaling.step_scaling import STEP_CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget, Store
-from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
+from local_sagemaker.autoscaling.targets import Record, TargetKey, autoscaling_arn, target_arn
 from local_sagemaker.clock import Ticker
 from local_sagemaker.dashboard_events import OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.components import Components
+    from local_sagemaker.sagemaker.component_operations import ComponentOperations
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
@@ -38,24 +38,24 @@ application-auto-scaling-service-linked-roles)."""
 
 
 class AutoScaling:
-    """Scalable targets, their policies and scheduled actions. `cloudwatch` is boto3's client.
+    """Scalable targets, their policies and scheduled actions; `cloudwatch` is a boto3 client.
 
-    Before `start`, capacities only change when a target is registered outside its limits. Periods,
-    cooldowns and rates are divided by `speed`.
+    Before `start`, a capacity changes only when its target is registered with other limits.
+    Intervals, cooldowns and rates are divided by `speed`.
     """
 
     def __init__(
         self,
-        hosting: "Components",
+        hosting: "ComponentOperations",
         cloudwatch: Any,
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
-        tell: OnEvent = ignore_event,
+        report: OnEvent = ignore_event,
     ) -> None:
         self._hosting, self._cloudwatch = hosting, cloudwatch
         self._speed, self._clock = speed, clock
-        self._store, self._activities = Store(), Activities(clock, tell)
+        self._store, self._activities = Store(), Activities(clock, report)
         self.scaler = Scaler(
             self._store,
             hosting,
@@ -94,20 +94,20 @@ class AutoScaling:
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.from_request(request)
-        scaled_capacity(self._hosting, key)  # raises if it does not exist
+        read_capacity(self._hosting, key)  # raises if the resource does not exist
         with self._store.lock:
-            known = self._store.targets.get(key)
-            old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
+            registered = self._store.targets.get(key)
+            defaults: Record = {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
             record = {
                 "CreationTime": self._clock(),
-                "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),
-                **old,
+                "ScalableTargetARN": target_arn(uuid.uuid4().hex[:8]),
+                **(registered.record if registered else defaults),
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
             check_limits(record)
             target = self._store.targets.setdefault(key, RegisteredTarget(key, record))
             target.record = record
-            self.scaler.into_limits(target)
+            self.scaler.scale_into_limits(target)
         return {"ScalableTargetARN": record["ScalableTargetARN"]}
 
     def targets(self) -> list[RegisteredTarget]:
@@ -115,7 +115,7 @@ class AutoScaling:
         with self._store.lock:
             return copy.deepcopy(list(self._store.targets.values()))
 
-    def variants(self, endpoint: str) -> set[str]:
+    def scalable_variants(self, endpoint: str) -> set[str]:
         """Return the names of an endpoint's variants that are scalable targets."""
         with self._store.lock:
             keys = (key for key in self._store.targets if key.endpoint == endpoint)
@@ -126,7 +126,7 @@ class AutoScaling:
         self._remove(self._store.find(request))
         return {}
 
-    def forget(self, endpoint: str) -> None:
+    def deregister_endpoint(self, endpoint: str) -> None:
         """Deregister all variants of a deleted endpoint."""
         for target in self.targets():
             if target.key.endpoint == endpoint:
@@ -148,11 +148,11 @@ class AutoScaling:
         """
         with self._store.lock:
             target, name = self._store.find(request), request["PolicyName"]
-            old = target.policies.get(name) or self._new_policy(target.key, name)
-            policy = {**old, **request}
+            policy = target.policies.get(name) or self._new_policy(target.key, name)
+            policy = {**policy, **request}
             check_policy(target, policy)
-            alarms = [] if CONFIGURATION in policy else alarm_requests(target.key, policy)
-            policy["Alarms"] = described(alarms)
+            alarms = [] if STEP_CONFIGURATION in policy else alarm_requests(target.key, policy)
+            policy["Alarms"] = alarms_member(alarms)
             target.policies[name] = policy
         for alarm in alarms:
             self._cloudwatch.put_metric_alarm(**alarm)
@@ -169,8 +169,8 @@ class AutoScaling:
         return {}
 
     def _new_policy(self, key: TargetKey, name: str) -> Record:
-        policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
-        return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
+        arn = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
+        return {"CreationTime": self._clock(), "PolicyARN": arn, "Alarms": []}
 
     def _delete_alarms(self, policy: Record) -> None:
         names = [alarm["AlarmName"] for alarm in policy["Alarms"]]
@@ -207,9 +207,9 @@ class AutoScaling:
         return {}
 
     def _new_action(self, key: TargetKey, name: str) -> Record:
-        rest = f"scheduledActionName/{name}"
-        action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
-        return {"CreationTime": self._clock(), "ScheduledActionARN": action}
+        suffix = f"scheduledActionName/{name}"
+        arn = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, suffix)
+        return {"CreationTime": self._clock(), "ScheduledActionARN": arn}
 
     # Describe operations
 

@@ -12,14 +12,14 @@ from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
 
 STEP_SCALING = "StepScaling"
-CONFIGURATION = "StepScalingPolicyConfiguration"
+STEP_CONFIGURATION = "StepScalingPolicyConfiguration"
 
 
-def check_steps(policy: Record) -> None:
+def check_step_policy(policy: Record) -> None:
     """Raise `ApiError` if a step scaling policy is incomplete or not emulated."""
-    configuration = policy.get(CONFIGURATION)
+    configuration = policy.get(STEP_CONFIGURATION)
     if configuration is None:
-        raise invalid(f"A policy of type {STEP_SCALING} needs a {CONFIGURATION}.")
+        raise invalid(f"A policy of type {STEP_SCALING} needs a {STEP_CONFIGURATION}.")
     if configuration.get("AdjustmentType") != "ChangeInCapacity":
         raise invalid(
             "The local SageMaker supports step scaling only with AdjustmentType ChangeInCapacity."
@@ -28,16 +28,16 @@ def check_steps(policy: Record) -> None:
         raise invalid("Specify at least one step adjustment.")  # no source
 
 
-def adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:
-    """Return the capacity change of a policy and the alarm that causes it, or 0 and "".
+def step_adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:
+    """Return the capacity change of a policy and the alarm that causes the change, or 0 and "".
 
     The step is chosen by the breach: the alarm's latest data point minus its threshold.
     """
     for name, alarm in states.items():
         if alarm.in_alarm and alarm.points and policy["PolicyARN"] in alarm.actions:
             breach = alarm.points[-1] - alarm.threshold
-            for step in policy[CONFIGURATION]["StepAdjustments"]:
-                above = step.get("MetricIntervalLowerBound", -math.inf) <= breach
-                if above and breach < step.get("MetricIntervalUpperBound", math.inf):
+            for step in policy[STEP_CONFIGURATION]["StepAdjustments"]:
+                lower = step.get("MetricIntervalLowerBound", -math.inf)
+                if lower <= breach < step.get("MetricIntervalUpperBound", math.inf):
                     return int(step["ScalingAdjustment"]), name
     return 0, ""

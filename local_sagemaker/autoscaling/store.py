@@ -10,24 +10,24 @@ from local_sagemaker.errors import ApiError
 
 @dataclass(frozen=True)
 class ScalingStep:
-    """A change of capacity; `policy` is the policy that caused it, or None.
+    """A change of capacity, with its scaling activity; `policy` is None if no policy caused it.
 
-    `before` is the capacity from which it was calculated; a second step within a cooldown keeps the
-    `before` of the first one. `activity` is its scaling activity.
+    `old_capacity` is the capacity from which the change was calculated: for a second step within a
+    cooldown, the one before the first step. `end_time` is in Unix seconds.
     """
 
-    before: int
+    old_capacity: int
     capacity: int
     policy: str | None = None
     activity: Record = field(default_factory=dict)
-    ended: float = 0.0
+    end_time: float = 0.0
 
 
 @dataclass
 class RegisteredTarget:
     """A scalable target with its policies and scheduled actions by name.
 
-    `step` is the one in progress. `out` and `into` are the last scale-out and scale-in by a policy.
+    `step` is in progress. `scale_out` and `scale_in` are the last ones that a policy caused.
     """
 
     key: TargetKey
@@ -36,8 +36,8 @@ class RegisteredTarget:
     actions: dict[str, Record] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     step: ScalingStep | None = None
-    out: ScalingStep | None = None
-    into: ScalingStep | None = None
+    scale_out: ScalingStep | None = None
+    scale_in: ScalingStep | None = None
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -53,7 +53,7 @@ class Store:
         self.targets: dict[TargetKey, RegisteredTarget] = {}
 
     def find(self, request: Record) -> RegisteredTarget:
-        """Return the target that a request names. Raise `ApiError`."""
+        """Return the target of a request. Raise `ApiError` if it is not registered."""
         key = TargetKey.from_request(request)
         with self.lock:
             if key in self.targets:

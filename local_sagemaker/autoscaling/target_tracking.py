@@ -46,7 +46,7 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 
 
 def decide(
-    policies: Sequence[PolicyState], *, current: int, smallest: int, largest: int
+    policies: Sequence[PolicyState], *, current: int, minimum: int, maximum: int
 ) -> Decision | None:
     """Return the capacity change that all policies of one target require, or None.
 
@@ -76,7 +76,7 @@ def decide(
     else:
         return None
     name = max(capacities, key=lambda policy: capacities[policy])
-    capacity = min(max(capacities[name], smallest), largest)
+    capacity = min(max(capacities[name], minimum), maximum)
     if capacity == current or (capacity > current) is not scales_out:
         return None
     return Decision(name, scales_out, capacity)

@@ -1,4 +1,4 @@
-"""Keys and ARNs of scalable targets: a variant's instances or a component's copies."""
+"""Keys and ARNs of scalable targets."""
 
 import re
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from local_sagemaker.errors import invalid
 
 Record = dict[str, Any]
 
-MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+KEY_MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 """The request members that identify a scalable target."""
 
 _RESOURCES = {
@@ -19,11 +19,11 @@ _RESOURCES = {
         r"inference-component/(?P<InferenceComponentName>[^/]+)"
     ),
 }
-"""Scalable dimension -> pattern of its resource ids; the groups are CloudWatch dimensions."""
+"""Scalable dimension -> pattern of its resource ids; group names are CloudWatch dimensions."""
 
 
 class TargetKey(NamedTuple):
-    """The three values that identify a scalable target."""
+    """The identity of a scalable target."""
 
     namespace: str
     resource: str
@@ -36,31 +36,31 @@ class TargetKey(NamedTuple):
 
     @property
     def endpoint(self) -> str | None:
-        """The endpoint whose variant is scaled."""
-        return self.names.get("EndpointName")
+        """The name of the endpoint whose variant is scaled, if any."""
+        return self.resource_names.get("EndpointName")
 
     @property
     def variant(self) -> str | None:
-        """The variant that is scaled."""
-        return self.names.get("VariantName")
+        """The name of the variant that is scaled, if any."""
+        return self.resource_names.get("VariantName")
 
     @property
     def component(self) -> str | None:
-        """The inference component that is scaled."""
-        return self.names.get("InferenceComponentName")
+        """The name of the inference component that is scaled, if any."""
+        return self.resource_names.get("InferenceComponentName")
 
     @property
     def unit(self) -> str:
-        """The unit of the capacity in activity messages; "copy" has no source."""
+        """The unit of capacity in messages of activities; "copy" has no source."""
         return "copy" if self.component else "instance"
 
     @property
     def members(self) -> Record:
-        """The key as members of a record."""
-        return dict(zip(MEMBERS, (self.resource, self.dimension, self.namespace), strict=True))
+        """The members of a record that identify the target."""
+        return dict(zip(KEY_MEMBERS, (self.resource, self.dimension, self.namespace), strict=True))
 
     @property
-    def names(self) -> dict[str, str]:
+    def resource_names(self) -> dict[str, str]:
         """The names in the resource id, by CloudWatch dimension. Raise `ApiError`."""
         pattern = _RESOURCES.get(self.dimension)
         if pattern is None:
@@ -73,15 +73,15 @@ class TargetKey(NamedTuple):
         return match.groupdict()
 
 
-def arn(kind: str, rest: str) -> str:
-    """Return an ARN of the service application-autoscaling."""
-    return f"arn:aws:application-autoscaling:{REGION}:{ACCOUNT}:{kind}/{rest}"
+def target_arn(identifier: str) -> str:
+    """Return the ARN of a scalable target."""
+    return f"arn:aws:application-autoscaling:{REGION}:{ACCOUNT}:scalable-target/{identifier}"
 
 
-def autoscaling_arn(kind: str, identifier: str, key: TargetKey, rest: str) -> str:
+def autoscaling_arn(kind: str, identifier: str, key: TargetKey, suffix: str) -> str:
     """Return the ARN of a policy or a scheduled action, in the service autoscaling.
 
     Source: the examples of the API references of PutScalingPolicy and DescribeScheduledActions.
     """
     resource = f"resource/{key.namespace}/{key.resource}"
-    return f"arn:aws:autoscaling:{REGION}:{ACCOUNT}:{kind}:{identifier}:{resource}:{rest}"
+    return f"arn:aws:autoscaling:{REGION}:{ACCOUNT}:{kind}:{identifier}:{resource}:{suffix}"

@@ -1,7 +1,8 @@
-"""Members of DescribeAlarms and DescribeAlarmHistory that differ in ministack.
+"""Corrections of ministack's DescribeAlarms and DescribeAlarmHistory.
 
-AWS omits optional members that were not set, returns StateTransitionedTimestamp, has the old
-state's reason and the new state's data in the history, and no history item for a new alarm. Source:
+Unlike ministack, AWS omits optional members that were not set and returns
+StateTransitionedTimestamp. AWS's history has the reason of the old state and the data of the new
+state, and no item for the creation of an alarm. Source:
 localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json. This module
 patches private names of the pinned version.
 """
@@ -11,7 +12,13 @@ from typing import Any
 
 Record = dict[str, Any]
 
-OPTIONAL = ("AlarmDescription", "ExtendedStatistic", "Statistic", "TreatMissingData", "Unit")
+OPTIONAL_MEMBERS = (
+    "AlarmDescription",
+    "ExtendedStatistic",
+    "Statistic",
+    "TreatMissingData",
+    "Unit",
+)
 
 
 def install(cloudwatch: Any) -> None:
@@ -20,42 +27,42 @@ def install(cloudwatch: Any) -> None:
 
     def put_alarm(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
         name = body.get("AlarmName") or cloudwatch._p(params, "AlarmName")
-        before = cloudwatch._alarms.get(name)
-        answer = put(params, body, is_cbor, is_json)
+        old_alarm = cloudwatch._alarms.get(name)
+        response = put(params, body, is_cbor, is_json)
         alarm = cloudwatch._alarms.get(name)
-        if alarm is None or alarm is before:  # rejected
-            return answer
-        for member in OPTIONAL:
+        if alarm is None or alarm is old_alarm:  # rejected
+            return response
+        for member in OPTIONAL_MEMBERS:
             if not (body.get(member) or cloudwatch._p(params, member)):
                 alarm.pop(member, None)
-        if before is None:
+        if old_alarm is None:
             cloudwatch._history_entries().pop()
-        for member, value in (before or {}).items():
+        for member, value in (old_alarm or {}).items():
             if member in ("StateReasonData", "StateTransitionedTimestamp"):
                 alarm[member] = value
         alarm.setdefault("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
-        return answer
+        return response
 
     def set_alarm_state(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
         alarm = cloudwatch._alarms.get(body.get("AlarmName") or cloudwatch._p(params, "AlarmName"))
         if alarm is None:
             return set_state(params, body, is_cbor, is_json)
-        old = {"stateValue": alarm["StateValue"], "stateReason": alarm["StateReason"]}
+        old_state = {"stateValue": alarm["StateValue"], "stateReason": alarm["StateReason"]}
         alarm.pop("StateReasonData", None)
-        answer = set_state(params, body, is_cbor, is_json)
-        if alarm["StateValue"] != old["stateValue"]:
+        response = set_state(params, body, is_cbor, is_json)
+        if alarm["StateValue"] != old_state["stateValue"]:
             alarm["StateTransitionedTimestamp"] = alarm["StateUpdatedTimestamp"]
-            _complete(cloudwatch._history_entries(), alarm, old)
-        return answer
+            _complete_history(cloudwatch._history_entries(), alarm, old_state)
+        return response
 
     cloudwatch._put_metric_alarm, cloudwatch._set_alarm_state = put_alarm, set_alarm_state
 
 
-def _complete(history: list[Record], alarm: Record, old: Record) -> None:
+def _complete_history(history: list[Record], alarm: Record, old_state: Record) -> None:
     """Add the old state and the new state's data to the latest history item of an alarm."""
     item = next(item for item in reversed(history) if item["AlarmName"] == alarm["AlarmName"])
     data = json.loads(item["HistoryData"])
-    data["oldState"] = old
+    data["oldState"] = old_state
     if "StateReasonData" in alarm:
         data["newState"]["stateReasonData"] = json.loads(alarm["StateReasonData"])
     item["HistoryData"] = json.dumps(data)

@@ -1,4 +1,4 @@
-"""The state of an alarm for the data points of its last periods.
+"""The state of an alarm, calculated from the data points of its last periods.
 
 Source of every rule, unless stated otherwise: the CloudWatch user guide, "Alarm evaluation" and
 "Configuring how CloudWatch alarms treat missing data" (alarms-and-missing-data), with its tables.
@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 EXTRA_PERIODS = 2
-"""CloudWatch retrieves more data points than are evaluated: "the 5 most recent" for 3 in the
-guide's examples. The number for other alarms is not documented."""
+"""CloudWatch retrieves more data points than it evaluates: "the 5 most recent" for 3 in the guide's
+examples. The number for other alarms is not documented."""
 
 Points = Sequence[float | None]
 """Data points of an alarm's last periods, the oldest first; None for a period without data."""
@@ -27,9 +27,9 @@ _BREACHES: dict[str, tuple[Callable[[float, float], bool], str]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition of ALARM: `datapoints` of the last `periods` breach the threshold.
+    """The condition of an alarm: `datapoints` of the last `periods` breach the threshold.
 
-    `missing` is how missing data is treated: breaching, notBreaching, ignore or missing.
+    `missing` is the alarm's TreatMissingData.
     """
 
     comparison: str
@@ -43,48 +43,48 @@ class Condition:
         """The evaluation range: the number of retrieved periods."""
         return self.periods + EXTRA_PERIODS
 
-    def breached(self, value: float) -> bool:
+    def is_breaching(self, value: float) -> bool:
         """Return whether a data point breaches the threshold."""
         return _BREACHES[self.comparison][0](value, self.threshold)
 
     def state(self, points: Points) -> str | None:
         """Return the state for the data of the evaluation range; None keeps the old state."""
-        evaluated = self.evaluated(points)
-        breaching = sum(map(self.breached, evaluated))
-        filled = self.periods - len(evaluated)
+        evaluated = self.evaluated_points(points)
+        breaching = sum(map(self.is_breaching, evaluated))
+        missing = self.periods - len(evaluated)
         if self.missing == "breaching":
-            breaching += filled
-        if filled and self.missing in ("missing", "ignore"):
+            breaching += missing
+        if missing and self.missing in ("missing", "ignore"):
             if not evaluated:
-                return self._unknown()
+                return self._state_without_data()
             if breaching == len(evaluated):
-                return self._premature(points)
+                return self._state_with_missing_data(points)
         return ALARM if breaching >= self.datapoints else OK
 
-    def evaluated(self, points: Points) -> list[float]:
+    def evaluated_points(self, points: Points) -> list[float]:
         """Return the evaluated data points, the oldest first.
 
         Data points of older periods in the range replace missing ones.
         """
         return [point for point in points if point is not None][-self.periods :]
 
-    def _premature(self, points: Points) -> str | None:
-        """Return the state if all existing data points breach, and some are missing.
+    def _state_with_missing_data(self, points: Points) -> str | None:
+        """Return the state if some data points are missing and all others breach.
 
-        ALARM if the oldest data point "is at least as old as the value of Datapoints to Alarm",
-        even if there are too few. If missing data is ignored, the current state is kept (tables).
-        With younger data the alarm does "not go immediately into ALARM"; INSUFFICIENT_DATA until
-        then is from an earlier edition of the page (awsdocs/amazon-cloudwatch-user-guide, "- - - -
-        X").
+        It is ALARM if the oldest data point "is at least as old as the value of Datapoints to
+        Alarm", even if there are too few. If missing data is ignored, the current state remains
+        (tables). With younger data the alarm does "not go immediately into ALARM"; that it is
+        INSUFFICIENT_DATA until then is from an earlier edition of the page
+        (awsdocs/amazon-cloudwatch-user-guide, "- - - - X").
         """
         oldest = next(
             age for age, point in zip(_ages(points), points, strict=True) if point is not None
         )
         if self.missing == "missing" and oldest >= self.datapoints:
             return ALARM
-        return self._unknown()
+        return self._state_without_data()
 
-    def _unknown(self) -> str | None:
+    def _state_without_data(self) -> str | None:
         return None if self.missing == "ignore" else INSUFFICIENT_DATA
 
     def reason(self, state: str, points: Sequence[tuple[str, float]]) -> str:
@@ -95,31 +95,33 @@ class Condition:
         data points have no source.
         """
         if state == INSUFFICIENT_DATA:
-            return f"Insufficient Data: {_many(self.periods - len(points), 'datapoint')} unknown."
+            return (
+                f"Insufficient Data: {_count_was(self.periods - len(points), 'datapoint')} unknown."
+            )
         if not points:
             return (
                 f"Threshold Crossed: no datapoints were received for {_periods(self.periods)} and "
-                f"{_many(self.periods, 'missing datapoint')} treated as "
+                f"{_count_was(self.periods, 'missing datapoint')} treated as "
                 f"[{'Breaching' if self.missing == 'breaching' else 'NonBreaching'}]."
             )
-        shown = ", ".join(f"{value} ({time})" for time, value in points)
+        listed = ", ".join(f"{value} ({time})" for time, value in points)
         negation = "" if state == ALARM else " not"
         threshold = f"{_BREACHES[self.comparison][1]} the threshold ({self.threshold})"
         if self.periods == 1:
             # localstack/localstack, test_cloudwatch.snapshot.json, test_put_metric_alarm
-            return f"Threshold Crossed: 1 datapoint [{shown}] was{negation} {threshold}."
-        counted = sum(self.breached(value) is (state == ALARM) for _, value in points)
-        need = self.datapoints if state == ALARM else self.periods - self.datapoints + 1
+            return f"Threshold Crossed: 1 datapoint [{listed}] was{negation} {threshold}."
+        count = sum(self.is_breaching(value) is (state == ALARM) for _, value in points)
+        minimum = self.datapoints if state == ALARM else self.periods - self.datapoints + 1
         change = "OK -> ALARM" if state == ALARM else "ALARM -> OK"
         return (
-            f"Threshold Crossed: {counted} out of the last {len(points)} datapoints [{shown}] "
-            f"{'was' if counted == 1 else 'were'}{negation} {threshold} (minimum "
-            f"{need} datapoint{'' if need == 1 else 's'} for {change} transition)."
+            f"Threshold Crossed: {count} out of the last {len(points)} datapoints [{listed}] "
+            f"{'was' if count == 1 else 'were'}{negation} {threshold} (minimum "
+            f"{minimum} datapoint{'' if minimum == 1 else 's'} for {change} transition)."
         )
 
 
 def _ages(points: Points) -> range:
-    """Return the ages of the points in periods: the last one is one period old."""
+    """Return the ages of the points in periods; the last point is one period old."""
     return range(len(points), 0, -1)
 
 
@@ -127,5 +129,5 @@ def _periods(number: int) -> str:
     return "1 period" if number == 1 else f"{number} periods"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what} was" if number == 1 else f"{number} {what}s were"
+def _count_was(number: int, noun: str) -> str:
+    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

@@ -1,8 +1,8 @@
-"""Evaluation of ministack's alarms on ministack's metrics.
+"""Evaluation of ministack's alarms.
 
-ministack itself evaluates an alarm only when data arrives, without periods, and on all data of the
-metric's name, with any dimensions. This module uses private names of the pinned version: the stores
-of alarms and metrics, the statistics, and the setter of an alarm's state.
+ministack itself evaluates an alarm only when data arrives, without periods, and uses the data of
+all metrics with the name, whatever their dimensions. This module uses private names of the pinned
+version: the stores of alarms and metrics, the statistics, and the setter of an alarm's state.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ seconds", others "every minute" (user guide, "Alarm evaluation"), for which a sh
 no difference."""
 MINUTE = 60
 SHORTEST_PAUSE = 0.05
-"""Minimum of real seconds between two evaluations."""
+"""Minimum pause between two evaluations, in real seconds."""
 
 Record = dict[str, Any]
 
@@ -32,14 +32,14 @@ _log = logging.getLogger(__name__)
 
 
 class Evaluator:
-    """Evaluates the alarms of ministack's module `cloudwatch` and disables its own evaluator.
+    """The evaluator of alarms, which replaces that of ministack's module `cloudwatch`.
 
     A period of 60 seconds lasts 60 / `speed` real seconds. Data points have real timestamps.
     """
 
     def __init__(self, cloudwatch: Any, *, speed: float) -> None:
         self._cloudwatch, self._speed = cloudwatch, speed
-        self._known: dict[str, tuple[Record, float]] = {}
+        self._alarms: dict[str, tuple[Record, float]] = {}
         cloudwatch._evaluate_alarm = lambda _: None
 
     async def run(self) -> None:
@@ -54,19 +54,19 @@ class Evaluator:
         A changed alarm keeps its state for a minute: "When you update an existing alarm, its state
         is left unchanged" (API reference, PutMetricAlarm) until it is evaluated.
         """
-        known = {}
+        alarms = {}
         for alarm in list(self._cloudwatch._alarms.values()):
             name = alarm["AlarmName"]
-            before, kept_until = self._known.get(name, (alarm, now))
-            if before is not alarm:
-                kept_until = now + MINUTE / self._speed
-            known[name] = alarm, kept_until
-            if now >= kept_until and (alarm.get("MetricName") or alarm.get("Metrics")):
+            old_alarm, evaluate_after = self._alarms.get(name, (alarm, now))
+            if old_alarm is not alarm:
+                evaluate_after = now + MINUTE / self._speed
+            alarms[name] = alarm, evaluate_after
+            if now >= evaluate_after and (alarm.get("MetricName") or alarm.get("Metrics")):
                 try:
                     self._evaluate(alarm, now)
-                except Exception:  # one invalid alarm must not prevent the evaluation of the others
+                except Exception:  # an invalid alarm must not stop the evaluation of the others
                     _log.exception("alarm %s", name)
-        self._known = known
+        self._alarms = alarms
 
     def _evaluate(self, alarm: Record, now: float) -> None:
         condition = condition_of(alarm)
@@ -79,19 +79,19 @@ class Evaluator:
         counts: dict[int, float] = {}
         if expression:
             metrics = expression.metrics.items()
-            by_name = {name: data(metric) for name, metric in metrics}
-            by_period = expression.values(by_name, range(first, last + 1))
+            data_by_metric = {name: data(metric) for name, metric in metrics}
+            values = expression.values(data_by_metric, range(first, last + 1))
         else:
-            by_period, counts = data(alarm), data(alarm, statistic="SampleCount")
-        state = condition.state([by_period.get(period) for period in range(first, last + 1)])
+            values, counts = data(alarm), data(alarm, statistic="SampleCount")
+        state = condition.state([values.get(period) for period in range(first, last + 1)])
         if state is None:
             return
-        newest_first = sorted(by_period, reverse=True)[: condition.periods]
+        newest_first = sorted(values, reverse=True)[: condition.periods]
         evaluated = [
             _without_none(
                 timestamp=_iso(period * width),
                 sampleCount=counts.get(period),
-                value=by_period.get(period),
+                value=values.get(period),
             )
             for period in newest_first or range(last, last - condition.periods, -1)
         ]
@@ -102,18 +102,18 @@ class Evaluator:
             unit=alarm.get("Unit"),
             statistic=None if expression else statistic_of(alarm),
             period=period_seconds,
-            recentDatapoints=[by_period[period] for period in reversed(newest_first)],
+            recentDatapoints=[values[period] for period in reversed(newest_first)],
             threshold=condition.threshold,
             evaluatedDatapoints=evaluated,
         )
         if state == alarm["StateValue"]:
             alarm["StateReasonData"] = json.dumps(reason_data)  # Application Auto Scaling reads it
             return
-        shown = [(_short(period * width), by_period[period]) for period in newest_first]
+        points = [(_short(period * width), values[period]) for period in newest_first]
         change = {
             "AlarmName": alarm["AlarmName"],
             "StateValue": state,
-            "StateReason": condition.reason(state, shown),
+            "StateReason": condition.reason(state, points),
             "StateReasonData": json.dumps(reason_data),
         }
         self._cloudwatch._set_alarm_state({}, change, is_cbor=False, is_json=True)
@@ -136,8 +136,11 @@ def condition_of(alarm: Record) -> Condition:
 
 
 def _iso(seconds: float) -> str:
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}+0000"
+    return (
+        datetime.fromtimestamp(seconds, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "+0000")
+    )
 
 
 def _short(seconds: float) -> str:

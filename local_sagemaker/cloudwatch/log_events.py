@@ -1,4 +1,4 @@
-"""FilterLogEvents with regular expressions, and errors for requests unsupported by ministack.
+"""FilterLogEvents with regular expressions, and errors for requests that are not supported.
 
 ministack returns at most the 10,000 oldest events, without a token; its patterns ignore case and
 cannot be regular expressions. Source of the messages: localstack/localstack,
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_EVENTS = 10_000
-UNSUPPORTED = ("logStreamNamePrefix", "startFromHead")
+UNSUPPORTED_MEMBERS = ("logStreamNamePrefix", "startFromHead")
 _REGULAR_EXPRESSION = re.compile(r"%([\w:#=@/;,^$?\[\]{}|\\*+.-]+)%", re.ASCII)
 """Filter pattern with a regular expression, which cannot contain parentheses or spaces. Source:
 CloudWatch Logs user guide, FilterAndPatternSyntax, "Supported regular expressions (regex)
@@ -22,14 +22,14 @@ def install(logs: Any) -> None:
     """Patch ministack's module `cloudwatch_logs`."""
     filter_log_events, compile_pattern = logs._filter_log_events, logs._compile_filter_pattern
 
-    def compiled(pattern: str) -> Callable[[str], bool]:
-        expression = _expression(pattern)
+    def compile_with_regular_expressions(pattern: str) -> Callable[[str], bool]:
+        expression = _parse_regular_expression(pattern)
         if expression is None:
             matches: Callable[[str], bool] = compile_pattern(pattern)
             return matches
         return lambda message: expression.search(message) is not None
 
-    def checked(request: dict[str, Any]) -> Any:
+    def filter_valid_request(request: dict[str, Any]) -> Any:
         if logs._resolve_log_group_name(request) not in logs._log_groups:
             message = "The specified log group does not exist."
             return logs.error_response_json("ResourceNotFoundException", message, 400)
@@ -37,24 +37,30 @@ def install(logs: Any) -> None:
             return logs.error_response_json("InvalidParameterException", problem, 400)
         return filter_log_events(request)
 
-    logs._filter_log_events, logs._compile_filter_pattern = checked, compiled
+    logs._filter_log_events, logs._compile_filter_pattern = (
+        filter_valid_request,
+        compile_with_regular_expressions,
+    )
 
 
-def _expression(pattern: str) -> re.Pattern[str] | None:
+def _parse_regular_expression(pattern: str) -> re.Pattern[str] | None:
     """Return the regular expression in a pattern, None for other patterns. Raise `ValueError`."""
     if not pattern.strip().startswith("%"):
         return None
-    written = _REGULAR_EXPRESSION.fullmatch(pattern.strip())
-    if written is None:
+    match = _REGULAR_EXPRESSION.fullmatch(pattern.strip())
+    if match is None:
         raise ValueError(pattern)
     try:
-        return re.compile(written[1])
+        return re.compile(match[1])
     except re.error as error:
         raise ValueError(str(error)) from None
 
 
 def _problem(request: dict[str, Any]) -> str | None:
-    """Return why a request is rejected, or None. There is one page: any token is invalid."""
+    """Return the error message for an invalid request, or None.
+
+    Any token is invalid, because a response has all events.
+    """
     if (limit := request.get("limit", MAX_EVENTS)) > MAX_EVENTS:
         return (
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
@@ -63,8 +69,8 @@ def _problem(request: dict[str, Any]) -> str | None:
     if "nextToken" in request:
         return "The specified nextToken is invalid."
     try:
-        _expression(request.get("filterPattern", ""))
+        _parse_regular_expression(request.get("filterPattern", ""))
     except ValueError as error:
         return f"Invalid filter pattern: {error}"
-    members = [member for member in UNSUPPORTED if member in request]
+    members = [member for member in UNSUPPORTED_MEMBERS if member in request]
     return f"The local SageMaker does not support {', '.join(members)}." if members else None

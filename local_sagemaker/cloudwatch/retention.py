@@ -1,7 +1,7 @@
-"""Deletion of old CloudWatch data, which is in memory.
+"""Deletion of old CloudWatch data, which ministack stores in memory.
 
-AWS keeps one-minute metrics for 15 days (API reference of GetMetricData), and logs for the
-retention of their group, by default forever. ministack deletes nothing younger than two weeks. This
+AWS stores one-minute metrics for 15 days (API reference of GetMetricData), and logs for the
+retention period of their group, by default forever. ministack stores all data for two weeks. This
 module uses private names of the pinned version.
 """
 
@@ -33,50 +33,53 @@ MAX_EVENTS = 10_000
 
 
 class Retention:
-    """Deletes old data of ministack's modules `cloudwatch` and `cloudwatch_logs`.
+    """The deletion of old data of ministack's modules `cloudwatch` and `cloudwatch_logs`.
 
     Retention periods are divided by `speed`.
     """
 
     def __init__(self, cloudwatch: Any, logs: Any, *, speed: float) -> None:
         self._cloudwatch, self._logs, self._speed = cloudwatch, logs, speed
-        cloudwatch._evict_old_metrics = lambda: None  # it copied all data at every request
+        cloudwatch._evict_old_metrics = lambda: (
+            None
+        )  # ministack's function copies all data at every request
 
     async def run(self) -> None:
         """Delete old data until the task is cancelled."""
         while True:
             await asyncio.sleep(INTERVAL_SECONDS / self._speed)
-            self.forget(time.time())
+            self.delete_old_data(time.time())
 
-    def forget(self, now: float) -> None:
-        """Delete data that is too old or exceeds a maximum at the time `now`."""
-        self._forget_points(now)
+    def delete_old_data(self, now: float) -> None:
+        """Delete the data that is too old at the time `now`, or exceeds a maximum."""
+        self._delete_old_points(now)
         del self._cloudwatch._history_entries()[:-MAX_CHANGES]
         for group in list(self._logs._log_groups.values()):
             for stream in list(group["streams"].values()):
-                self._forget_events(stream)
+                self._delete_old_events(stream)
 
-    def _forget_points(self, now: float) -> None:
+    def _delete_old_points(self, now: float) -> None:
         """Delete old data points, and metrics without data points."""
-        oldest = now - max(self._seconds() / self._speed, MIN_RETENTION_SECONDS)
+        oldest_time = now - max(self._retention_seconds() / self._speed, MIN_RETENTION_SECONDS)
         for key, points in list(self._cloudwatch._metrics.items()):
-            old = sum(1 for _ in takewhile(lambda point: point["Timestamp"] < oldest, points))
-            del points[: max(old, len(points) - MAX_POINTS)]
+            old_count = sum(
+                1 for _ in takewhile(lambda point: point["Timestamp"] < oldest_time, points)
+            )
+            del points[: max(old_count, len(points) - MAX_POINTS)]
             if not points:
                 del self._cloudwatch._metrics[key]
 
-    def _seconds(self) -> float:
+    def _retention_seconds(self) -> float:
         """Return the retention of metrics in AWS's seconds."""
         alarms = [alarm for alarm in self._cloudwatch._alarms.values() if alarm.get("MetricName")]
-        looked_at = [float(alarm["Period"] * condition_of(alarm).range) for alarm in alarms]
-        return max([DAY_SECONDS, *looked_at])
+        ranges = [float(alarm["Period"] * condition_of(alarm).range) for alarm in alarms]
+        return max([DAY_SECONDS, *ranges])
 
-    def _forget_events(self, stream: dict[str, Any]) -> None:
+    def _delete_old_events(self, stream: dict[str, Any]) -> None:
         """Delete the oldest events of a stream, also from the index by event id."""
         with self._logs._log_events_lock:
             for event in stream["events"][:-MAX_EVENTS]:
                 self._logs._log_records.pop(event.get("eventId"), None)
             if len(stream["events"]) > MAX_EVENTS:
-                stream["events"] = stream["events"][
-                    -MAX_EVENTS:
-                ]  # replaced, because other threads may iterate over the old list
+                # A new list, because other threads may iterate over the old one.
+                stream["events"] = stream["events"][-MAX_EVENTS:]

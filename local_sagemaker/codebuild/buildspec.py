@@ -1,4 +1,4 @@
-"""The supported subset of a buildspec: one command per phase, and artifacts."""
+"""Parsing of buildspecs; each phase must have one command."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _BUILDSPEC: Any = ShapeResolver(_SHAPES).get_shape_by_name("Buildspec")
 
 @dataclass(frozen=True)
 class Artifacts:
-    """The output files of a build: patterns below a folder of the primary source."""
+    """The output files of a build, as patterns below a folder of the primary source."""
 
     files: tuple[str, ...]
     base_directory: str
@@ -65,10 +65,11 @@ class Buildspec:
         commands = {name: phase["commands"] for name, phase in content["phases"].items()}
         if not commands:
             raise ValueError("the buildspec has no phases")  # required: guide, build-spec-ref
-        for name, several in commands.items():
-            if len(several) != 1:
-                # Several commands would have to share folder and variables: guide, build-spec-ref.
-                raise ValueError(f"phase {name} has {len(several)} commands: join them into one")
+        for name, lines in commands.items():
+            if len(lines) != 1:
+                # Two commands would have to share their folder and variables: guide,
+                # build-spec-ref.
+                raise ValueError(f"phase {name} has {len(lines)} commands: join them into one")
         return cls(
             commands={name: command for name, (command,) in commands.items()},
             artifacts=_artifacts(content["artifacts"]) if "artifacts" in content else None,

@@ -9,7 +9,7 @@ from local_sagemaker.codebuild import projects, settings
 Properties = dict[str, Any]
 
 
-class Project(ResourceType):
+class ProjectResource(ResourceType):
     """AWS::CodeBuild::Project: updated in place, unless Name changes."""
 
     replacing = ("Name",)
@@ -33,21 +33,23 @@ class Project(ResourceType):
 
 def resource_types(codebuild: Service) -> dict[str, ResourceType]:
     """Return the resource type by CloudFormation's type name."""
-    return {"AWS::CodeBuild::Project": Project(codebuild)}
+    return {"AWS::CodeBuild::Project": ProjectResource(codebuild)}
 
 
 def _request(properties: Properties) -> Properties:
     """Return properties with the member names of the API, which begin in lower case."""
-    request: Properties = _renamed(properties)
+    request: Properties = _with_api_names(properties)
     return request
 
 
-def _renamed(content: Any) -> Any:
+def _with_api_names(content: Any) -> Any:
     if isinstance(content, dict):
         return {
-            "buildspec" if name == "BuildSpec" else name[:1].lower() + name[1:]: _renamed(value)
+            "buildspec" if name == "BuildSpec" else name[:1].lower() + name[1:]: _with_api_names(
+                value
+            )
             for name, value in content.items()
         }
     if isinstance(content, list):
-        return [_renamed(value) for value in content]
+        return [_with_api_names(value) for value in content]
     return content

@@ -1,4 +1,4 @@
-"""The log of a build: a file whose lines are sent to CloudWatch Logs, and its `logs` member."""
+"""The log of a build: a file whose lines are sent to CloudWatch Logs."""
 
 import time
 from collections.abc import Callable
@@ -12,10 +12,10 @@ Record = dict[str, Any]
 CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
 
 
-def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
-    """Return log group and stream of the build with this UUID, None if logs are disabled.
+def stream_name(config: Record, project: str, build: str) -> tuple[str, str] | None:
+    """Return log group and stream of a build, or None if its logs are disabled.
 
-    `config` is a LogsConfig (API); its stream name is a prefix.
+    `config` is a LogsConfig (API), whose stream name is a prefix; `build` is the build's UUID.
     """
     logs = config["cloudWatchLogs"]
     if logs["status"] == "DISABLED":
@@ -24,10 +24,10 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
     return logs.get("groupName") or f"/aws/codebuild/{project}", name
 
 
-def location(config: Record, stream: tuple[str, str] | None) -> Record:
+def logs_member(config: Record, stream: tuple[str, str] | None) -> Record:
     """Return the `logs` member of a build.
 
-    Before the stream exists, its names in links are "null" (the AWS CLI's examples of retry-build
+    Before the stream exists, the names in links are "null" (the AWS CLI's examples of retry-build
     and stop-build).
     """
     group, name = stream or ("null", "null")
@@ -49,7 +49,7 @@ class Log(LogStream):
         super().__init__(file, client, clock)
         file.touch()
 
-    def say(self, text: str) -> None:
+    def write_agent_line(self, text: str) -> None:
         """Write a line of CodeBuild's agent."""
         now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(self._clock()))
         with self.file.open("ab+") as log:
@@ -60,7 +60,7 @@ class Log(LogStream):
 
     def send(self) -> Exception | None:
         """Send new lines; write an error of CloudWatch Logs into the file."""
-        refused = super().send()
-        if refused:
-            self.say(f"Cannot write to CloudWatch Logs: {refused}")
-        return refused
+        error = super().send()
+        if error:
+            self.write_agent_line(f"Cannot write to CloudWatch Logs: {error}")
+        return error

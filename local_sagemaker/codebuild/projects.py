@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Projects:
-    """Projects by name, with all settings including defaults."""
+    """The projects, with their defaults."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -41,16 +41,16 @@ class Projects:
         with self._lock:
             if name in self._projects:
                 raise ApiError("ResourceAlreadyExistsException", f"Project already exists: {name}")
-            created = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
-            return self._keep({**request, **created, "lastModified": now})
+            members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
+            return self._store({**request, **members, "lastModified": now})
 
     def _update(self, request: Record) -> Record:
         project = self.get(request["name"])
         with self._lock:
-            return self._keep({**project, **request, "lastModified": self._clock()})
+            return self._store({**project, **request, "lastModified": self._clock()})
 
-    def _keep(self, project: Record) -> Record:
-        project = settings.complete(project)
+    def _store(self, project: Record) -> Record:
+        project = settings.with_defaults(project)
         self._projects[project["name"]] = project
         return {"project": copy.deepcopy(project)}
 
@@ -63,9 +63,9 @@ class Projects:
     def _batch_get(self, request: Record) -> Record:
         names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are accepted too
         with self._lock:
-            known = [self._projects[name] for name in names if name in self._projects]
+            existing = [self._projects[name] for name in names if name in self._projects]
             missing = [name for name in names if name not in self._projects]
-        return {"projects": copy.deepcopy(known), "projectsNotFound": missing}
+        return {"projects": copy.deepcopy(existing), "projectsNotFound": missing}
 
     def _list(self, _request: Record) -> Record:
         with self._lock:

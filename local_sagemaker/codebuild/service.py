@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.codebuild import log, settings
-from local_sagemaker.codebuild.artifacts import Output
+from local_sagemaker.codebuild.artifacts import BuildOutput
 from local_sagemaker.codebuild.projects import Projects
 from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.codebuild.runner import RunningBuild
 from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
-from local_sagemaker.quotas.account import BUILDS_AT_ONCE
+from local_sagemaker.quotas.account import CONCURRENT_BUILDS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -42,8 +42,8 @@ class CodeBuild:
     """Projects and builds.
 
     `clients` returns clients of S3 and CloudWatch Logs that act as a role. `quotas` maps
-    environment and compute type to the number of concurrent builds; `queued` is the number of
-    queued builds.
+    environment type and compute type to the maximum number of concurrent builds; `max_queued` is
+    the maximum number of queued builds.
     """
 
     def __init__(
@@ -53,17 +53,19 @@ class CodeBuild:
         folder: Path,
         environment: dict[str, str],
         quotas: Mapping[tuple[str, str], int] | None = None,
-        queued: int | None = None,
+        max_queued: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._clients = cache(clients)  # a client takes 0.3 MB, and builds are kept
+        self._clients = cache(clients)  # each client takes 0.3 MB, and builds are never deleted
         self._folder, self._environment, self._clock = folder, environment, clock
-        self._quotas = {kind: BuildQuota(limit, queued) for kind, limit in (quotas or {}).items()}
+        self._quotas = {
+            types: BuildQuota(limit, max_queued) for types, limit in (quotas or {}).items()
+        }
         self._lock = threading.Lock()
         self._builds: dict[str, RunningBuild] = {}
         # Token -> build, request, and time of the request.
         self._tokens: dict[str, tuple[RunningBuild, Record, float]] = {}
-        self._numbers: Counter[str] = Counter()
+        self._build_numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService(
             "codebuild",
@@ -78,13 +80,13 @@ class CodeBuild:
         )
 
     def start(self, request: Record) -> Record:
-        """StartBuild. A repeated idempotencyToken returns the build that it started."""
+        """StartBuild. A repeated idempotencyToken returns the build of the first request."""
         project = self._projects.get(request["projectName"])
         with self._lock:
             token = request.get("idempotencyToken", "")
-            if build := self._started_with(token, request):
+            if build := self._find_by_token(token, request):
                 return {"build": build.record}
-            build = self._new(settings.with_overrides(project, request))
+            build = self._enqueue_build(settings.with_overrides(project, request))
             self._builds[build.record["id"]] = build
             if token:
                 self._tokens[token] = build, request, self._clock()
@@ -94,10 +96,10 @@ class CodeBuild:
     def batch_get(self, request: Record) -> Record:
         """BatchGetBuilds."""
         with self._lock:
-            known = [name for name in request["ids"] if name in self._builds]
+            existing = [name for name in request["ids"] if name in self._builds]
             return {
-                "builds": [self._builds[name].record for name in known],
-                "buildsNotFound": [name for name in request["ids"] if name not in known],
+                "builds": [self._builds[name].record for name in existing],
+                "buildsNotFound": [name for name in request["ids"] if name not in existing],
             }
 
     def stop_build(self, request: Record) -> Record:
@@ -121,7 +123,7 @@ class CodeBuild:
         return {"ids": [build for build in ids if build.partition(":")[0] == name]}
 
     def stop(self) -> None:
-        """End all builds; return when their processes have ended."""
+        """Stop all builds, and wait for the end of their processes."""
         with self._lock:
             builds = list(self._builds.values())
         for build in builds:
@@ -129,42 +131,42 @@ class CodeBuild:
         for build in builds:
             build.wait(STOP_SECONDS)
 
-    def _started_with(self, token: str, request: Record) -> RunningBuild | None:
-        """Return the build that was started with this token, if the token is still valid."""
+    def _find_by_token(self, token: str, request: Record) -> RunningBuild | None:
+        """Return the build of an earlier request with this token, if the token is still valid."""
         if len(token) > TOKEN_LENGTH:
             raise invalid_input(
                 f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed"
             )
-        build, started, when = self._tokens.get(token, (None, request, 0.0))
-        if self._clock() - when >= TOKEN_SECONDS:
+        build, first_request, start_time = self._tokens.get(token, (None, request, 0.0))
+        if self._clock() - start_time >= TOKEN_SECONDS:
             return None
-        if started != request:  # message observed on AWS by junioryono/billet, 2026-08-31
+        if first_request != request:  # message observed on AWS by junioryono/billet, 2026-08-31
             raise invalid_input(f"Request parameter mismatch for idempotency token {token}")
         return build
 
-    def _new(self, settings: Record) -> RunningBuild:
-        """Return a new build that has entered the queue. Raise `ApiError` if the queue is full."""
+    def _enqueue_build(self, settings: Record) -> RunningBuild:
+        """Return a new, queued build. Raise `ApiError` if the queue is full."""
         project, environment = settings["name"], settings["environment"]
         uuid = str(uuid4())
         name = f"{project}:{uuid}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
-        kind = environment["type"], environment["computeType"]
-        quota = self._quotas.setdefault(kind, BuildQuota(BUILDS_AT_ONCE))
-        quota.enter(name)
-        self._numbers[project] += 1
+        types = environment["type"], environment["computeType"]
+        quota = self._quotas.setdefault(types, BuildQuota(CONCURRENT_BUILDS))
+        quota.add(name)
+        self._build_numbers[project] += 1
         folder, config = self._folder / uuid, settings["logsConfig"]
         folder.mkdir(parents=True)
         s3, logs = self._clients(settings["serviceRole"])
-        output = Output(settings["artifacts"], arn, settings["encryptionKey"], s3)
+        output = BuildOutput(settings["artifacts"], arn, settings["encryptionKey"], s3)
         record = {
             **{member: settings[member] for member in PROJECT_MEMBERS},
             "id": name,
             "arn": arn,
             "artifacts": output.record,
-            "buildNumber": self._numbers[project],
+            "buildNumber": self._build_numbers[project],
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
-            "logs": log.location(config, None),
+            "logs": log.logs_member(config, None),
             "phases": [],
             "projectName": project,
             "startTime": self._clock(),
@@ -176,12 +178,14 @@ class CodeBuild:
             "CODEBUILD_BUILD_ARN": arn,
             "CODEBUILD_BUILD_ID": name,
             "CODEBUILD_BUILD_IMAGE": environment["image"],
-            "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
+            "CODEBUILD_BUILD_NUMBER": str(self._build_numbers[project]),
             **{
                 variable["name"]: variable["value"]
                 for variable in environment["environmentVariables"]
             },
         }
         file = log.Log(folder / "build.log", logs, self._clock)
-        logged = log.location(config, log.stream(config, project, uuid))
-        return RunningBuild(record, folder, file, logged, output, quota, s3, variables, self._clock)
+        logs_member = log.logs_member(config, log.stream_name(config, project, uuid))
+        return RunningBuild(
+            record, folder, file, logs_member, output, quota, s3, variables, self._clock
+        )

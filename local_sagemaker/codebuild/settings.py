@@ -1,4 +1,4 @@
-"""A project's settings with their defaults, StartBuild's overrides, and rejected settings."""
+"""The settings of a project: defaults, checks, and the overrides of StartBuild."""
 
 import copy
 from typing import Any
@@ -20,7 +20,7 @@ DEFAULTS: Record = {
 }
 """Default values of CreateProject (API reference; guide, builds-working)."""
 
-_NESTED: dict[str, Record] = {
+_NESTED_DEFAULTS: dict[str, Record] = {
     "environment": {
         "environmentVariables": [],
         "imagePullCredentialsType": "CODEBUILD",
@@ -39,33 +39,40 @@ test_codebuild_config and test_codebuild."""
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
-def complete(project: Record) -> Record:
+def with_defaults(project: Record) -> Record:
     """Return settings with defaults. Raise `ApiError` if they are invalid or not emulated."""
     settings = copy.deepcopy({**DEFAULTS, **project})
-    for name, defaults in _NESTED.items():
+    for name, defaults in _NESTED_DEFAULTS.items():
         settings[name] = {**copy.deepcopy(defaults), **settings[name]}
-    of_type = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
-    settings["artifacts"] = {**of_type, "overrideArtifactName": False, **settings["artifacts"]}
+    type_defaults = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
+    settings["artifacts"] = {
+        **type_defaults,
+        "overrideArtifactName": False,
+        **settings["artifacts"],
+    }
     variables = settings["environment"]["environmentVariables"]
-    unique = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
-    settings["environment"]["environmentVariables"] = list(unique.values())
-    _check(settings)
+    variables_by_name = {
+        variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables
+    }
+    settings["environment"]["environmentVariables"] = list(variables_by_name.values())
+    _check_settings(settings)
     return settings
 
 
 def with_overrides(project: Record, request: Record) -> Record:
-    """Return the project's settings with the overrides of StartBuild. Raise as `complete` does."""
+    """Return a project's settings with the overrides of StartBuild. Raise `ApiError`."""
     settings = copy.deepcopy(project)
     settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
-    secondary = request.get("secondarySourcesOverride", settings["secondarySources"])
-    settings["secondarySources"] = secondary
+    settings["secondarySources"] = request.get(
+        "secondarySourcesOverride", settings["secondarySources"]
+    )
     environment = settings["environment"]
     environment["image"] = request.get("imageOverride", environment["image"])
     environment["environmentVariables"] += request.get("environmentVariablesOverride", [])
-    return complete(settings)
+    return with_defaults(settings)
 
 
-def _check(settings: Record) -> None:
+def _check_settings(settings: Record) -> None:
     environment = settings["environment"]
     not_emulated = {
         "cache": settings["cache"]["type"] != "NO_CACHE",
@@ -78,11 +85,12 @@ def _check(settings: Record) -> None:
         raise sources.invalid_input(
             f"The local SageMaker does not support {', '.join(members)}: leave it out."
         )
-    sources.check(settings["source"], settings["secondarySources"])
-    artifacts.check(settings["artifacts"])
-    kind, size = environment["type"], environment["computeType"]
-    if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
+    sources.check_sources(settings["source"], settings["secondarySources"])
+    artifacts.check_artifacts(settings["artifacts"])
+    environment_type, compute_type = environment["type"], environment["computeType"]
+    if environment_type == "LINUX_GPU_CONTAINER" and compute_type not in GPU_COMPUTE_TYPES:
         # Source: guide, build-env-ref-compute-types.
         raise sources.invalid_input(
-            f"{kind} does not support {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
+            f"{environment_type} does not support {compute_type}: choose one of "
+            f"{', '.join(GPU_COMPUTE_TYPES)}."
         )

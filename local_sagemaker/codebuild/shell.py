@@ -9,7 +9,7 @@ from pathlib import Path
 from local_sagemaker.prerequisites import search_path
 
 
-def run(
+def run_command(
     command: str,
     *,
     folder: Path,
@@ -17,10 +17,10 @@ def run(
     log: Path,
     must_end: Callable[[], bool],
 ) -> int:
-    """Run a command with its output in the log; return the exit status.
+    """Run a command, append its output to the log, and return the exit status.
 
-    `must_end` is polled; when it returns True, the command is killed. Background processes of the
-    command are killed when it ends.
+    The command is killed when `must_end`, which is polled, returns True. Background processes of
+    the command are killed when the command ends.
     """
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -35,7 +35,7 @@ def run(
     try:
         while not _has_ended(process) and not must_end():
             pass
-    finally:  # kill before reaping: until then the process group id cannot be reused
+    finally:  # before `wait` frees the process group id for reuse
         os.killpg(process.pid, signal.SIGKILL)
         status = process.wait()
     return status
@@ -43,16 +43,17 @@ def run(
 
 def host_environment() -> dict[str, str]:
     """Return the variables that a command inherits: pip, locale, and a PATH with this Python."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
-        if name in ("HOME", "LANG", "TMPDIR") or name.startswith(("PIP_", "LC_", "SSL_"))
+        if name in ("HOME", "LANG", "TMPDIR", "PYTHONPYCACHEPREFIX")
+        or name.startswith(("PIP_", "LC_", "SSL_"))
     }
     return {
-        **kept,
+        **inherited,
         "PATH": search_path(),
-        "PIP_NO_DEPS": "1",  # requirements are complete lock files; resolving them takes seconds
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PIP_NO_DEPS": "1",  # lock files are complete, and resolving dependencies takes seconds
+        "PYTHONDONTWRITEBYTECODE": "1",  # sources of a build are in a temporary folder
     }
 
 

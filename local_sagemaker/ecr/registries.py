@@ -1,4 +1,4 @@
-"""AWS's registries with the Triton images in this region."""
+"""AWS's ECR registries with the Triton images."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ IMAGES = {
         *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
     ),
 }
-"""Registry account -> releases in this region. Source: aws/sagemaker-python-sdk,
+"""Registry account -> releases in the local region. Source: aws/sagemaker-python-sdk,
 image_uri_config/sagemaker-tritonserver.json; 24.09 is added for the local stages. Other releases
 exist, but without a source for this region."""
 
@@ -28,16 +28,16 @@ MEDIA_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 def registries(ministack: Any) -> JsonService:
-    """Return the service; `ministack` is an ECR client for the account's own registry."""
+    """Return ECR's service; `ministack` is a boto3 client for the account's own registry."""
 
     def batch_get_image(request: Record) -> Record:
         """BatchGetImage for AWS's public Triton images, or for the account's own registry."""
         registry = request.get("registryId", ACCOUNT)
         if registry == ACCOUNT:
-            return _own(ministack, request)
+            return _ministack_response(ministack, request)
         name = request["repositoryName"]
         if name != REPOSITORY or registry not in IMAGES:
-            # The text: aws/sagemaker-python-sdk#4064.
+            # Source of the message: aws/sagemaker-python-sdk#4064.
             raise ApiError(
                 "AccessDeniedException",
                 f"User: arn:aws:iam::{ACCOUNT}:root is not authorized to perform: "
@@ -47,28 +47,29 @@ def registries(ministack: Any) -> JsonService:
         if MEDIA_TYPE not in request.get("acceptedMediaTypes", [MEDIA_TYPE]):
             raise ApiError(
                 "InvalidParameterException",
-                f"The local SageMaker has AWS's images only as {MEDIA_TYPE}: add it to "
+                f"The local SageMaker has AWS's images only as {MEDIA_TYPE}: add this type to "
                 "acceptedMediaTypes.",
             )
         tags = {f"{release}-py3{cpu}" for release in IMAGES[registry] for cpu in ("", "-cpu")}
-        known = [{"imageTag": tag} for tag in tags]  # images cannot be requested by digest
-        unknown = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
-        ids = request["imageIds"]
+        image_ids = [{"imageTag": tag} for tag in tags]  # images cannot be requested by digest
+        failure = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
         return {
-            "images": [_image(registry, image) for image in ids if image in known],
-            "failures": [{"imageId": image, **unknown} for image in ids if image not in known],
+            "images": [_image(registry, id_) for id_ in request["imageIds"] if id_ in image_ids],
+            "failures": [
+                {"imageId": id_, **failure} for id_ in request["imageIds"] if id_ not in image_ids
+            ],
         }
 
     return JsonService("ecr", {"BatchGetImage": batch_get_image}, is_partial=True)
 
 
-def _own(ministack: Any, request: Record) -> Record:
+def _ministack_response(ministack: Any, request: Record) -> Record:
     try:
-        answer = ministack.batch_get_image(**request)
+        response = ministack.batch_get_image(**request)
     except ClientError as error:
         details = error.response["Error"]
         raise ApiError(details["Code"], details["Message"]) from None
-    return {name: member for name, member in answer.items() if name != "ResponseMetadata"}
+    return {name: member for name, member in response.items() if name != "ResponseMetadata"}
 
 
 def _image(registry: str, image_id: Record) -> Record:

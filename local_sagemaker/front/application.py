@@ -1,4 +1,4 @@
-"""Routing of requests to own services, by `X-Amz-Target` or path, or to ministack."""
+"""Routing of requests to the services of this package, or to ministack."""
 
 import asyncio
 from collections.abc import Iterable
@@ -29,23 +29,25 @@ class Application:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if any(name == b"x-amz-security-token" for name, _ in scope["headers"]):
-            receive = await self._calls.note(scope, receive)
+            receive = await self._calls.record(scope, receive)
         if scope["method"] == "POST":
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)
-            prefix, _, operation = _target(scope).rpartition(".")
+            prefix, _, operation = _target_header(scope).rpartition(".")
             service = self._services.get(prefix)
             if service and service.handles(operation):
-                return await _operate(service, operation, receive, send)
+                return await _run_operation(service, operation, receive, send)
         return await self._ministack(scope, receive, send)
 
 
-def _target(scope: Any) -> str:
+def _target_header(scope: Any) -> str:
     target: bytes = dict(scope["headers"]).get(b"x-amz-target", b"")
     return target.decode("latin-1")
 
 
-async def _operate(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
+async def _run_operation(
+    service: JsonService, operation: str, receive: Receive, send: Send
+) -> None:
     body = bytearray()
     with suppress(ClientDisconnectedError):
         async for part in request_body(receive):

@@ -1,4 +1,4 @@
-"""Recording of callers and the IAM permissions that they use."""
+"""Recording of callers, and of the IAM permissions that they use."""
 
 import json
 import re
@@ -16,17 +16,17 @@ from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive
 
 CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 """A role's ARN, or a name set by a test. Session tokens of ministack's STS do not match."""
-SIGNED_FOR = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
-INVOKED = re.compile(r"/endpoints/([^/]+)/")
-SAGEMAKER = {
+SIGNING_NAME = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
+INVOKED_ENDPOINT = re.compile(r"/endpoints/([^/]+)/")
+SAGEMAKER_RESOURCES = {
     "InferenceComponentName": "inference-component",
     "EndpointName": "endpoint",
     "EndpointConfigName": "endpoint-config",
     "ModelName": "model",
 }
-"""Request member -> resource type in the ARN."""
+"""Request member with a name -> resource type in the ARN."""
 
-PREFIXES = {"monitoring": "cloudwatch"}
+ACTION_PREFIXES = {"monitoring": "cloudwatch"}
 """Signing name -> prefix of IAM actions (service authorization reference)."""
 
 
@@ -39,22 +39,22 @@ class RecordedCall(NamedTuple):
 
 
 class Calls:
-    """Writes each distinct call of an identified caller as a JSON line into `file`.
+    """A file with each distinct call of an identified caller as a JSON line.
 
-    The caller is the session token, which is not verified: Lambda functions and builds use their
-    role's ARN as the token, and a client can set `AWS_SESSION_TOKEN` to a name. Requests without a
-    token are not recorded.
+    The session token identifies the caller, without verification: Lambda functions and builds use
+    the ARN of their role as the token, and a client can set `AWS_SESSION_TOKEN` to a name. Requests
+    without a token are not recorded.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._known: set[RecordedCall] = set()
+        self._recorded: set[RecordedCall] = set()
         self._lock = threading.Lock()
 
-    async def note(self, scope: Any, receive: Receive) -> Receive:
-        """Record a request with a session token; return a `receive` that still has its body."""
-        by_name = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        caller = by_name.get("x-amz-security-token", "")
+    async def record(self, scope: Any, receive: Receive) -> Receive:
+        """Record a request with a session token; return a `receive` for reading the body again."""
+        headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        caller = headers.get("x-amz-security-token", "")
         if not CALLER.fullmatch(caller):
             return receive
         body = b""
@@ -63,35 +63,35 @@ class Calls:
                 body = b"".join([part async for part in request_body(receive)])
             except ClientDisconnectedError:
                 return receive
-            receive = _giving(body, receive)
+            receive = _replay(body, receive)
         self._write(
             caller,
             _permissions(
                 scope["method"],
                 scope["path"],
                 scope["query_string"].decode("latin-1"),
-                by_name,
+                headers,
                 body,
             ),
         )
         return receive
 
-    def watch(self, client: Any, caller: str) -> None:
-        """Record the calls of a boto3 client, which bypass this server."""
+    def record_client(self, client: Any, caller: str) -> None:
+        """Record the calls of a boto3 client that does not use this server."""
 
-        def sent(request: Any, **_: Any) -> None:
+        def record_request(request: Any, **_: Any) -> None:
             url = urlsplit(request.url)
-            headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+            headers = {name.lower(): _as_text(value) for name, value in request.headers.items()}
             body = request.body if isinstance(request.body, bytes) else b""
             self._write(caller, _permissions(request.method, url.path, url.query, headers, body))
 
-        client.meta.events.register("before-send", sent)
+        client.meta.events.register("before-send", record_request)
 
     def _write(self, caller: str, permissions: Iterable[tuple[str, str]]) -> None:
         with self._lock:
             for call in (RecordedCall(caller, *permission) for permission in permissions):
-                if call not in self._known:
-                    self._known.add(call)
+                if call not in self._recorded:
+                    self._recorded.add(call)
                     with self._file.open("a") as file:
                         file.write(json.dumps(call._asdict()) + "\n")
 
@@ -100,20 +100,20 @@ def _permissions(
     method: str, path: str, query: str, headers: dict[str, str], body: bytes
 ) -> list[tuple[str, str]]:
     """Return the IAM actions that a request needs, with their resources."""
-    signed = SIGNED_FOR.search(headers.get("authorization", ""))
-    service = signed[1] if signed else ""
-    if service == "sagemaker" and (invoked := INVOKED.match(path)):
-        return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invoked[1]}"))]
+    signature = SIGNING_NAME.search(headers.get("authorization", ""))
+    service = signature[1] if signature else ""
+    if service == "sagemaker" and (invocation := INVOKED_ENDPOINT.match(path)):
+        return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invocation[1]}"))]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
-        action = f"{PREFIXES.get(service, service)}:{operation}"
-        return [(action, _named(service, _json(body)))]
+        action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
+        return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
     action = iam_actions.extract_iam_action(service, *request)
     resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
-    more = iam_actions.s3_additional_checks(*request) if service == "s3" else []
-    return [(action or f"{service}:{method}", resource), *more]
+    additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
+    return [(action or f"{service}:{method}", resource), *additional]
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -128,15 +128,15 @@ def _parameters(text: bytes) -> dict[str, Any]:
     return dict(parse_qs(text.decode("latin-1"), keep_blank_values=True))
 
 
-def _text(value: str | bytes) -> str:
+def _as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("latin-1")
 
 
-def _named(service: str, request: dict[str, Any]) -> str:
+def _resource_arn(service: str, request: dict[str, Any]) -> str:
     """Return the ARN of the resource in a JSON request (service authorization reference)."""
     match service, request:
         case "sagemaker", _:
-            for field, kind in SAGEMAKER.items():
+            for field, kind in SAGEMAKER_RESOURCES.items():
                 if field in request:
                     return _arn(service, f"{kind}/{request[field]}")
             return str(request.get("ResourceArn", "*"))
@@ -165,11 +165,11 @@ def _arn(service: str, resource: str) -> str:
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
 
 
-def _giving(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that replays a body, then continues with the original messages."""
-    left = [{"type": "http.request", "body": body}]
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that first returns a body, then the original messages."""
+    messages = [{"type": "http.request", "body": body}]
 
-    async def give() -> Any:
-        return left.pop() if left else await receive()
+    async def receive_again() -> Any:
+        return messages.pop() if messages else await receive()
 
-    return give
+    return receive_again

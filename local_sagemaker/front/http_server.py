@@ -27,18 +27,21 @@ _LOOPBACK = re.compile(
 )
 """Allowed `Host` headers, including buckets with dots (`models.eu.s3.localhost:4566`)."""
 
-_MINISTACK = re.compile(r"/_(ministack|localstack|aws|alb)(/|$)")
+_MINISTACK_PATHS = re.compile(r"/_(ministack|localstack|aws|alb)(/|$)")
 """Paths of ministack's own routes. They conflict with no bucket: a bucket name "must begin and end
 with a letter or number" (S3 user guide, general purpose bucket naming rules)."""
 
-_MINISTACK_ANSWERS = re.compile(
+_ALLOWED_MINISTACK_REQUESTS = re.compile(
     r"GET /_ministack/(health|lambda-(code|layers)/.+)|PUT /_ministack/cfn-(response|signal)/.+"
 )
-"""Allowed routes of ministack: the health check, downloads of Lambda code and layers, and responses
-of custom resources and wait conditions to CloudFormation."""
+"""Allowed requests of ministack's routes: the health check, downloads of Lambda code and layers,
+and responses of custom resources and wait conditions to CloudFormation."""
 
-_TEXT = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "AccessDenied"}
-"""Headers of a rejection; SDKs take the error code from x-amzn-ErrorType."""
+_REJECTION_HEADERS = {
+    "Content-Type": "text/plain; charset=utf-8",
+    "x-amzn-ErrorType": "AccessDenied",
+}
+"""SDKs read the error code from x-amzn-ErrorType."""
 
 
 class RequestGuard:
@@ -52,12 +55,12 @@ class RequestGuard:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":  # the lifespan
+        if scope["type"] != "http":  # startup and shutdown
             await self._application(scope, receive, send)
             return
         is_page = self._page is not None and f"{scope['path']}/".startswith(PREFIX)
         if reason := rejection(scope, is_page=is_page):
-            await send_response(send, (403, _TEXT, f"{reason}\n".encode()))
+            await send_response(send, (403, _REJECTION_HEADERS, f"{reason}\n".encode()))
         elif is_page:
             await self._page(scope, receive, send)
         else:
@@ -65,7 +68,7 @@ class RequestGuard:
 
 
 def rejection(scope: Any, *, is_page: bool) -> str | None:
-    """Return why a request (an ASGI scope) is rejected, or None."""
+    """Return the message for the rejection of a request (an ASGI scope), or None."""
     hosts, origins, sites = [], [], []
     for name, value in scope["headers"]:
         if name == b"host":
@@ -79,26 +82,28 @@ def rejection(scope: Any, *, is_page: bool) -> str | None:
         return f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
     method, path = scope["method"], scope["path"]
     if method == "OPTIONS":
-        return "OPTIONS is not answered: no web page may call the local SageMaker."
+        return "OPTIONS is not allowed: web pages must not call the local SageMaker."
     if not path.startswith("/"):
-        return "The request names no path."
+        return "The request has no path."
     if is_page:
         if any(origin != b"http://" + hosts[0] for origin in origins):
             return f"Only the local SageMaker's own page may read {path}."
         if any(site not in (b"none", b"same-origin") for site in sites):
-            return f"Another site led here: enter the address of {PREFIX} yourself."
+            return (
+                f"The request is from another site: enter the address of {PREFIX} in the browser."
+            )
     elif origins or sites:
-        return f"Browsers are answered below {PREFIX} only: use the AWS CLI or an SDK."
-    elif method in ("GET", "HEAD") and _acts(scope["query_string"]):
-        return f"{method} acts on nothing: POST the Action, as the AWS CLI and SDKs do."
-    if _MINISTACK.match(path) and not _MINISTACK_ANSWERS.fullmatch(f"{method} {path}"):
-        return (
-            f"{path} is closed: stop the local SageMaker and start it again to have an empty one."
-        )
+        return f"Browsers may only request paths below {PREFIX}: use the AWS CLI or an SDK."
+    elif method in ("GET", "HEAD") and _has_action(scope["query_string"]):
+        return f"{method} must not call operations: POST the Action, as the AWS CLI and SDKs do."
+    if _MINISTACK_PATHS.match(path) and not _ALLOWED_MINISTACK_REQUESTS.fullmatch(
+        f"{method} {path}"
+    ):
+        return f"{path} is not available: restart the local SageMaker to delete all resources."
     return None
 
 
-def _acts(query: bytes) -> bool:
+def _has_action(query: bytes) -> bool:
     """Return whether a query names an operation of AWS's Query protocol."""
     return b"=" in query and "Action" in parse_qs(query.decode("latin-1"), keep_blank_values=True)
 

@@ -10,11 +10,11 @@ from local_sagemaker.api import error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 
-# Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn has answered.
+# Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn handles.
 _HOP_BY_HOP = frozenset(
     (b"connection", b"expect", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
-_NOT_RETURNED = _HOP_BY_HOP | {b"date"}  # uvicorn adds its own, and SDKs reject two
+_DROPPED_FROM_RESPONSE = _HOP_BY_HOP | {b"date"}  # uvicorn adds a date, and SDKs reject two
 _ADDED_BY_AIOHTTP = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -29,17 +29,21 @@ class Ministack:
         """Forward one request; both bodies are streamed with backpressure."""
         response_started = False
         try:
-            async with self._request(scope, receive) as answer:
-                kept = [header for header in answer.raw_headers if _is_returned(header[0].lower())]
-                start = {"type": "http.response.start", "status": answer.status, "headers": kept}
+            async with self._request(scope, receive) as response:
+                headers = [item for item in response.raw_headers if _is_forwarded(item[0].lower())]
+                start = {
+                    "type": "http.response.start",
+                    "status": response.status,
+                    "headers": headers,
+                }
                 response_started = True
                 await send(start)
-                async for part in answer.content.iter_any():
+                async for part in response.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
-        except aiohttp.ClientError:  # ministack, or the client, has disconnected
-            if not response_started:  # a started response is truncated instead
-                gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
-                await send_response(send, error_response(gone))
+        except aiohttp.ClientError:  # ministack or the client has disconnected
+            if not response_started:  # otherwise the response is truncated
+                error = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
+                await send_response(send, error_response(error))
         else:
             await send({"type": "http.response.body"})
 
@@ -51,12 +55,16 @@ class Ministack:
     def _request(self, scope: Any, receive: Receive) -> Any:
         names = {name for name, _ in scope["headers"]}
         has_body = names & {b"content-length", b"transfer-encoding"}
-        kept = [header for header in scope["headers"] if header[0] not in _HOP_BY_HOP]
+        headers = [
+            (name.decode(), value.decode(errors="replace"))
+            for name, value in scope["headers"]
+            if name not in _HOP_BY_HOP
+        ]
         path = scope["raw_path"].decode() + (f"?{query}" if (query := _query(scope)) else "")
         return self._client().request(
             scope["method"],
             URL(f"{self._url}{path}", encoded=True),
-            headers=[(name.decode(), value.decode(errors="replace")) for name, value in kept],
+            headers=headers,
             data=request_body(receive) if has_body else None,
             allow_redirects=False,
             skip_auto_headers=_ADDED_BY_AIOHTTP,
@@ -73,9 +81,9 @@ class Ministack:
         return self._session
 
 
-def _is_returned(header: bytes) -> bool:
+def _is_forwarded(header: bytes) -> bool:
     """Return whether a response header is forwarded; CORS headers are not."""
-    return header not in _NOT_RETURNED and not header.startswith(b"access-control-")
+    return header not in _DROPPED_FROM_RESPONSE and not header.startswith(b"access-control-")
 
 
 def _query(scope: Any) -> str:

@@ -23,47 +23,48 @@ from local_sagemaker.front.ministack import Ministack
 from local_sagemaker.front.services import Services
 from local_sagemaker.prerequisites import find_triton
 
-OPERATIONS_AT_ONCE = 64
+MAX_CONCURRENT_OPERATIONS = 64
 STOP_SECONDS = 10
 
 
 def run(folder: Folder, port: int) -> None:
-    """Serve on loopback until SIGTERM, then end all child processes."""
+    """Serve on loopback until SIGTERM, then stop all child processes."""
     triton = find_triton()
     running = RunningSageMaker(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
     server = http_server(None, port=port)
 
-    def end(*_: object) -> None:
+    def request_exit(*_: object) -> None:
         server.should_exit = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # Also before and after uvicorn serves: uvicorn re-raises the signals that it has handled.
-        signal.signal(number, end)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn's own handlers exist only while it serves, and it raises handled signals again.
+        signal.signal(signal_number, request_exit)
     emulator, url = _start_emulator(folder, port)
     try:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
         application = Application(services.control_planes, services.runtime, ministack, calls)
         server.config.app = RequestGuard(application, services.dashboard)
-        threading.Thread(target=lambda: end(emulator.wait()), daemon=True).start()
+        threading.Thread(target=lambda: request_exit(emulator.wait()), daemon=True).start()
         try:
             uvloop.run(_serve(server, ministack))
         finally:
             services.stop()
     finally:
-        _end(emulator)
+        _stop_emulator(emulator)
 
 
 async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
     # Operations block; asyncio's default executor has only 6 threads on 2 cores.
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MAX_CONCURRENT_OPERATIONS))
     await server.serve()
     await ministack.close()
 
 
 def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:
-    """Start ministack on a free port; it ends when its standard input is closed."""
+    """Start ministack on a free port; return the process, which ends with its input, and the
+    URL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(
             [
@@ -76,7 +77,7 @@ def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]
         return process, f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def _end(emulator: "subprocess.Popen[bytes]") -> None:
+def _stop_emulator(emulator: "subprocess.Popen[bytes]") -> None:
     if emulator.stdin:
         with suppress(OSError):
             emulator.stdin.close()

@@ -1,4 +1,4 @@
-"""Construction of the services that ministack lacks."""
+"""The services that ministack does not have."""
 
 import json
 import os
@@ -30,9 +30,9 @@ from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
-from local_sagemaker.sagemaker.components import SCALE_SECONDS, Components
+from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, ComponentOperations
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.sagemaker.roles import assumable
+from local_sagemaker.sagemaker.roles import is_assumable
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.models import model_event_reporter
@@ -41,14 +41,14 @@ from local_sagemaker.watch.state import StateReader
 from local_sagemaker.watch.web_app import DashboardApp
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
-"""Client config without retries: during shutdown ministack does not answer any more."""
+"""Client config without retries: during shutdown, ministack no longer responds."""
 
 
 class Services:
     """SageMaker, Application Auto Scaling, CodeBuild, Service Quotas, and AWS's ECR registries.
 
-    `ministack` is the URL of the other services. `calls` records requests that are made as a role:
-    CodeBuild's as the project's role, SageMaker's as the caller `endpoint`.
+    `ministack` is the URL of the other services. `calls` records the requests of builds with the
+    project's role as the caller, and those of SageMaker with the caller `endpoint`.
     """
 
     def __init__(
@@ -59,23 +59,23 @@ class Services:
         def client(service: str) -> Any:
             return session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
 
-        def acting_as(role: str, service: str) -> Any:
-            made = client(service)
-            calls.watch(made, role)
-            return made
+        def recorded_client(caller: str, service: str) -> Any:
+            result = client(service)
+            calls.record_client(result, caller)
+            return result
 
-        s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
+        s3, iam, cloudwatch = recorded_client("endpoint", "s3"), client("iam"), client("cloudwatch")
         speed, quotas = settings.speed(), AccountQuotas(configured_quotas())
-        buffer, events, traffic = MetricBuffer(speed), Events(), Traffic()
-        record_metrics, add_event = model_step_recorder(buffer), model_event_reporter(events.add)
+        metrics, events, traffic = MetricBuffer(speed), Events(), Traffic()
+        record_metrics, add_event = model_step_recorder(metrics), model_event_reporter(events.add)
 
         def report_model_step(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
             record_metrics(endpoint, variant, step)
             add_event(endpoint, variant, instance, step)
 
-        self._logs = ContainerLogs(acting_as("endpoint", "logs"))
+        self._logs = ContainerLogs(recorded_client("endpoint", "logs"))
         backends.install(triton, folder.backends)
-        self._hosting = Components(
+        self._hosting = ComponentOperations(
             Host(
                 triton,
                 folder.backends,
@@ -91,37 +91,38 @@ class Services:
             fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
-            assumable=partial(assumable, iam),
-            quota=quotas.value,
-            scaled_variants=lambda endpoint: self._scaling.variants(endpoint),
-            deregister=lambda endpoint: self._scaling.forget(endpoint),
+            is_assumable=partial(is_assumable, iam),
+            quota_value=quotas.value,
+            scalable_variants=lambda endpoint: self._scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: self._scaling.deregister_endpoint(endpoint),
         )
         self._codebuild = CodeBuild(
-            clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
+            clients=lambda role: (recorded_client(role, "s3"), recorded_client(role, "logs")),
             folder=folder.builds,
             environment={
                 name: value for name, value in os.environ.items() if name.startswith("AWS_")
             },
             quotas=quotas.builds(),
-            queued=quotas.queued_builds,
+            max_queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
-            self._hosting, cloudwatch, speed=speed, tell=events.add
+            self._hosting, cloudwatch, speed=speed, report=events.add
         )
-        instances = InstanceMetrics(self._hosting.fleets, buffer, speed=speed)
-        publisher = Publisher(buffer, cloudwatch)
-        self._measuring = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
-        self._publishing = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
-        self._recorder = CaptureWriter(client("s3"))
+        instances = InstanceMetrics(self._hosting.fleets, metrics, speed=speed)
+        publisher = Publisher(metrics, cloudwatch)
+        self._instance_metrics = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
+        self._publisher = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
+        self._capture_writer = CaptureWriter(client("s3"))
         self.runtime = Invocations(
-            self._hosting.by_name,
-            self._recorder,
-            buffer,
+            self._hosting.endpoints_by_name,
+            self._capture_writer,
+            metrics,
             traffic.add,
             components=self._hosting.components,
         )
-        scale = self._hosting.scale_instances
-        self._instances = Ticker(scale, seconds=SCALE_SECONDS, speed=speed)
+        self._instance_scaling = Ticker(
+            self._hosting.scale_instances, seconds=SCALE_SECONDS, speed=speed
+        )
         state_reader = StateReader(
             endpoints=self._hosting.endpoints,
             components=self._hosting.components,
@@ -141,14 +142,24 @@ class Services:
             registries(client("ecr")),
         )
 
-        for ticker in (self._measuring, self._publishing, self._scaling, self._instances):
+        for ticker in (
+            self._instance_metrics,
+            self._publisher,
+            self._scaling,
+            self._instance_scaling,
+        ):
             ticker.start()
 
     def stop(self) -> None:
-        """End all builds and instances."""
-        for ticker in (self._instances, self._scaling, self._measuring, self._publishing):
+        """Stop all builds and instances."""
+        for ticker in (
+            self._instance_scaling,
+            self._scaling,
+            self._instance_metrics,
+            self._publisher,
+        ):
             ticker.stop()
         self._codebuild.stop()
         self._hosting.stop()
-        self._recorder.stop()
+        self._capture_writer.stop()
         self._logs.stop()

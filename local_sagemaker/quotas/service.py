@@ -1,4 +1,4 @@
-"""The read operations of Service Quotas."""
+"""The List operations of Service Quotas."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,36 +24,36 @@ SERVICES = {
 def service_quotas(quotas: AccountQuotas) -> JsonService:
     """Return the service for the account's quotas."""
 
-    def listing(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
-        def answer(request: Record) -> Record:
+    def list_operation(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
+        def list_quotas(request: Record) -> Record:
             code = request["ServiceCode"]
             if code not in SERVICES:
                 raise ApiError(
                     "NoSuchResourceException",
                     f"The local SageMaker has no quotas for the service {code}.",
                 )
-            described = [_described(quota, value(quota)) for quota in quotas.of_service(code)]
-            listed, more = page(described, request, key=_key, size=PAGE_SIZE)
-            return {"Quotas": listed, **more}
+            records = [_record(quota, value(quota)) for quota in quotas.by_service(code)]
+            records_page, next_token = page(records, request, key=_sort_key, size=PAGE_SIZE)
+            return {"Quotas": records_page, **next_token}
 
-        return answer
+        return list_quotas
 
     services = [{"ServiceCode": code, "ServiceName": name} for code, name in SERVICES.items()]
     return JsonService(
         "service-quotas",
         {
-            "ListServiceQuotas": listing(lambda quota: quota.value),
-            "ListAWSDefaultServiceQuotas": listing(lambda quota: quota.default),
+            "ListServiceQuotas": list_operation(lambda quota: quota.value),
+            "ListAWSDefaultServiceQuotas": list_operation(lambda quota: quota.default),
             "ListServices": lambda _: {"Services": services},
         },
     )
 
 
-def _key(quota: Record) -> tuple[str, str]:
+def _sort_key(quota: Record) -> tuple[str, str]:
     return quota["QuotaName"], quota["QuotaCode"]
 
 
-def _described(quota: Quota, value: int) -> Record:
+def _record(quota: Quota, value: int) -> Record:
     return {
         "ServiceCode": quota.service,
         "ServiceName": SERVICES[quota.service],

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-_SIDES: dict[str, tuple[str, ...]] = {
+_CAPTURED_MEMBERS: dict[str, tuple[str, ...]] = {
     "Input": ("endpointInput",),
     "Output": ("endpointOutput",),
     "InputAndOutput": ("endpointInput", "endpointOutput"),
@@ -60,29 +60,31 @@ class CapturedInvocation(Invocation):
 
 
 class CaptureWriter:
-    """Writes each captured invocation into a file, on a background thread."""
+    """A background thread that writes each captured invocation into a file in S3."""
 
     def __init__(self, s3: "S3Client") -> None:
         self._s3 = s3
         self._writer = ThreadPoolExecutor(1)
 
-    def keep(
-        self, config: Record, endpoint: str, variant: str, captured: CapturedInvocation
+    def write(
+        self, config: Record, endpoint: str, variant: str, invocation: CapturedInvocation
     ) -> None:
-        """Write an invocation below the destination of a DataCaptureConfig."""
+        """Queue an invocation, to be written below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
-        sides = {
-            side for option in config["CaptureOptions"] for side in _SIDES[option["CaptureMode"]]
+        members = {
+            member
+            for option in config["CaptureOptions"]
+            for member in _CAPTURED_MEMBERS[option["CaptureMode"]]
         }
         data = {
-            "endpointInput": _side("INPUT", captured.content_type, captured.input),
-            "endpointOutput": _side("OUTPUT", captured.output_type, captured.output),
+            "endpointInput": _captured_body("INPUT", invocation.content_type, invocation.input),
+            "endpointOutput": _captured_body("OUTPUT", invocation.output_type, invocation.output),
         }
         metadata = {"eventId": str(uuid.uuid4()), "inferenceTime": now.strftime("%FT%TZ")}
-        if captured.inference_id:
-            metadata["inferenceId"] = captured.inference_id
+        if invocation.inference_id:
+            metadata["inferenceId"] = invocation.inference_id
         line = {
-            "captureData": {side: data[side] for side in data if side in sides},
+            "captureData": {name: data[name] for name in data if name in members},
             "eventMetadata": metadata,
             "eventVersion": "0",
         }
@@ -109,13 +111,13 @@ class CaptureWriter:
             )
 
 
-def chosen(config: Record) -> bool:
-    """Return whether the next invocation is captured."""
+def is_sampled(config: Record) -> bool:
+    """Return whether to capture an invocation; decided at random (InitialSamplingPercentage)."""
     enabled: bool = config.get("EnableCapture", True)  # "defaults to enabled"
     return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
-def _side(mode: str, content_type: str, content: bytearray) -> Record:
-    """Return the request or the response as a member of a line."""
+def _captured_body(mode: str, content_type: str, content: bytearray) -> Record:
+    """Return the body of a request or response as a member of captureData."""
     data = base64.b64encode(content).decode()
     return {"observedContentType": content_type, "mode": mode, "data": data, "encoding": "BASE64"}

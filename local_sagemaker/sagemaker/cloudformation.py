@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from local_sagemaker.cloudformation import Created, ResourceType, Service, convert_types
 
 STABILIZE_SECONDS = 9 * 3600
-"""Timeout of stabilization: above the maximum of MaximumExecutionTimeoutInSeconds, 8 hours."""
+"""Timeout until a resource is stable: more than the maximum of MaximumExecutionTimeoutInSeconds,
+8 hours."""
 
 Properties = dict[str, Any]
 
@@ -22,19 +23,19 @@ class HostingResource(ResourceType):
         """Create the resource; without a name in the template, one is generated."""
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
         request = {**self.request(properties), f"{self.kind}Name": name}
-        answer = self.call(f"Create{self.kind}", request)
-        arn = answer[f"{self.kind}Arn"]
+        response = self.call(f"Create{self.kind}", request)
+        arn = response[f"{self.kind}Arn"]
         return arn, self.attributes(arn, name)
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the tags; other properties are not updated in place."""
-        before, after = (
-            {tag["Key"]: tag for tag in properties.get("Tags", [])} for properties in (old, new)
+        old_keys, new_keys = (
+            {tag["Key"] for tag in properties.get("Tags", [])} for properties in (old, new)
         )
         arn = {"ResourceArn": physical_id}
-        if gone := before.keys() - after.keys():
-            self.call("DeleteTags", {**arn, "TagKeys": list(gone)})
-        self.call("AddTags", {**arn, "Tags": list(after.values())})
+        if removed_keys := old_keys - new_keys:
+            self.call("DeleteTags", {**arn, "TagKeys": list(removed_keys)})
+        self.call("AddTags", {**arn, "Tags": new.get("Tags", [])})
         return physical_id, self.attributes(physical_id, self.name(physical_id, new))
 
     def delete(self, physical_id: str, properties: Properties) -> None:
@@ -43,11 +44,11 @@ class HostingResource(ResourceType):
         self.call_if_exists(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
-        """Return the resource's name; ARNs are in lower case, and generated names too."""
+        """Return the resource's name: from the template, or the generated name in the ARN."""
         return str(properties.get(f"{self.kind}Name") or physical_id.rpartition("/")[2])
 
     def request(self, properties: Properties) -> Properties:
-        """Return the Create operation's request for the properties."""
+        """Return the request of the Create operation for the properties."""
         return properties
 
     def attributes(self, arn: str, name: str) -> Properties:
@@ -76,8 +77,8 @@ class EndpointConfigResource(HostingResource):
     )  # fmt: skip
 
 
-_OF_A_CREATION = ("DeploymentConfig", "EndpointConfigName", "Tags")
-_OF_AN_UPDATE = (
+_CREATION_MEMBERS = ("DeploymentConfig", "EndpointConfigName", "Tags")
+_UPDATE_MEMBERS = (
     "DeploymentConfig", "EndpointConfigName", "ExcludeRetainedVariantProperties",
     "RetainAllVariantProperties",
 )  # fmt: skip
@@ -89,41 +90,44 @@ class DeployedResource(HostingResource):
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create the resource and wait until it is InService.
 
-        A failed one is deleted: the stack does not contain it yet, and its name would conflict with
-        the next deployment. After a timeout it remains, because it cannot be deleted.
+        A failed resource is deleted: the stack does not contain it yet, and its name would conflict
+        with the next deployment. After a timeout it remains, because it cannot be deleted.
         """
         physical_id, attributes = super().create(logical_id, properties, stack)
         try:
-            self._in_service(self.name(physical_id, properties))
+            self._wait_until_in_service(self.name(physical_id, properties))
         except ValueError:
             self.delete(physical_id, properties)
             raise
         return physical_id, attributes
 
     def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete the resource and wait until it does not exist any more."""
+        """Delete the resource and wait until it no longer exists."""
         super().delete(physical_id, properties)
         name = self.name(physical_id, properties)
-        for _ in self._moments(name):
-            if self._described(name) is None:
+        for _ in self._poll(name):
+            if self._describe_if_exists(name) is None:
                 return
 
-    def _in_service(self, name: str) -> Properties:
-        """Wait until it is InService; return its description. Raise `ValueError` if it fails."""
-        for _ in self._moments(name):
-            described = self.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
-            status = described[f"{self.kind}Status"]
+    def _wait_until_in_service(self, name: str) -> Properties:
+        """Wait until the resource is InService, and return its description.
+
+        Raise `ValueError` if it fails, and `TimeoutError`.
+        """
+        for _ in self._poll(name):
+            description = self.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
+            status = description[f"{self.kind}Status"]
             if status in ("Failed", "UpdateRollbackFailed"):
-                reason = described.get("FailureReason")
+                reason = description.get("FailureReason")
                 raise ValueError(f"{self.kind} {name} {status}: {reason}")
             if status == "InService":
-                return described
-        raise AssertionError("_moments ends with an error")
+                return description
+        raise AssertionError("_poll raises an error at the end")
 
-    def _described(self, name: str) -> Properties | None:
+    def _describe_if_exists(self, name: str) -> Properties | None:
         return self.call_if_exists(f"Describe{self.kind}", {f"{self.kind}Name": name})
 
-    def _moments(self, name: str) -> Iterator[None]:
+    def _poll(self, name: str) -> Iterator[None]:
         """Yield at each poll. Raise `TimeoutError` after `STABILIZE_SECONDS`."""
         deadline = time.monotonic() + STABILIZE_SECONDS
         while time.monotonic() < deadline:
@@ -141,7 +145,8 @@ class EndpointResource(DeployedResource):
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the endpoint and wait until it is InService again.
 
-        If only the DeploymentConfig has changed, the endpoint is updated to its own configuration.
+        If only the DeploymentConfig has changed, the endpoint is updated to its current
+        configuration.
         CloudFormation's behaviour has no source; Terraform's provider does so
         (hashicorp/terraform-provider-aws, internal/service/sagemaker/endpoint.go,
         resourceEndpointUpdate).
@@ -149,27 +154,27 @@ class EndpointResource(DeployedResource):
         A rolled back update fails if the endpoint has a FailureReason. A rollback by alarms leaves
         no FailureReason: Terraform's provider considered it a success, and deleted the serving
         configuration (hashicorp/terraform-provider-aws#48997). CloudFormation's behaviour has no
-        source; it is the same here, so that a stack's handling of this case can be tested.
+        source; here too it is a success, so that a stack's handling of this case can be tested.
         """
         name = self.name(physical_id, new)
-        if any(old.get(member) != new.get(member) for member in _OF_AN_UPDATE):
-            request = {member: new[member] for member in _OF_AN_UPDATE if member in new}
+        if any(old.get(member) != new.get(member) for member in _UPDATE_MEMBERS):
+            request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
             self.call("UpdateEndpoint", {**request, "EndpointName": name})
-            endpoint = self._in_service(name)
+            endpoint = self._wait_until_in_service(name)
             reason = endpoint.get("FailureReason")
             if reason and endpoint["EndpointConfigName"] != new["EndpointConfigName"]:
                 raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
 
     def request(self, properties: Properties) -> Properties:
-        """Return a CreateEndpoint request, without the members of UpdateEndpoint only."""
-        return {member: properties[member] for member in _OF_A_CREATION if member in properties}
+        """Return a CreateEndpoint request, without members that only UpdateEndpoint has."""
+        return {member: properties[member] for member in _CREATION_MEMBERS if member in properties}
 
 
-_OF_A_COMPONENT = ("DeploymentConfig", "RuntimeConfig", "Specification")
+_COMPONENT_MEMBERS = ("DeploymentConfig", "RuntimeConfig", "Specification")
 
 
-class InferenceComponent(DeployedResource):
+class InferenceComponentResource(DeployedResource):
     """AWS::SageMaker::InferenceComponent: updated in place."""
 
     kind = "InferenceComponent"
@@ -177,27 +182,31 @@ class InferenceComponent(DeployedResource):
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the component and wait until it is InService again.
 
-        The template's CopyCount is set again, which resets the count of a scaled component, even if
-        only the Specification has changed (no source; a stack must handle it). Endpoint and variant
-        cannot change, because UpdateInferenceComponent has no members for them.
+        The update sets the template's CopyCount even if only the Specification has changed, which
+        resets the count of a scaled component (no source; a stack must handle this case). Endpoint
+        and variant cannot change, because UpdateInferenceComponent has no members for them.
         """
-        for fixed in ("EndpointName", "InferenceComponentName", "VariantName"):
-            if old.get(fixed) != new.get(fixed):
+        for member in ("EndpointName", "InferenceComponentName", "VariantName"):
+            if old.get(member) != new.get(member):
                 raise ValueError(
-                    f"the local SageMaker does not change {fixed} of an inference component: use "
+                    f"the local SageMaker does not change {member} of an inference component: use "
                     "another logical id"
                 )
         name = self.name(physical_id, new)
-        if any(old.get(member) != new.get(member) for member in _OF_A_COMPONENT):
-            before = self._in_service(name)  # updates are rejected during scaling
-            changed = {member: new[member] for member in _OF_A_COMPONENT if member in new}
+        if any(old.get(member) != new.get(member) for member in _COMPONENT_MEMBERS):
+            old_description = self._wait_until_in_service(name)  # scaling would reject the update
+            changes = {member: new[member] for member in _COMPONENT_MEMBERS if member in new}
             shape = self._service.input_shape("UpdateInferenceComponent")
-            request = convert_types({**changed, "InferenceComponentName": name}, shape)
+            request = convert_types({**changes, "InferenceComponentName": name}, shape)
             self.call("UpdateInferenceComponent", request)
-            after = self._in_service(name)
-            reason = after.get("FailureReason")  # also remains after a successful update
-            kept = request["Specification"] != before["Specification"] == after["Specification"]
-            if reason and (kept or reason != before.get("FailureReason")):
+            description = self._wait_until_in_service(name)
+            old_specification = old_description["Specification"]
+            is_unchanged = description["Specification"] == old_specification
+            was_not_applied = is_unchanged and request["Specification"] != old_specification
+            # The FailureReason of an earlier update remains after a successful update.
+            reason = description.get("FailureReason")
+            is_new_reason = reason != old_description.get("FailureReason")
+            if reason and (was_not_applied or is_new_reason):
                 raise ValueError(f"the update of {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
 
@@ -207,9 +216,9 @@ class InferenceComponent(DeployedResource):
         SageMaker rejects the deletion during an operation; that CloudFormation waits has no source.
         """
         name = self.name(physical_id, properties)
-        for _ in self._moments(name):
-            described = self._described(name)
-            if described is None or described["InferenceComponentStatus"] in (
+        for _ in self._poll(name):
+            description = self._describe_if_exists(name)
+            if description is None or description["InferenceComponentStatus"] in (
                 "InService",
                 "Failed",
             ):
@@ -218,7 +227,7 @@ class InferenceComponent(DeployedResource):
 
     def request(self, properties: Properties) -> Properties:
         """Return a CreateInferenceComponent request, without the DeploymentConfig of updates."""
-        return {name: part for name, part in properties.items() if name != "DeploymentConfig"}
+        return {name: value for name, value in properties.items() if name != "DeploymentConfig"}
 
     def attributes(self, arn: str, name: str) -> Properties:
         """Return the attributes for Fn::GetAtt, without the name (template reference).
@@ -234,7 +243,7 @@ def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
         "AWS::SageMaker::Model": ModelResource(sagemaker),
         "AWS::SageMaker::EndpointConfig": EndpointConfigResource(sagemaker),
         "AWS::SageMaker::Endpoint": EndpointResource(sagemaker),
-        "AWS::SageMaker::InferenceComponent": InferenceComponent(sagemaker),
+        "AWS::SageMaker::InferenceComponent": InferenceComponentResource(sagemaker),
     }
 
 

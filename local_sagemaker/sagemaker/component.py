@@ -1,4 +1,4 @@
-"""An inference component: its description and its copies."""
+"""An inference component, with the fleet of its copies."""
 
 import threading
 from typing import Any
@@ -7,7 +7,7 @@ from local_sagemaker.dashboard_events import OnEvent
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, Record
 
 NO_CAPACITY = (
@@ -25,20 +25,20 @@ _STATUSES = {"RollingBack": "Updating", "UpdateRollbackFailed": "Failed"}
 class Component(Endpoint):
     """An inference component, implemented as an endpoint of one variant whose instances are copies.
 
-    `operation` is the operation in progress, as in DeleteInferenceComponent's error message.
+    `operation` is the name of the operation in progress, for DeleteInferenceComponent's error.
     """
 
     kind = COMPONENT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent
+        self, description: Record, plan: HostingPlan, lock: threading.RLock, report: OnEvent
     ) -> None:
         super().__init__(description, plan, lock, report)
         self.operation = "CREATE_IN_PROGRESS"
 
     @property
-    def key(self) -> str:
-        """The component's name; `name` is the endpoint's."""
+    def resource_name(self) -> str:
+        """The component's name; `name` is the name of its endpoint."""
         return str(self.description["InferenceComponentName"])
 
     @property
@@ -47,52 +47,56 @@ class Component(Endpoint):
         return str(self.description["VariantName"])
 
     @property
-    def copies(self) -> int:
-        """The number of copies."""
-        return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new) if fleet)
+    def copy_count(self) -> int:
+        """The number of running and starting copies."""
+        return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new_fleet) if fleet)
 
-    def set(self, **changes: Any) -> None:
-        """Change members of the description, except for removing the FailureReason.
+    def update_description(self, **changes: Any) -> None:
+        """Change members of the description, but never remove the FailureReason.
 
-        It remains after a successful update (aws-controllers-k8s/sagemaker-controller,
-        test/e2e/tests/test_inference_component.py: "consistently in testing").
+        The FailureReason remains after a successful update (aws-controllers-k8s/
+        sagemaker-controller, test/e2e/tests/test_inference_component.py: "consistently in
+        testing").
         """
         if changes.get("FailureReason", "") is None:
             del changes["FailureReason"]
-        super().set(**changes)
+        super().update_description(**changes)
 
-    def described(self) -> Record:
+    def describe(self) -> Record:
         """Return the response of DescribeInferenceComponent."""
         with self.lock:
-            named = (
+            members = (
                 "InferenceComponentName", "InferenceComponentArn", "EndpointName", "EndpointArn",
                 "VariantName", "CreationTime", "LastModifiedTime", "FailureReason",
                 "LastDeploymentConfig",
             )  # fmt: skip
             (variant,) = self.variants
             return {
-                **{name: self.description[name] for name in named if name in self.description},
+                **{name: self.description[name] for name in members if name in self.description},
                 "InferenceComponentStatus": _STATUSES.get(self.status, self.status),
                 "Specification": self.plan.config["Specification"],
                 "RuntimeConfig": {
                     "DesiredCopyCount": variant["DesiredInstanceCount"],
-                    "CurrentCopyCount": self.copies,
+                    "CurrentCopyCount": self.copy_count,
                 },
             }
 
-    def not_serving_error(self) -> ApiError:
-        """Return the error for an invocation while there is no copy: calls are not queued."""
+    def no_instance_error(self) -> ApiError:
+        """Return the error for an invocation while the component has no copy."""
         return ApiError("ValidationError", NO_CAPACITY)
 
     def _status_message(self) -> str:
         (variant,) = self.variants
-        copies = f"desired copies {variant['DesiredInstanceCount']}"
-        why = self.description.get("FailureReason") if self.status == "Failed" else None
-        return f"{self.key} is {self.status}: {why or copies}"
+        detail = f"desired copies {variant['DesiredInstanceCount']}"
+        if self.status == "Failed":
+            detail = self.description.get("FailureReason") or detail
+        return f"{self.resource_name} is {self.status}: {detail}"
 
 
-def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:
-    """Return the plan of a component's copies: a configuration with the component as a variant."""
+def component_plan(
+    name: str, instance_type: str, specification: Record, model: Record
+) -> HostingPlan:
+    """Return the plan of a component's copies, in which the component is a variant."""
     variant: dict[str, Any] = {
         "VariantName": name,
         "ModelName": specification["ModelName"],
@@ -108,4 +112,4 @@ def component_plan(name: str, instance_type: str, specification: Record, model: 
         "ProductionVariants": [variant],
         "Specification": specification,
     }
-    return Plan(config, {specification["ModelName"]: model})
+    return HostingPlan(config, {specification["ModelName"]: model})

@@ -1,4 +1,4 @@
-"""Validation of a DeploymentConfig beyond the service's model.
+"""Checks of a DeploymentConfig, which supplement those of botocore's model.
 
 AWS's messages for these errors were not found. Rules without a source are marked.
 """
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from local_sagemaker.errors import invalid
-from local_sagemaker.sagemaker.deployment import share_of
+from local_sagemaker.sagemaker.deployment import capacity_share
 
 Record = dict[str, Any]
 
@@ -16,8 +16,8 @@ MAX_PERCENT = 50
 "10-50%" for a LinearStepSize, "between 5% to 50%" for a MaximumBatchSize (API reference of
 TrafficRoutingConfig and RollingUpdatePolicy)."""
 
-_SIZES = {"CANARY": ("CanarySize", 0), "LINEAR": ("LinearStepSize", 10)}
-"""Type of traffic routing -> the required member, and its minimum percentage."""
+_STEP_SIZES = {"CANARY": ("CanarySize", 0), "LINEAR": ("LinearStepSize", 10)}
+"""Type of traffic routing -> its required member, and the minimum percentage."""
 
 
 def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
@@ -30,23 +30,23 @@ def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
         raise invalid("Specify BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
     if rolling is not None:
         if len(counts) > 1:
-            # Developer guide, deployment-guardrails-exclusions; no endpoint is serverless here.
+            # Source: developer guide, deployment-guardrails-exclusions.
             raise invalid(
-                "A rolling deployment needs an endpoint with one variant, but this one has "
+                "A rolling deployment needs an endpoint with one variant, but this endpoint has "
                 f"{', '.join(counts)}: use a BlueGreenUpdatePolicy."
             )
-        _check_size("MaximumBatchSize", rolling, 5, counts)
+        _check_step_size("MaximumBatchSize", rolling, 5, counts)
     if blue_green is not None:
-        _check_waits(blue_green)
+        _check_timeout(blue_green)
         routing = blue_green["TrafficRoutingConfiguration"]
-        if routing["Type"] in _SIZES:
-            member, least = _SIZES[routing["Type"]]
+        if routing["Type"] in _STEP_SIZES:
+            member, minimum = _STEP_SIZES[routing["Type"]]
             if member not in routing:  # no source
                 raise invalid(f"Traffic routing of type {routing['Type']} needs a {member}.")
-            _check_size(member, routing, least, counts)
+            _check_step_size(member, routing, minimum, counts)
 
 
-def check_variants(config: Record, old: Collection[str], new: Collection[str]) -> None:
+def check_variant_names(config: Record, old: Collection[str], new: Collection[str]) -> None:
     """Raise `ApiError` if an update with an update policy changes the names of variants.
 
     "When doing a blue/green or rolling deployment, your new endpoint configuration must have the
@@ -61,18 +61,18 @@ def check_variants(config: Record, old: Collection[str], new: Collection[str]) -
         )
 
 
-def check_alarms(names: Collection[str], states: Mapping[str, str]) -> None:
-    """Raise `ApiError` for alarms that do not exist.
+def check_alarms_exist(names: Collection[str], states: Mapping[str, str]) -> None:
+    """Raise `ApiError` if an alarm has no state, because it does not exist.
 
     SageMaker's behaviour has no source; it requires `cloudwatch:DescribeAlarms` for each alarm.
     """
-    absent = [name for name in names if name not in states]
-    if absent:
-        raise invalid(f"Could not find the CloudWatch alarm {', '.join(absent)}.")
+    missing = [name for name in names if name not in states]
+    if missing:
+        raise invalid(f"Could not find the CloudWatch alarm {', '.join(missing)}.")
 
 
-def _check_waits(policy: Record) -> None:
-    """Raise `ApiError` if the timeout is not larger than the waits.
+def _check_timeout(policy: Record) -> None:
+    """Raise `ApiError` if the timeout is not larger than the sum of the waits.
 
     "the timeout value should be larger than the total waiting time specified in
     TerminationWaitInSeconds and WaitIntervalInSeconds" (API reference of BlueGreenUpdatePolicy).
@@ -88,11 +88,11 @@ def _check_waits(policy: Record) -> None:
         )
 
 
-def _check_size(member: str, policy: Record, least: int, counts: Mapping[str, int]) -> None:
+def _check_step_size(member: str, policy: Record, minimum: int, counts: Mapping[str, int]) -> None:
     size = policy[member]
     for variant, count in counts.items():
-        if not least <= share_of(size, count) * 100 <= MAX_PERCENT:
+        if not minimum <= capacity_share(size, count) * 100 <= MAX_PERCENT:
             raise invalid(
-                f"{member} is {size['Value']} ({size['Type']}): it must be {least} to "
+                f"{member} is {size['Value']} ({size['Type']}): it must be {minimum} to "
                 f"{MAX_PERCENT} percent of the {count} instances of variant {variant}."
             )

@@ -1,4 +1,4 @@
-"""An endpoint: its description, and the fleets that serve its calls."""
+"""An endpoint: its description and its fleets."""
 
 import copy
 import logging
@@ -20,7 +20,7 @@ from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
-from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import ENDPOINT, Record
 
 DRAIN_SECONDS = 60
@@ -38,10 +38,11 @@ Route = tuple[Fleet, Instance] | None
 
 
 @dataclass(frozen=True)
-class EndpointContext:
-    """Services that all endpoints share. `alarms` returns the states of existing alarms by name.
+class HostingContext:
+    """The services that all endpoints share.
 
-    `stopping` is set when the local SageMaker stops: waits end, and operations have no effect.
+    `alarms` returns the states of existing alarms by name. `stopping` is set when the local
+    SageMaker stops: waits end, and operations have no effect.
     """
 
     host: Host
@@ -54,24 +55,28 @@ class EndpointContext:
 class Endpoint:
     """An endpoint; `lock` guards its attributes.
 
-    `fleet` serves the configuration in `plan`. `new` is the starting fleet of an operation, with
-    the plan `pending_plan`; during an update it gets `share` of the calls, with the weights in the
-    PendingDeploymentSummary. `leftover` is a fleet that remained after a failed rollback; the next
-    update ends it. `report` is called at each change of the status.
+    `fleet` serves the configuration in `plan`. `new_fleet` is the starting fleet of an operation,
+    with the plan `new_plan`; during an update it gets `new_fleet_share` of the calls, with the
+    weights in the PendingDeploymentSummary. `leftover_fleet` remained after a failed rollback; the
+    next update stops it. `report` is called at each change of the status.
     """
 
     kind = ENDPOINT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent = ignore_event
+        self,
+        description: Record,
+        plan: HostingPlan,
+        lock: threading.RLock,
+        report: OnEvent = ignore_event,
     ) -> None:
         self.description, self.plan, self.lock, self._report = description, plan, lock, report
-        self.pending_plan = plan
+        self.new_plan = plan
         self.fleet: Fleet | None = None
-        self.new: Fleet | None = None
-        self.leftover: Fleet | None = None
+        self.new_fleet: Fleet | None = None
+        self.leftover_fleet: Fleet | None = None
         self.placement: Placement | None = None  # of copies of inference components
-        self.share = Fraction(0)
+        self.new_fleet_share = Fraction(0)
 
     @property
     def name(self) -> str:
@@ -79,18 +84,18 @@ class Endpoint:
         return str(self.description["EndpointName"])
 
     @property
-    def key(self) -> str:
+    def resource_name(self) -> str:
         """The name of the endpoint or component."""
         return self.name
 
     @property
     def title(self) -> str:
-        """Kind and name, for the log."""
-        return f"{self.kind.words} {self.key}"
+        """The kind and the name, for log messages."""
+        return f"{self.kind.label} {self.resource_name}"
 
     @property
     def hosts_components(self) -> bool:
-        """Whether its instances host inference components."""
+        """Whether the endpoint's instances host inference components."""
         return hosts_components(self.plan.config)
 
     @property
@@ -104,7 +109,7 @@ class Endpoint:
         return str(self.description["EndpointStatus"])
 
     @property
-    def configurations(self) -> set[str]:
+    def config_names(self) -> set[str]:
         """The names of the serving and the pending configuration."""
         pending = self.description.get("PendingDeploymentSummary", {})
         return {summary["EndpointConfigName"] for summary in (self.description, pending) if summary}
@@ -116,63 +121,69 @@ class Endpoint:
         return serving
 
     @property
-    def pending(self) -> list[Record]:
+    def pending_variants(self) -> list[Record]:
         """The pending variants of an update, as in DescribeEndpoint."""
         pending: list[Record] = self.description["PendingDeploymentSummary"]["ProductionVariants"]
         return pending
 
-    def described(self) -> Record:
+    def describe(self) -> Record:
         """Return the response of DescribeEndpoint."""
         with self.lock:
-            described = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
+            description = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
         if self.hosts_components:
             (variant,), (configured,) = (
-                described["ProductionVariants"], self.plan.config["ProductionVariants"]
+                description["ProductionVariants"], self.plan.config["ProductionVariants"]
             )  # fmt: skip
             if "ManagedInstanceScaling" in configured:
                 variant["ManagedInstanceScaling"] = configured["ManagedInstanceScaling"]
-        return described
+        return description
 
-    def set(self, **changes: Any) -> None:
+    def update_description(self, **changes: Any) -> None:
         """Change members of the description; None removes a member."""
         with self.lock:
-            before = self.description.get("EndpointStatus")
+            old_status = self.description.get("EndpointStatus")
             self.description.update(changes)
-            creating = (
-                self.status == "Creating"
-            )  # LastModifiedTime is CreationTime then (recorded from AWS)
-            modified = self.description["CreationTime"] if creating else time.time()
-            self.description["LastModifiedTime"] = modified
+            # While it is Creating, LastModifiedTime is CreationTime (recorded from AWS).
+            self.description["LastModifiedTime"] = (
+                self.description["CreationTime"] if self.status == "Creating" else time.time()
+            )
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
-            if self.status != before:
-                self.happened(EventKind.ENDPOINT_STATUS, self._status_message())
+            if self.status != old_status:
+                self.report_event(EventKind.ENDPOINT_STATUS, self._status_message())
 
-    def happened(self, kind: EventKind, message: str) -> None:
+    def report_event(self, kind: EventKind, message: str) -> None:
         """Report an event of the endpoint."""
         self._report(DashboardEvent(kind, message, endpoint=self.name))
 
-    def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
-        """Attach the fleet that will be started by a creation or an update.
+    def attach_new_fleet(
+        self, plan: HostingPlan, fleet: Fleet, pending: list[Record], **changes: Any
+    ) -> None:
+        """Attach the fleet that a creation or an update will start.
 
         An earlier FailureReason "disappears as soon as a new update is applied"
         (aws-controllers-k8s/sagemaker-controller#7).
         """
-        self.leftover, self.new, self.share = self.new, fleet, Fraction(0)
-        self.pending_plan = plan
+        self.leftover_fleet, self.new_fleet, self.new_fleet_share = (
+            self.new_fleet,
+            fleet,
+            Fraction(0),
+        )
+        self.new_plan = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,
             "StartTime": time.time(),
         }
-        self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
+        self.update_description(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def set_pending_counts(self, now: Mapping[str, int]) -> None:
-        """Set the instance counts of the pending variants."""
+    def set_pending_counts(self, counts: Mapping[str, int]) -> None:
+        """Set the current instance counts of the pending variants."""
         with self.lock:
             summary = self.description["PendingDeploymentSummary"]
-            counted = variants.with_current_counts(self.pending, now)
-            self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
+            pending = variants.with_current_counts(self.pending_variants, counts)
+            summary = {**summary, "ProductionVariants": pending}
+            self.update_description(PendingDeploymentSummary=summary)
 
     def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
         """Return the fleet and the instance for an invocation; None if no instance serves.
@@ -184,8 +195,8 @@ class Endpoint:
             if self.fleet is None or self.description["EndpointStatus"] in ("Deleting", "Failed"):
                 return None
             fleet, description = self.fleet, self.description
-            if self.new is not None and random.random() < self.share:
-                fleet, description = self.new, description["PendingDeploymentSummary"]
+            if self.new_fleet is not None and random.random() < self.new_fleet_share:
+                fleet, description = self.new_fleet, description["PendingDeploymentSummary"]
             weights = {
                 variant["VariantName"]: variant["CurrentWeight"]
                 for variant in description["ProductionVariants"]
@@ -195,57 +206,64 @@ class Endpoint:
             )
             return (fleet, instance) if instance else None
 
-    def not_serving_error(self) -> ApiError:
+    def no_instance_error(self) -> ApiError:
         """Return the error for an invocation without a route."""
-        return not_found(self.name)
+        return endpoint_not_found_error(self.name)
 
-    def switch(self, plan: Plan) -> None:
-        """Make the new fleet the serving fleet; the endpoint is InService."""
+    def switch_to_new_fleet(self, plan: HostingPlan) -> None:
+        """Make the new fleet the serving fleet, and the endpoint InService."""
         with self.lock:
-            self.fleet, self.new, self.share, self.plan = self.new, None, Fraction(0), plan
-            self.set(
+            self.fleet, self.new_fleet, self.new_fleet_share, self.plan = (
+                self.new_fleet,
+                None,
+                Fraction(0),
+                plan,
+            )
+            self.update_description(
                 EndpointConfigName=plan.config["EndpointConfigName"],
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
-                ProductionVariants=variants.with_desired_as_current(self.pending),
+                ProductionVariants=variants.with_desired_as_current(self.pending_variants),
             )
 
-    def detach_fleets(self) -> list[Fleet]:
+    def take_fleets(self) -> list[Fleet]:
         """Detach and return all fleets; the caller must stop them."""
         fleets = self.fleets
-        self.new = self.fleet = self.leftover = None
+        self.new_fleet = self.fleet = self.leftover_fleet = None
         return fleets
 
     @property
     def fleets(self) -> list[Fleet]:
         """The fleets that serve, start, or remain from a failed rollback."""
-        return [fleet for fleet in (self.fleet, self.new, self.leftover) if fleet]
+        return [fleet for fleet in (self.fleet, self.new_fleet, self.leftover_fleet) if fleet]
 
     def _status_message(self) -> str:
-        why = self.description.get("FailureReason")
+        failure_reason = self.description.get("FailureReason")
         pending = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = pending or self.description.get("EndpointConfigName")
-        return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
+        return (
+            f"{self.resource_name} is {self.status}: {failure_reason or f'configuration {config}'}"
+        )
 
     def _pools(self) -> Record:
-        """Return ProductionVariants with InstancePools, if a variant has them."""
-        configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
-        if self.fleet is None or not any("InstancePools" in each for each in configured.values()):
+        """Return ProductionVariants with InstancePools, or nothing if no variant has pools."""
+        configs = {
+            variant["VariantName"]: variant for variant in self.plan.config["ProductionVariants"]
+        }
+        if self.fleet is None or not any("InstancePools" in config for config in configs.values()):
             return {}
-        serving, described = self.fleet.serving(), []
+        serving, described_variants = self.fleet.serving(), []
         for variant in self.variants:
-            config, count = configured[variant["VariantName"]], variant["CurrentInstanceCount"]
-            types = [
-                instance.pool.instance_type
-                for instance in serving[variant["VariantName"]]
-                if instance.pool
-            ]
-            own = {"InstancePools": pools.describe_pools(config, types, count)}
-            described.append({**variant, **(own if "InstancePools" in config else {})})
-        return {"ProductionVariants": described}
+            name, count = variant["VariantName"], variant["CurrentInstanceCount"]
+            if "InstancePools" in configs[name]:
+                types = [inst.pool.instance_type for inst in serving[name] if inst.pool]
+                instance_pools = pools.describe_pools(configs[name], types, count)
+                variant = {**variant, "InstancePools": instance_pools}
+            described_variants.append(variant)
+        return {"ProductionVariants": described_variants}
 
     def _capture(self) -> Record:
-        """Return the "currently active data capture configuration": the API reference."""
+        """Return the "currently active data capture configuration" (API reference)."""
         config = self.plan.config.get("DataCaptureConfig")
         if config is None or self.fleet is None:
             return {}
@@ -260,7 +278,7 @@ class Endpoint:
         return {"DataCaptureConfig": summary}
 
 
-def not_found(name: str) -> ApiError:
+def endpoint_not_found_error(name: str) -> ApiError:
     """Return the error for an invocation of an endpoint that does not exist."""
     return ApiError("ValidationError", f"Endpoint {name} of account {ACCOUNT} not found.")
 
@@ -270,15 +288,15 @@ def hosts_components(config: Record) -> bool:
     return any("ModelName" not in variant for variant in config["ProductionVariants"])
 
 
-def end(fleet: Fleet) -> None:
-    """Wait until a fleet has finished its calls, and stop it."""
+def drain_and_stop(fleet: Fleet) -> None:
+    """Wait for a fleet's calls, for `DRAIN_SECONDS` at most, and stop the fleet."""
     fleet.drain(DRAIN_SECONDS)
     fleet.stop()
 
 
-def reason(error: Exception) -> str:
-    """Return the FailureReason of an error; unexpected errors are logged."""
+def failure_reason(error: Exception) -> str:
+    """Return the FailureReason for an error; unexpected errors are also logged."""
     if isinstance(error, ApiError | LocalSageMakerError | OSError):
         return plain_message(error)[:MAX_REASON_LENGTH]
     log.error("the instances did not start", exc_info=error)
-    return "An internal error of the local SageMaker; its log says which."
+    return "Internal error of the local SageMaker: see its log."

@@ -17,9 +17,9 @@ from local_sagemaker.metrics import names
 from local_sagemaker.metrics.instances import instance_dimensions
 from local_sagemaker.metrics.invocations import invocation_metrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
-from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, chosen
+from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, is_sampled
 from local_sagemaker.sagemaker.component import Component
-from local_sagemaker.sagemaker.endpoint import Endpoint, not_found
+from local_sagemaker.sagemaker.endpoint import Endpoint, endpoint_not_found_error
 from local_sagemaker.sagemaker.resources import COMPONENT
 from local_sagemaker.sagemaker.response_stream import StreamedInvocation
 
@@ -49,21 +49,21 @@ PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 class Invocations:
     """The service sagemaker-runtime, as an ASGI application for paths that match `PATH`.
 
-    `answered` is called after each invocation of a variant with endpoint, variant, seconds, and
-    whether it failed.
+    `on_invocation` is called after each invocation of a variant, with the names of endpoint and
+    variant, the duration in seconds, and whether the invocation failed.
     """
 
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
-        recorder: CaptureWriter,
-        buffer: MetricBuffer,
-        answered: Callable[[str, str, float, bool], None] = lambda *_: None,
+        capture_writer: CaptureWriter,
+        metrics: MetricBuffer,
+        on_invocation: Callable[[str, str, float, bool], None] = lambda *_: None,
         *,
         components: Mapping[str, Component],
     ) -> None:
-        self._endpoints, self._recorder = endpoints, recorder
-        self._buffer, self._answered = buffer, answered
+        self._endpoints, self._capture_writer = endpoints, capture_writer
+        self._metrics, self._on_invocation = metrics, on_invocation
         self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -71,45 +71,48 @@ class Invocations:
         _, _, name, operation = scope["path"].split("/")
         endpoint = self._endpoints.get(name)
         config = endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
-        kind = CapturedInvocation if config and chosen(config) else Invocation
+        invocation_type = Invocation
+        if config and is_sampled(config):
+            invocation_type = CapturedInvocation
         if operation == "invocations-response-stream":
-            kind = StreamedInvocation
+            invocation_type = StreamedInvocation
         headers = dict(scope["headers"])
-        invocation = kind(headers, receive, send)
+        invocation = invocation_type(headers, receive, send)
         invocation.response_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
             if unsupported := headers.keys() & _UNSUPPORTED:
-                reject_members(
-                    "sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported]
-                )
+                reject_members("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
             await invocation.receive()
-            variant = await self._answer(name, endpoint, invocation)
+            variant = await self._invoke(name, endpoint, invocation)
             if config and isinstance(invocation, CapturedInvocation):
-                self._recorder.keep(config, name, variant, invocation)
+                self._capture_writer.write(config, name, variant, invocation)
         except ApiError as error:
             if invocation.response_started:
                 await invocation.abort_response(error)
             else:
-                rest = invocation.discard_rest if invocation.unread else None
-                await send_response(send, error_response(error), before_end=rest)
+                discard = invocation.discard_rest if invocation.unread else None
+                await send_response(send, error_response(error), before_end=discard)
         except ClientDisconnectedError:
             pass
 
-    async def _answer(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
-        """Route and run an invocation, record its metrics, and return the variant."""
-        started, failed = time.monotonic(), None
+    async def _invoke(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
+        """Run an invocation on an instance, record its metrics, and return the variant's name."""
+        start, failure = time.monotonic(), None
         if endpoint is None:
-            raise not_found(name)
-        component = self._component(endpoint, invocation.inference_component)
-        route = (component or endpoint).route(invocation.target_model, invocation.target_variant)
+            raise endpoint_not_found_error(name)
+        component = self._find_component(endpoint, invocation.inference_component)
+        target = component or endpoint
+        route = target.route(invocation.target_model, invocation.target_variant)
         if route is None:
             if component:
-                dimensions = MetricDimensions(name, component.variant, component=component.key)
-                self._buffer.add(names.NO_CAPACITY_FAILURES, dimensions, 1)
-                self._answered(name, component.variant, time.monotonic() - started, True)
-            raise (component or endpoint).not_serving_error()
+                dimensions = MetricDimensions(
+                    name, component.variant, component=component.resource_name
+                )
+                self._metrics.add(names.NO_CAPACITY_FAILURES, dimensions, 1)
+                self._on_invocation(name, component.variant, time.monotonic() - start, True)
+            raise target.no_instance_error()
         fleet, instance = route
         variant = component.variant if component else instance.variant
         try:
@@ -117,30 +120,30 @@ class Invocations:
             invocation.response_headers.append(header)
             await invocation.invoke_instance(instance)
         except ApiError as error:
-            failed = error
+            failure = error
             raise
         finally:
             fleet.release(instance)
-            count = component.copies if component else fleet.counts.get(variant, 1)
-            seconds = time.monotonic() - started
-            self._answered(name, variant, seconds, failed is not None)
-            dimensions = MetricDimensions(
-                name, variant, component=component.key if component else None
+            count = component.copy_count if component else fleet.counts.get(variant, 1)
+            seconds = time.monotonic() - start
+            self._on_invocation(name, variant, seconds, failure is not None)
+            component_name = component.resource_name if component else None
+            all_dimensions, *type_dimensions = instance_dimensions(
+                instance, MetricDimensions(name, variant, component=component_name)
             )
-            whole, *of_type = instance_dimensions(instance, dimensions)
+            dimensions_list = [all_dimensions]
+            if not component:
+                dimensions_list.append(all_dimensions._replace(config=fleet.config))
             family = names.COPY_METRICS if component else names.INSTANCE_METRICS
-            values = partial(
-                invocation_metrics, invocation, family.calls, seconds=seconds, error=failed
-            )
-            every = [whole] if component else [whole, whole._replace(config=fleet.config)]
-            self._buffer.add_all(values(instances=max(1, count)), every)
-            if of_type:
-                serving = fleet.serving().get(variant, [])
-                same = max(1, sum(other.pool == instance.pool for other in serving))
-                self._buffer.add_all(values(instances=same), of_type)
+            values = partial(invocation_metrics, invocation, family.calls, seconds=seconds, error=failure)
+            self._metrics.add_all(values(instances=max(1, count)), dimensions_list)
+            if type_dimensions:
+                instances = fleet.serving().get(variant, [])
+                same_type = max(1, sum(other.pool == instance.pool for other in instances))
+                self._metrics.add_all(values(instances=same_type), type_dimensions)
         return variant
 
-    def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:
+    def _find_component(self, endpoint: Endpoint, name: str | None) -> Component | None:
         """Return the requested component; None if the endpoint has models. Raise `ApiError`.
 
         Source of the messages: BerriAI/litellm; of the second also langchain-ai/langchain#14344.

@@ -1,6 +1,7 @@
-"""SageMaker's operations on models, endpoint configurations and tags."""
+"""SageMaker's operations on models and endpoint configurations."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,38 +14,36 @@ from local_sagemaker.sagemaker.tags import Tags
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-
-METRICS = {
+DEFAULT_METRICS_CONFIG = {
     "EnableDetailedObservability": True,
     "EnableEnhancedMetrics": False,
     "MetricPublishFrequencyInSeconds": 60,
 }
 """Default MetricsConfig (API reference), which DescribeEndpointConfig returns (developer guide,
-monitoring-detailed-observability-getting-started). It has no effect."""
+monitoring-detailed-observability-getting-started). The settings have no effect."""
 
-
-CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
-MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
+DEFAULT_CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
+DEFAULT_MODEL = {"EnableNetworkIsolation": False}
 """Defaults in DescribeModel. Source: cloud-custodian/cloud-custodian, tests/data/placebo,
 test_sagemaker_model."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The configuration and models of a fleet, independent of later deletions."""
+class HostingPlan:
+    """A copy of a fleet's configuration and models, which may be deleted while the fleet serves."""
 
     config: Record
     models: dict[str, Record]
 
 
 class Registry:
-    """Models and endpoint configurations by name. All methods are thread-safe.
+    """SageMaker's models and endpoint configurations. All methods are thread-safe.
 
-    `assumable` returns whether SageMaker may assume the role of an ARN.
+    `is_assumable` returns whether SageMaker may assume the role with an ARN.
     """
 
-    def __init__(self, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
-        self._s3, self._assumable = s3, assumable
+    def __init__(self, s3: "S3Client", *, is_assumable: Callable[[str], bool]) -> None:
+        self._s3, self._assumable = s3, is_assumable
         self._lock = threading.RLock()
         self._models: dict[str, Record] = {}
         self._configs: dict[str, Record] = {}
@@ -55,11 +54,13 @@ class Registry:
     def create_model(self, request: Record) -> Record:
         """CreateModel."""
         name = request["ModelName"]
-        check_model(request, self._s3, assumable=self._assumable)
-        container = {"PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
+        check_model(request, self._s3, is_assumable=self._assumable)
+        container = {"PrimaryContainer": {**DEFAULT_CONTAINER, **request["PrimaryContainer"]}}
         with self._lock:
             MODEL.check_name_is_free(self._models, name)
-            self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **request, **container})
+            self._models[name] = self._new_description(
+                MODEL, {**DEFAULT_MODEL, **request, **container}
+            )
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:
@@ -84,11 +85,14 @@ class Registry:
         """CreateEndpointConfig."""
         name = request["EndpointConfigName"]
         check_endpoint_config(request)
-        request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
+        request = {
+            **request,
+            "MetricsConfig": {**DEFAULT_METRICS_CONFIG, **request.get("MetricsConfig", {})},
+        }
         with self._lock:
             ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))
-            self._configs[name] = self._born(ENDPOINT_CONFIG, request)
+            self._configs[name] = self._new_description(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
 
     def describe_endpoint_config(self, request: Record) -> Record:
@@ -109,9 +113,9 @@ class Registry:
 
     # Internal methods; callers hold the lock
 
-    def _plan(self, request: Record) -> Plan:
+    def _hosting_plan(self, request: Record) -> HostingPlan:
         config = self.describe_endpoint_config(request)
-        return Plan(config, self._models_of(config))
+        return HostingPlan(config, self._models_of(config))
 
     def _models_of(self, config: Record) -> dict[str, Record]:
         """Return the models of a configuration. Raise `ApiError` if one does not exist.
@@ -123,13 +127,14 @@ class Registry:
         ]
         return {name: MODEL.find(self._models, name) for name in names if name is not None}
 
-    def _born(self, kind: ResourceKind, request: Record) -> Record:
+    def _new_description(self, kind: ResourceKind, request: Record) -> Record:
         """Return the description of a new resource, and store its tags separately."""
-        born = kind.born(request[f"{kind.name}Name"])
-        self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
-        return {**{name: value for name, value in request.items() if name != "Tags"}, **born}
+        arn = kind.arn(request[f"{kind.name}Name"])
+        self.tags.create(arn, request.get("Tags", []))
+        members = {name: value for name, value in request.items() if name != "Tags"}
+        return {**members, f"{kind.name}Arn": arn, "CreationTime": time.time()}
 
     def _delete(self, kind: ResourceKind, records: dict[str, Any], name: str) -> None:
         kind.find(records, name)
         del records[name]
-        self.tags.gone(kind.arn(name))
+        self.tags.delete(kind.arn(name))

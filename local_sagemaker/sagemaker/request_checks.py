@@ -1,6 +1,7 @@
-"""Validation of models, endpoint configurations, weights and capacities beyond botocore's model.
+"""Checks of requests for models, endpoint configurations, weights and capacities.
 
-Rules without a source are marked; AWS's messages for these errors were not found.
+They supplement the checks of botocore's model. Rules without a source are marked; AWS's messages
+for these errors were not found.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -21,21 +22,20 @@ Record = dict[str, Any]
 MAX_ENVIRONMENT_BYTES = 32 * 1024
 """Maximum total size of keys and values; source: ContainerDefinition's API reference."""
 
-PUBLISHED_EVERY = 60
-"""Seconds."""
+METRIC_PUBLISH_SECONDS = 60
 
 
-def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
+def check_model(request: Record, s3: "S3Client", *, is_assumable: Callable[[str], bool]) -> None:
     """Raise `ApiError` if CreateModel rejects the request.
 
-    `assumable` returns whether SageMaker may assume the role of an ARN.
+    `is_assumable` returns whether SageMaker may assume the role with an ARN.
     """
     container = request.get("PrimaryContainer")
     if container is None:
         raise invalid("A model needs a PrimaryContainer.")
     _check_container(container, s3)
     role = request.get("ExecutionRoleArn")
-    if role is not None and not assumable(role):
+    if role is not None and not is_assumable(role):
         # Source of the message: philschmid/llm-sagemaker-sample#2.
         raise invalid(
             f"Could not access model data at {container['ModelDataUrl']}. Please ensure that "
@@ -47,15 +47,15 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 def check_endpoint_config(request: Record) -> None:
     """Raise `ApiError` if CreateEndpointConfig rejects the request."""
     frequency = request.get("MetricsConfig", {}).get("MetricPublishFrequencyInSeconds")
-    if frequency not in (None, PUBLISHED_EVERY):
+    if frequency not in (None, METRIC_PUBLISH_SECONDS):
         raise invalid(
-            f"The local SageMaker publishes metrics every {PUBLISHED_EVERY} s: leave out "
+            f"The local SageMaker publishes metrics every {METRIC_PUBLISH_SECONDS} s: leave out "
             "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
     without_model = [variant["VariantName"] for variant in variants if "ModelName" not in variant]
     if without_model:
-        _check_for_components(request, without_model)
+        _check_component_endpoint(request, without_model)
     for variant in variants:
         name = variant["VariantName"]
         if "ManagedInstanceScaling" in variant and not without_model:
@@ -80,7 +80,7 @@ def check_endpoint_config(request: Record) -> None:
         raise invalid(f"Variant names must be unique: {', '.join(names)}.")
 
 
-def _check_for_components(request: Record, without_model: list[str]) -> None:
+def _check_component_endpoint(request: Record, without_model: list[str]) -> None:
     """Raise `ApiError` for an invalid configuration of an endpoint of inference components."""
     (variant, *others) = request["ProductionVariants"]
     if others:
@@ -99,8 +99,9 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
         )
     scaling = variant.get("ManagedInstanceScaling", {})
     if scaling.get("Status") == "ENABLED":
-        least, most = (scaling.get(name) for name in ("MinInstanceCount", "MaxInstanceCount"))
-        if least is None or most is None or not least <= variant["InitialInstanceCount"] <= most:
+        minimum, maximum = scaling.get("MinInstanceCount"), scaling.get("MaxInstanceCount")
+        initial = variant["InitialInstanceCount"]
+        if minimum is None or maximum is None or not minimum <= initial <= maximum:
             raise invalid(  # no source
                 "ManagedInstanceScaling needs a MinInstanceCount of at most InitialInstanceCount, "
                 "and a MaxInstanceCount of at least InitialInstanceCount."
@@ -119,26 +120,28 @@ def check_pools(request: Record, models: Mapping[str, Record]) -> None:
             )
 
 
-def check_desired(requested: list[Record], known: Collection[str]) -> None:
+def check_weights_and_capacities(requested: list[Record], variant_names: Collection[str]) -> None:
     """Raise `ApiError` if UpdateEndpointWeightsAndCapacities rejects the request.
 
-    `known` are the names of the endpoint's variants.
+    `variant_names` are the variants of the endpoint.
     """
-    for each in requested:
-        name = each["VariantName"]
-        if name not in known:  # no source
+    for variant in requested:
+        name = variant["VariantName"]
+        if name not in variant_names:  # no source
             raise invalid(f"Could not find variant {name}.")
-        if each.get("DesiredInstanceCount") == 0:
+        if variant.get("DesiredInstanceCount") == 0:
             # Only variants with inference components scale to zero (developer guide,
             # endpoint-auto-scaling-zero-instances).
             raise invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
-    scaled = [variant["VariantName"] for variant in requested if "DesiredInstanceCount" in variant]
-    if len(scaled) > 1:
+    scaled_variants = [
+        variant["VariantName"] for variant in requested if "DesiredInstanceCount" in variant
+    ]
+    if len(scaled_variants) > 1:
         # "Updates variant weight of one or more variants associated with an existing endpoint, or
         # capacity of one variant": the API reference of UpdateEndpointWeightsAndCapacities.
         raise invalid(
             "Specify a DesiredInstanceCount for only one variant per request, not for "
-            f"{', '.join(scaled)}."
+            f"{', '.join(scaled_variants)}."
         )
 
 
@@ -150,21 +153,22 @@ def _check_container(container: Record, s3: "S3Client") -> None:
         raise invalid(f"Environment has more than {MAX_ENVIRONMENT_BYTES} bytes.")
     url = container.get("ModelDataUrl")
     if url is None:
-        # Images are not run, so that a model in the image is not available.
+        # No image is run, so that a model in an image is not available.
         raise invalid("The local SageMaker does not support models in images: set ModelDataUrl.")
     if not url.startswith("s3://"):
         raise invalid(
             f"The local SageMaker does not support https model data: use an s3:// URL, not {url}."
         )
-    if not _exists(S3Prefix.parse(url), s3, many=container.get("Mode") == "MultiModel"):
+    is_multi_model = container.get("Mode") == "MultiModel"
+    if not _model_data_exists(S3Prefix.parse(url), s3, is_multi_model=is_multi_model):
         # Source: aws/amazon-sagemaker-examples#2264. No source for multi-model containers, where
         # the prefix may be empty, but the bucket must exist.
         raise invalid(f"Could not find model data at {url}.")
 
 
-def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
+def _model_data_exists(data: S3Prefix, s3: "S3Client", *, is_multi_model: bool) -> bool:
     try:
-        if many:
+        if is_multi_model:
             s3.head_bucket(Bucket=data.bucket)
         else:
             s3.head_object(Bucket=data.bucket, Key=data.key)

@@ -11,9 +11,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Invocation
 
 CONTENT_TYPE = b"application/vnd.amazon.eventstream"
-_RENAMED = {b"content-type": b"x-amzn-sagemaker-content-type"}
-_DROPPED = b"content-length"
-_STRING = 7
+_STRING_TYPE = 7
 """Type of a header value in the event stream format."""
 
 
@@ -24,29 +22,37 @@ class StreamedInvocation(Invocation):
 
     async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
-        own = [(_RENAMED.get(name, name), value) for name, value in headers if name != _DROPPED]
-        await super().start_response([(b"content-type", CONTENT_TYPE), *own])
+        container_headers = dict(headers)
+        content_type = container_headers.pop(b"content-type", None)
+        container_headers.pop(b"content-length", None)
+        if content_type is not None:
+            container_headers[b"x-amzn-sagemaker-content-type"] = content_type
+        await super().start_response([(b"content-type", CONTENT_TYPE), *container_headers.items()])
 
     async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response as a PayloadPart event."""
-        await super().send_chunk(message("event", "PayloadPart", part) if part else b"", more=more)
+        event = encode_event("event", "PayloadPart", part) if part else b""
+        await super().send_chunk(event, more=more)
 
     async def abort_response(self, error: ApiError) -> None:
         """End a started response with a ModelStreamError."""
         timed_out = error.fields.get("OriginalStatusCode") == 0
         code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"
-        words = f"{code}: {error.message}"  # botocore only shows the message
-        body = json.dumps({"Message": words, "ErrorCode": code}).encode()
-        await super().send_chunk(message("exception", "ModelStreamError", body), more=False)
+        message = f"{code}: {error.message}"  # botocore shows the message without the code
+        body = json.dumps({"Message": message, "ErrorCode": code}).encode()
+        await super().send_chunk(encode_event("exception", "ModelStreamError", body), more=False)
 
 
-def message(kind: str, name: str, payload: bytes) -> bytes:
-    """Return an event stream message; `kind` is event or exception, `name` is its type."""
-    headers = {":message-type": kind, f":{kind}-type": name}
-    packed = b"".join(
-        pack("!B", len(name)) + name.encode() + pack("!BH", _STRING, len(value)) + value.encode()
+def encode_event(message_type: str, name: str, payload: bytes) -> bytes:
+    """Return a message of the event stream format; `message_type` is event or exception."""
+    headers = {":message-type": message_type, f":{message_type}-type": name}
+    packed_headers = b"".join(
+        pack("!B", len(name))
+        + name.encode()
+        + pack("!BH", _STRING_TYPE, len(value))
+        + value.encode()
         for name, value in headers.items()
     )
-    prelude = pack("!II", 16 + len(packed) + len(payload), len(packed))
-    checked = prelude + pack("!I", crc32(prelude)) + packed + payload
-    return checked + pack("!I", crc32(checked))
+    prelude = pack("!II", 16 + len(packed_headers) + len(payload), len(packed_headers))
+    message = prelude + pack("!I", crc32(prelude)) + packed_headers + payload
+    return message + pack("!I", crc32(message))

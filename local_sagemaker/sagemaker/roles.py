@@ -1,4 +1,4 @@
-"""Evaluation of trust policies: whether SageMaker may assume a role."""
+"""Evaluation of trust policies of roles."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from botocore.exceptions import ClientError
 SERVICE = "sagemaker.amazonaws.com"
 
 
-def assumable(iam: Any, arn: str) -> bool:
-    """Return whether the role of an ARN exists and trusts SageMaker. `iam` is boto3's client.
+def is_assumable(iam: Any, arn: str) -> bool:
+    """Return whether a role exists and SageMaker may assume it; `iam` is a boto3 client.
 
     Conditions of the trust policy are not evaluated.
     """
@@ -17,20 +17,21 @@ def assumable(iam: Any, arn: str) -> bool:
     except ClientError:
         return False
     return any(
-        _trusts(statement) for statement in _several(role["AssumeRolePolicyDocument"]["Statement"])
+        _allows_sagemaker(statement)
+        for statement in _as_list(role["AssumeRolePolicyDocument"]["Statement"])
     )
 
 
-def _trusts(statement: dict[str, Any]) -> bool:
+def _allows_sagemaker(statement: dict[str, Any]) -> bool:
     principal = statement.get("Principal", {})
-    services = _several(principal.get("Service", [])) if isinstance(principal, dict) else []
+    services = _as_list(principal.get("Service", [])) if isinstance(principal, dict) else []
     return (
         statement["Effect"] == "Allow"
-        and "sts:AssumeRole" in _several(statement.get("Action", []))
+        and "sts:AssumeRole" in _as_list(statement.get("Action", []))
         and SERVICE in services
     )
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """Return a policy element, which is one value or a list, as a list."""
     return value if isinstance(value, list) else [value]

@@ -1,9 +1,9 @@
-"""SageMaker's control plane, with the supported operations."""
+"""SageMaker's control plane: its supported operations."""
 
 from botocore import xform_name
 
 from local_sagemaker.api import JsonService
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 
 OPERATIONS = (
     *(f"{verb}{kind}" for verb in ("Create", "Describe", "Delete")
@@ -14,8 +14,8 @@ OPERATIONS = (
 )  # fmt: skip
 
 
-def control_plane(hosting: Components) -> JsonService:
-    """Return the service for the operations of `hosting` and its tags."""
+def control_plane(hosting: ComponentOperations) -> JsonService:
+    """Return the service that calls the methods of `hosting` and of its tags."""
     operations = {
         name: getattr(hosting.tags if name.endswith("Tags") else hosting, xform_name(name))
         for name in OPERATIONS

@@ -1,4 +1,4 @@
-"""The tags of models, endpoint configurations and endpoints, by ARN."""
+"""SageMaker's tag operations."""
 
 import threading
 from typing import Any
@@ -12,55 +12,57 @@ MAX_TAGS = 50
 
 
 class Tags:
-    """The tags of all resources. All methods are thread-safe."""
+    """The tags of models, endpoint configurations and endpoints. All methods are thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: dict[str, dict[str, str]] = {}
+        self._tags_by_arn: dict[str, dict[str, str]] = {}
 
-    def born(self, arn: str, tags: list[Record]) -> None:
+    def create(self, arn: str, tags: list[Record]) -> None:
         """Store the tags of a new resource."""
-        self._values[arn] = _unique(tags)
+        self._tags_by_arn[arn] = _tags_by_key(tags)
 
-    def gone(self, arn: str) -> None:
+    def delete(self, arn: str) -> None:
         """Delete the tags of a deleted resource."""
-        del self._values[arn]
+        del self._tags_by_arn[arn]
 
     def add_tags(self, request: Record) -> Record:
         """AddTags: add or overwrite tags."""
         with self._lock:
-            changed = {**self._of(request), **_unique(request["Tags"])}
-            if len(changed) > MAX_TAGS:
+            tags = {**self._tags(request), **_tags_by_key(request["Tags"])}
+            if len(tags) > MAX_TAGS:
                 raise invalid(f"A resource can have at most {MAX_TAGS} tags.")
-            self._values[request["ResourceArn"]] = changed
+            self._tags_by_arn[request["ResourceArn"]] = tags
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
     def list_tags(self, request: Record) -> Record:
         """ListTags: all tags in one page."""
         if "NextToken" in request:
             raise invalid("Invalid NextToken: it is for another list.")
-        tags = self._of(request).items()
+        tags = self._tags(request).items()
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
     def delete_tags(self, request: Record) -> Record:
         """DeleteTags; ignores keys that do not exist."""
         with self._lock:
-            tags, keys = self._of(request), request["TagKeys"]
-            kept = {key: value for key, value in tags.items() if key not in keys}
-            self._values[request["ResourceArn"]] = kept
+            tags, keys = self._tags(request), request["TagKeys"]
+            self._tags_by_arn[request["ResourceArn"]] = {
+                key: value for key, value in tags.items() if key not in keys
+            }
         return {}
 
-    def _of(self, request: Record) -> dict[str, str]:
+    def _tags(self, request: Record) -> dict[str, str]:
         arn = request["ResourceArn"]
-        if arn not in self._values:
+        if arn not in self._tags_by_arn:
             raise invalid(
                 f'Could not find "{arn}": the local SageMaker supports tags of models, endpoint '
                 "configurations and endpoints."
             )
-        return self._values[arn]
+        return self._tags_by_arn[arn]
 
 
-def _unique(tags: list[Record]) -> dict[str, str]:
+def _tags_by_key(tags: list[Record]) -> dict[str, str]:
+    """Return the values by key. Raise `ApiError` for a repeated key."""
     values = {tag["Key"]: tag["Value"] for tag in tags}
     if len(values) < len(tags):
         # Source: "Tag keys must be unique per resource", the API reference of AddTags.

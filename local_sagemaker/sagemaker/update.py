@@ -1,4 +1,4 @@
-"""The run of an endpoint's or component's update: traffic shifting, or rollback."""
+"""An update of an endpoint or component: traffic shifting and rollback."""
 
 import logging
 from fractions import Fraction
@@ -7,28 +7,33 @@ from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
-from local_sagemaker.sagemaker.deployment import ALL, Deployment, TrafficStep, part
+from local_sagemaker.sagemaker.deployment import (
+    FULL_SHARE,
+    Deployment,
+    TrafficStep,
+    share_of_counts,
+)
 from local_sagemaker.sagemaker.endpoint import (
     MIN_STATUS_SECONDS,
     Endpoint,
-    EndpointContext,
-    end,
-    reason,
+    HostingContext,
+    drain_and_stop,
+    failure_reason,
 )
-from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.registry import HostingPlan
 
 POLL_SECONDS = 10.0
-"""Poll interval of the alarms; SageMaker's has no source."""
+"""Interval in which alarms are polled; SageMaker's interval has no source."""
 
 log = logging.getLogger(__name__)
 
 
 class AlarmError(Exception):
-    """An alarm is in ALARM."""
+    """An update cannot continue because an alarm is in ALARM."""
 
 
 class Update:
-    """Replaces the endpoint's fleet by `new`, which `Endpoint.begin` has attached.
+    """An update that replaces an endpoint's fleet by the attached new fleet.
 
     During the update the endpoint keeps its EndpointConfigName, and the new one is in the
     PendingDeploymentSummary (the developer guide's example of an event,
@@ -40,152 +45,155 @@ class Update:
     def __init__(
         self,
         endpoint: Endpoint,
-        plan: Plan,
+        plan: HostingPlan,
         deployment: Deployment,
         *,
-        site: EndpointContext,
+        context: HostingContext,
         new: Fleet,
     ) -> None:
         assert endpoint.fleet is not None
-        self._endpoint, self._plan, self._deployment, self._site = endpoint, plan, deployment, site
-        self._old, self._new = endpoint.fleet, new
-        self._clock = site.clock()
+        self._endpoint, self._plan, self._deployment = endpoint, plan, deployment
+        self._context = context
+        self._old_fleet, self._new_fleet = endpoint.fleet, new
+        self._clock = context.clock()
         self._start = self._clock.now()
-        self._of_old = variants.counts(endpoint.variants)
-        self._of_new = variants.counts(endpoint.pending)
+        self._old_counts = variants.desired_counts(endpoint.variants)
+        self._new_counts = variants.desired_counts(endpoint.pending_variants)
 
     def run(self) -> None:
         """Run the update until the endpoint is InService with the new or the old fleet."""
         try:
-            self._end_leftover()
-            self._check()  # no source for a check this early; a stack must handle it
+            self._stop_leftover_fleet()
+            self._check_can_continue()  # that SageMaker checks before the first step has no source
             for step in self._deployment.steps:
-                self._provision(step)
-                self._shift(step)
+                self._start_new_instances(step)
+                self._shift_traffic(step)
                 self._bake(step)
-                self._release(step)
+                self._stop_replaced_instances(step)
         except Exception as error:
-            if not self._site.stopping.is_set():
+            if not self._context.stopping.is_set():
                 self._roll_back(error)
         else:
-            if not self._site.stopping.is_set():
+            if not self._context.stopping.is_set():
                 self._complete()
 
-    # Forward
+    def _stop_leftover_fleet(self) -> None:
+        """Stop the fleet that a failed rollback has left; when SageMaker does so has no source."""
+        if self._endpoint.leftover_fleet is not None:
+            drain_and_stop(self._endpoint.leftover_fleet)
+            self._endpoint.leftover_fleet = None
 
-    def _end_leftover(self) -> None:
-        """End the fleet that a failed rollback has left; the time of this has no source."""
-        if self._endpoint.leftover is not None:
-            end(self._endpoint.leftover)
-            self._endpoint.leftover = None
-
-    def _provision(self, step: TrafficStep) -> None:
-        """Start the new instances of a step: all of them, or a batch of a rolling update."""
-        counts = part(self._of_new, step.share if self._deployment.rolling else ALL)
+    def _start_new_instances(self, step: TrafficStep) -> None:
+        """Start all new instances, or the step's batch in a rolling update."""
+        share = step.share if self._deployment.is_rolling else FULL_SHARE
+        counts = share_of_counts(self._new_counts, share)
         if step is not self._deployment.steps[0]:
-            if self._deployment.rolling:
-                self._new.scale(counts)
+            if self._deployment.is_rolling:
+                self._new_fleet.scale(counts)
                 self._endpoint.set_pending_counts(counts)
             return
         self._endpoint.set_pending_counts(dict.fromkeys(counts, 0))
         config, models = self._plan.config, self._plan.models
-        self._new.start(self._site.host, self._endpoint.name, config, models, counts)
+        self._new_fleet.start(self._context.host, self._endpoint.name, config, models, counts)
         self._endpoint.set_pending_counts(counts)
 
-    def _shift(self, step: TrafficStep) -> None:
-        """Shift traffic to the new fleet. Raise if an alarm is in ALARM already.
+    def _shift_traffic(self, step: TrafficStep) -> None:
+        """Shift the step's share of the traffic to the new fleet. Raise `AlarmError`.
 
         "if your old fleet trips the alarm during the deployment, SageMaker terminates your
         deployment" (deployment-guardrails-configuration).
         """
-        self._check()
+        self._check_can_continue()
         with self._endpoint.lock:
-            self._endpoint.share = step.share
+            self._endpoint.new_fleet_share = step.share
 
     def _bake(self, step: TrafficStep) -> None:
         """Check the alarms during the step's baking period."""
-        until = self._clock.now() + step.bake
-        while (left := until - self._clock.now()) > 0:
-            self._clock.sleep(min(left, POLL_SECONDS), self._site.stopping)
-            self._check()
+        deadline = self._clock.now() + step.bake_seconds
+        while (remaining := deadline - self._clock.now()) > 0:
+            self._clock.sleep(min(remaining, POLL_SECONDS), self._context.stopping)
+            self._check_can_continue()
 
-    def _release(self, step: TrafficStep) -> None:
-        """End the old instances that a batch of a rolling update has replaced."""
-        if self._deployment.rolling and step.share < ALL:
-            self._scale_old(part(self._of_old, ALL - step.share))
+    def _stop_replaced_instances(self, step: TrafficStep) -> None:
+        """Stop the old instances that a batch of a rolling update has replaced."""
+        if self._deployment.is_rolling and step.share < FULL_SHARE:
+            self._scale_old_fleet(share_of_counts(self._old_counts, FULL_SHARE - step.share))
 
     def _complete(self) -> None:
-        """End the old fleet after its calls are completed, and switch to the new one."""
+        """Stop the old fleet after its calls, and switch to the new fleet."""
         try:
-            end(self._old)
-            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
+            drain_and_stop(self._old_fleet)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
             with self._endpoint.lock:
-                if not self._site.stopping.is_set():
-                    self._endpoint.switch(self._plan)
+                if not self._context.stopping.is_set():
+                    self._endpoint.switch_to_new_fleet(self._plan)
 
-    def _check(self) -> None:
-        """Raise if the update must end: because of an alarm, the timeout, or shutdown."""
-        if self._site.stopping.is_set():
+    def _check_can_continue(self) -> None:
+        """Raise if an alarm, the timeout or the shutdown of the local SageMaker ends the update."""
+        if self._context.stopping.is_set():
             raise LocalSageMakerError("the local SageMaker is stopping")
         names = self._deployment.alarms
-        states = self._site.alarms(names) if names else {}
-        if tripped := [name for name, state in states.items() if state == "ALARM"]:
-            raise AlarmError(f"in ALARM: {', '.join(tripped)}")
-        timeout = self._deployment.timeout
+        states = self._context.alarms(names) if names else {}
+        if alarms := [name for name, state in states.items() if state == "ALARM"]:
+            raise AlarmError(f"in ALARM: {', '.join(alarms)}")
+        timeout = self._deployment.timeout_seconds
         if timeout is not None and self._clock.now() - self._start > timeout:
             raise LocalSageMakerError(
                 f"The deployment took longer than MaximumExecutionTimeoutInSeconds, {timeout} s."
             )
 
-    # Back
-
     def _roll_back(self, error: Exception) -> None:
-        """Return all calls to the old fleet, end the new one, and set the FailureReason.
+        """Route all calls to the old fleet, stop the new fleet, and set the FailureReason.
 
         A rollback by an alarm has no FailureReason: "the endpoint returns to InService with its
         previous configuration, and the FailureReason may become empty"
-        (hashicorp/terraform-provider-aws#49020, #48997). The log has the reason. A rollback because
-        of failed instances has one (aws-controllers-k8s/sagemaker-controller#7).
+        (hashicorp/terraform-provider-aws#49020, #48997). The log has the cause. After a rollback
+        because of failed instances there is one (aws-controllers-k8s/sagemaker-controller#7).
         """
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
-        self._endpoint.happened(
+        self._endpoint.report_event(
             EventKind.ENDPOINT_ROLLED_BACK,
             f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",
         )
-        why = None if isinstance(error, AlarmError) else reason(error)
+        cause = None if isinstance(error, AlarmError) else failure_reason(error)
         try:
-            if variants.counts(self._endpoint.variants, when="Current") != self._of_old:
-                self._scale_old(self._of_old)  # "at once" (API reference, RollingUpdatePolicy)
-        except Exception as second:
-            if not self._site.stopping.is_set():
+            if variants.current_counts(self._endpoint.variants) != self._old_counts:
+                self._scale_old_fleet(
+                    self._old_counts
+                )  # "at once" (API reference, RollingUpdatePolicy)
+        except Exception as rollback_error:
+            if not self._context.stopping.is_set():
                 # "Your endpoint is in service with a mix of the old and new endpoint
                 # configurations" (API reference of DescribeEndpoint).
-                both = f"{why or error}; and the rollback failed: {reason(second)}"
-                self._endpoint.set(EndpointStatus="UpdateRollbackFailed", FailureReason=both)
+                self._endpoint.update_description(
+                    EndpointStatus="UpdateRollbackFailed",
+                    FailureReason=f"{cause or error}; and the rollback failed: "
+                    f"{failure_reason(rollback_error)}",
+                )
             return
         with self._endpoint.lock:
-            self._endpoint.share = Fraction(0)
+            self._endpoint.new_fleet_share = Fraction(0)
         try:
-            end(self._new)
-            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._site.stopping)
+            drain_and_stop(self._new_fleet)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
-            self._be_as_before(why)
+            self._restore_description(cause)
 
-    def _be_as_before(self, why: str | None) -> None:
+    def _restore_description(self, cause: str | None) -> None:
         endpoint = self._endpoint
         with endpoint.lock:
-            if self._site.stopping.is_set():
+            if self._context.stopping.is_set():
                 return
-            endpoint.new = None
-            endpoint.set(
+            endpoint.new_fleet = None
+            endpoint.update_description(
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
                 ProductionVariants=variants.with_desired_as_current(endpoint.variants),
-                FailureReason=why,
+                FailureReason=cause,
             )
 
-    def _scale_old(self, counts: dict[str, int]) -> None:
-        self._old.scale(counts)
-        now = variants.with_current_counts(self._endpoint.variants, counts)
-        self._endpoint.set(ProductionVariants=now)
+    def _scale_old_fleet(self, counts: dict[str, int]) -> None:
+        self._old_fleet.scale(counts)
+        old_variants = variants.with_current_counts(self._endpoint.variants, counts)
+        self._endpoint.update_description(ProductionVariants=old_variants)

@@ -1,4 +1,4 @@
-"""Production variants of an endpoint, as in DescribeEndpoint."""
+"""Production variants of an endpoint, as in the response of DescribeEndpoint."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 Record = dict[str, Any]
 
 PROPERTIES = ("InstanceCount", "Weight")
-"""Variant properties; DescribeEndpoint has each of them as Current and as Desired."""
+"""Variant properties; DescribeEndpoint has a Current and a Desired member for each."""
 
 
-def described(config: Record) -> list[Record]:
-    """Return the variants of a configuration."""
+def from_config(config: Record) -> list[Record]:
+    """Return the variants of a configuration with their initial counts and weights."""
     return [
         {
             "VariantName": variant["VariantName"],
@@ -24,30 +24,41 @@ def described(config: Record) -> list[Record]:
 
 
 def with_retained_properties(old: list[Record], config: Record, request: Record) -> list[Record]:
-    """Return a configuration's variants with the counts and weights that an update retains."""
-    variants = described(config)
+    """Return the variants of an update's configuration.
+
+    Counts and weights of the `old` variants are retained as the request specifies.
+    """
+    variants = from_config(config)
     if not request.get("RetainAllVariantProperties"):
         return variants
     excluded = [
         item["VariantPropertyType"] for item in request.get("ExcludeRetainedVariantProperties", [])
     ]
     members = [
-        f"{when}{name}"
+        f"{prefix}{name}"
         for name in PROPERTIES
         if f"Desired{name}" not in excluded
-        for when in ("Current", "Desired")
+        for prefix in ("Current", "Desired")
     ]
-    before = {variant["VariantName"]: variant for variant in old}
+    old_by_name = {variant["VariantName"]: variant for variant in old}
     return [
-        {**variant, **{member: before[name][member] for member in members if name in before}}
+        {
+            **variant,
+            **{member: old_by_name[name][member] for member in members if name in old_by_name},
+        }
         for variant in variants
         for name in [variant["VariantName"]]
     ]
 
 
-def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
-    """Return the instance counts by variant, desired or current."""
-    return {variant["VariantName"]: variant[f"{when}InstanceCount"] for variant in variants}
+def desired_counts(variants: list[Record]) -> dict[str, int]:
+    """Return the desired instance counts by variant."""
+    return {variant["VariantName"]: variant["DesiredInstanceCount"] for variant in variants}
+
+
+def current_counts(variants: list[Record]) -> dict[str, int]:
+    """Return the current instance counts by variant."""
+    return {variant["VariantName"]: variant["CurrentInstanceCount"] for variant in variants}
 
 
 def with_desired(variants: list[Record], requested: list[Record]) -> list[Record]:
@@ -64,10 +75,10 @@ def with_current_as_desired(variants: list[Record]) -> list[Record]:
     ]
 
 
-def with_current_counts(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
-    """Return the variants with other current instance counts."""
+def with_current_counts(variants: list[Record], counts: Mapping[str, int]) -> list[Record]:
+    """Return the variants with these current instance counts, by variant."""
     return [
-        {**variant, "CurrentInstanceCount": now[variant["VariantName"]]} for variant in variants
+        {**variant, "CurrentInstanceCount": counts[variant["VariantName"]]} for variant in variants
     ]
 
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
-from local_sagemaker.autoscaling.scaler import TRACKING
+from local_sagemaker.autoscaling.alarms import HIGH, alarm_names
+from local_sagemaker.autoscaling.scaler import TRACKING_CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.pools import pools
@@ -62,7 +62,8 @@ class StateReader:
         alarms, usages, endpoints = self._alarms.latest(), self._usage.latest(), self._endpoints()
         values = {alarm["name"]: alarm["value"] for alarm in alarms}
         scaling = {
-            tuple(target.key.names.values()): _scaling(target, values) for target in self._targets()
+            tuple(target.key.resource_names.values()): _scaling(target, values)
+            for target in self._targets()
         }
         self._traffic.delete_except([endpoint.name for endpoint in endpoints])
         return {
@@ -95,7 +96,7 @@ class StateReader:
         usages: Mapping[str, Usage],
         since: float,
     ) -> Iterator[Record]:
-        description = endpoint.described()
+        description = endpoint.describe()
         pending = description.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
         variants = {
             variant["VariantName"]: variant
@@ -103,7 +104,7 @@ class StateReader:
         }
         configs = {
             config["VariantName"]: (config, plan.models.get(config.get("ModelName")))
-            for plan in (endpoint.pending_plan, endpoint.plan)
+            for plan in (endpoint.new_plan, endpoint.plan)
             for config in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
@@ -121,7 +122,7 @@ class StateReader:
                 "desired_count": variant["DesiredInstanceCount"],
                 "scaling": scaling.get((endpoint.name, name)),
                 "components": [
-                    _component(component.described(), scaling.get((component.key,)))
+                    _component(component.describe(), scaling.get((component.resource_name,)))
                     for component in list(self._components.values())
                     if component.name == endpoint.name
                 ],
@@ -148,7 +149,7 @@ def _component(description: Record, scaling: Record | None) -> Record:
 
 
 def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
-    description = endpoint.described()
+    description = endpoint.describe()
     return {
         "name": endpoint.name,
         "status": description["EndpointStatus"],
@@ -161,13 +162,15 @@ def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
 def _scaling(target: RegisteredTarget, values: Mapping[str, float | None]) -> Record:
     smallest, largest = target.limits
     policies = [
-        _policy(record, values) for record in target.policies.values() if TRACKING in record
+        _policy(record, values)
+        for record in target.policies.values()
+        if TRACKING_CONFIGURATION in record
     ]
     return {"min": smallest, "max": largest, "policies": policies}
 
 
 def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
-    configuration = record[TRACKING]
+    configuration = record[TRACKING_CONFIGURATION]
     predefined = configuration.get("PredefinedMetricSpecification", {})
     customized = configuration.get("CustomizedMetricSpecification", {})
     return {
@@ -175,7 +178,7 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
         "metric": predefined.get("PredefinedMetricType")
         or customized.get("MetricName", "metric math"),
         "target": configuration["TargetValue"],
-        "value": values.get(alarms_of(record).get(HIGH, "")),
+        "value": values.get(alarm_names(record).get(HIGH, "")),
     }
 
 

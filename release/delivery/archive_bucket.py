@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_s3 import S3Client
 
-OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].resource}"
+BUCKET_OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].logical_id}"
 """Prefix of the stack output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
-NOT_FOUND = ("404", "NoSuchKey", "NotFound")
+NOT_FOUND_CODES = ("404", "NoSuchKey", "NotFound")
 """S3's error codes for a key without an object."""
 
 
@@ -30,16 +30,16 @@ class ArchiveBucket:
     def is_complete(self, archive: str) -> bool:
         """Return whether an archive and its manifest exist.
 
-        Raise `NotDelivered` if the archive's SHA-256 is not the manifest's. As in the stack's
-        guard, a manifest without a SHA-256 is accepted.
+        Raise `NotDelivered` if the archive's SHA-256 differs from the one in the manifest. A
+        manifest without a SHA-256 is accepted, as by the update guard in the stack.
         """
         manifest = self.manifest(archive)
         checksum = self.checksum(archive) if manifest else None
         if manifest is None or checksum is None:
             return False
-        recorded = manifest["archive"].get("checksum", checksum)
-        if checksum != recorded:
-            raise checksum_mismatch(self.name, archive, recorded, checksum)
+        recorded_checksum = manifest["archive"].get("checksum", checksum)
+        if checksum != recorded_checksum:
+            raise checksum_mismatch(self.name, archive, recorded_checksum, checksum)
         return True
 
     def checksum(self, key: str) -> str | None:
@@ -50,17 +50,17 @@ class ArchiveBucket:
         try:
             head = self.s3.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
         except ClientError as error:
-            if error.response["Error"]["Code"] in NOT_FOUND:
+            if error.response["Error"]["Code"] in NOT_FOUND_CODES:
                 return None
             raise
         return head.get("ChecksumSHA256", "")
 
     def manifest(self, archive: str) -> dict[str, Any] | None:
-        """Return an archive's manifest, None if there is none. It is written after the archive."""
+        """Return an archive's manifest, None before the archive is complete."""
         try:
             response = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
         except ClientError as error:
-            if error.response["Error"]["Code"] in NOT_FOUND:
+            if error.response["Error"]["Code"] in NOT_FOUND_CODES:
                 return None
             raise
         manifest: dict[str, Any] = json.loads(response["Body"].read())
@@ -78,20 +78,20 @@ def source_key(digest: str) -> str:
 
 
 def checksum_mismatch(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
-    """Return the error for an archive whose SHA-256 is not its manifest's."""
+    """Return the error for an archive whose SHA-256 differs from the one in its manifest."""
     return NotDelivered(
         f"s3://{bucket}/{key} has {f'the SHA-256 {actual}' if actual else 'no SHA-256'}, and its "
-        f"manifest records {recorded}: the archive was replaced. Delete it, and deliver that stage "
-        "again, which builds it"
+        f"manifest records {recorded}: the archive was replaced. Delete it, and deliver the "
+        "stage of this bucket again, to build it"
     )
 
 
 def stack_name(stage: str) -> str:
-    """Return the name of the stack that has a stage's bucket."""
+    """Return the name of the stack with a stage's bucket."""
     return f"{stage}-models"
 
 
-def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict[str, str]:
+def stack_outputs(cloudformation: "CloudFormationClient", stage: str) -> dict[str, str]:
     """Return the outputs of the stack with a stage's bucket; empty if it was never deployed."""
     stack = stack_description(cloudformation, stack_name(stage))
     outputs = stack.get("Outputs", ()) if stack else ()
@@ -100,5 +100,5 @@ def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict
 
 def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
     """Return the name of a stage's bucket, None if the stage was never deployed."""
-    outputs = stack_outputs(cloudformation, stage=stage)
-    return next((value for name, value in outputs.items() if name.startswith(OUTPUT)), None)
+    outputs = stack_outputs(cloudformation, stage)
+    return next((value for name, value in outputs.items() if name.startswith(BUCKET_OUTPUT)), None)

@@ -16,8 +16,8 @@ from release.template_resources import resolve
 from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
-TOKEN = "ServiceToken"
-"""A custom resource's property that CloudFormation reads itself."""
+SERVICE_TOKEN = "ServiceToken"
+"""The property of a custom resource that CloudFormation reads; it is not part of a build."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +37,23 @@ class Assembly:
         """The archives that the stage's endpoints need, by their keys."""
         return archives(self.templates)
 
-    def builds(self, known: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Return the build properties of the archives, by their keys.
+    def builds(self, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Return key -> build properties of each archive.
 
-        `known` has the values of exports and of CloudFormation's pseudo parameters by their names.
+        `values` has the values of exports and of CloudFormation's pseudo parameters by name.
         """
         return {
             key: {
-                name: resolve(value, known)
+                name: resolve(value, values)
                 for name, value in archive.properties.items()
-                if name != TOKEN
+                if name != SERVICE_TOKEN
             }
             for key, archive in self.archives.items()
         }
 
     @property
-    def bucket_import(self) -> str:
-        """The name of the CloudFormation export with the model bucket."""
+    def bucket_export(self) -> str:
+        """The CloudFormation export that has the name of the model bucket."""
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
@@ -64,10 +64,10 @@ class Assembly:
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:
-        """Provide the folder of a copy of the assembly in which one stack has another template.
+        """Provide the folder of a copy of the assembly in which `stack` has another template.
 
-        The CLI uploads a template under the hash of its content, and skips a hash that exists: the
-        copy needs the new hash.
+        The cdk CLI uploads each template under the hash of its content, and skips an upload if
+        that hash exists. Therefore the copy has the hash of the new template.
         """
         manifest = (self.folder / MANIFEST).read_text()
         properties = json.loads(manifest)["artifacts"][stack]["properties"]
@@ -90,7 +90,7 @@ class Assembly:
 
 
 @contextmanager
-def synthesised(tree: Tree, stage: str) -> Iterator[Assembly]:
+def synthesise_stage(tree: Tree, stage: str) -> Iterator[Assembly]:
     """Provide the assembly of a stage during the `with` block. Raise `NotSynthesised`."""
     with TemporaryDirectory(prefix="delivery-") as folder:
         with step(f"synth {stage}"):

@@ -9,17 +9,20 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.endpoint_moves import Properties
+from release.delivery.endpoint_moves import BuildProperties
 from release.delivery.errors import NotDelivered, Unfinished, credentials_expired, explain_error
 from release.delivery.steps import say, wait_while
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
-"""The outputs of the model stack with the names of the functions."""
+"""Names of the outputs of the model stack that have the names of the Lambda functions."""
 
 
 @dataclass(frozen=True)
 class _Build:
-    """A build in progress or in the queue; `event` is the payload of each poll."""
+    """A running or queued build.
+
+    `event` is the payload of each poll, `start` is in `time.monotonic` seconds.
+    """
 
     event: dict[str, Any]
     start: float
@@ -37,7 +40,7 @@ class _Build:
 class Builder:
     """The Lambda functions `start` and `poll`; `functions` is a client in their region.
 
-    A build waits at most `wait_minutes` for its engines.
+    The CodeBuild build of an archive waits at most `wait_minutes` for its engines.
     """
 
     functions: Any
@@ -45,7 +48,7 @@ class Builder:
     poll: str
     wait_minutes: int
 
-    def build(self, archives: Sequence[Properties]) -> None:
+    def build(self, archives: Sequence[BuildProperties]) -> None:
         """Build `archives` and print progress.
 
         Raise `NotDelivered` when a build fails, `Unfinished` when credentials have expired. Both
@@ -59,14 +62,13 @@ class Builder:
                     running[build.key] = build
             wait_while("builds", lambda: self._poll(running))
         except (NotDelivered, Unfinished) as error:
-            others = [build.name for build in running.values() if "BuildId" in build.event]
-            lines = [
-                str(error),
-                *([f"still running in CodeBuild: {', '.join(others)}"] if others else []),
-            ]
-            raise type(error)("\n  ".join(lines)) from None
+            running_builds = [build.name for build in running.values() if "BuildId" in build.event]
+            message = str(error)
+            if running_builds:
+                message += f"\n  still running in CodeBuild: {', '.join(running_builds)}"
+            raise type(error)(message) from None
 
-    def _start(self, properties: Properties) -> _Build:
+    def _start(self, properties: BuildProperties) -> _Build:
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
@@ -75,7 +77,7 @@ class Builder:
         return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
     def _poll(self, running: dict[str, _Build]) -> str | None:
-        """Poll every build and remove completed ones; return the names of the others."""
+        """Poll every build and remove completed ones; return the names of the remaining builds."""
         for key, build in list(running.items()):
             try:
                 response = self._invoke(self.poll, build.event)
@@ -93,9 +95,8 @@ class Builder:
         try:
             response = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
-            raise (Unfinished if credentials_expired(error) else NotDelivered)(
-                explain_error(error)
-            ) from None
+            error_type = Unfinished if credentials_expired(error) else NotDelivered
+            raise error_type(explain_error(error)) from None
         payload: dict[str, Any] = json.loads(response["Payload"].read())
         if "FunctionError" in response:
             key = event["ResourceProperties"]["Key"]

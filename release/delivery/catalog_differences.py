@@ -18,17 +18,17 @@ Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Difference:
+class CatalogDifference:
     """A model whose catalog entry differs from the template's.
 
-    `expected` is the template's entry, None if no template has the model. `current` is the
-    catalog's entry, None if it is missing, empty if clients cannot read it. `time` and `user`
-    describe its last change. `command` removes the difference.
+    `template_entry` is None if no template has the model. `catalog_entry` is None if the catalog
+    has no entry, and empty if clients cannot read the entry. `time` and `user` are those of the
+    last change in the catalog. `command` removes the difference.
     """
 
     parameter: str
-    expected: Entry | None
-    current: Entry | None
+    template_entry: Entry | None
+    catalog_entry: Entry | None
     command: str
     time: datetime | None = None
     user: str | None = None
@@ -39,46 +39,49 @@ class Difference:
         return "/".join(self.parameter.split("/")[-2:])
 
     @property
-    def repairable(self) -> bool:
-        """Whether a delivery may restore the entry, because the current one is a mistake.
+    def is_repairable(self) -> bool:
+        """Whether a delivery may overwrite the catalog's entry with the template's entry.
 
-        It is missing or unreadable, or of a single-model endpoint, which serves the same archive
-        regardless of its entry.
+        True if the catalog's entry is missing or unreadable. Also true for a single-model endpoint,
+        which serves the same archive regardless of the entry.
         """
-        return self.expected is not None and (
-            not self.current or self.expected["target_model"] is None
+        return self.template_entry is not None and (
+            not self.catalog_entry or self.template_entry["target_model"] is None
         )
 
     @property
     def is_published_copy(self) -> bool:
-        """Whether the entry names another archive of the same version, such as a published one.
+        """Whether the catalog's entry names another archive of the same version.
 
-        A delivery replaces it with the builder's archive once that exists.
+        `tritonsm publish` writes such an entry. A delivery replaces it when the builder's archive
+        exists.
         """
         return bool(
-            self.expected and self.current and self.expected["version"] == self.current["version"]
+            self.template_entry
+            and self.catalog_entry
+            and self.template_entry["version"] == self.catalog_entry["version"]
         )
 
     @property
     def text(self) -> str:
         """The difference as a sentence, with the time and user of the last change."""
-        if self.current is None:
+        if self.catalog_entry is None:
             return f"{self.model}: the catalog has no entry"
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
-        if not self.current:
+        if not self.catalog_entry:
             return f"{self.model}: the catalog's entry is broken, {changed}"
-        version = f"{self.model}: the catalog has version {self.current['version']}"
-        if self.expected is None:
+        version = f"{self.model}: the catalog has version {self.catalog_entry['version']}"
+        if self.template_entry is None:
             return f"{version}, {changed}, and the commit does not have this model"
         if self.is_published_copy:
-            archive = self.current["target_model"]
+            archive = self.catalog_entry["target_model"]
             return f"{version} in another archive, {archive}, {changed}"
-        return f"{version} instead of {self.expected['version']}, {changed}"
+        return f"{version} instead of {self.template_entry['version']}, {changed}"
 
 
 def differences(
     ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
-) -> list[Difference]:
+) -> list[CatalogDifference]:
     """Return the differences between the catalog and `templates`: short name -> template."""
     return [
         difference
@@ -87,19 +90,19 @@ def differences(
     ]
 
 
-def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
+def restore_entries(ssm: "SSMClient", differences: Iterable[CatalogDifference]) -> None:
     """Restore entries to the templates' values: CloudFormation does not detect their change.
 
-    A missing entry is not overwritten if another caller creates it at the same time.
+    Do not overwrite a missing entry that another caller creates at the same time.
     """
-    for difference in repairable:
-        assert difference.expected
+    for difference in differences:
+        assert difference.template_entry
         ssm.put_parameter(
             Name=difference.parameter,
-            Description=f"Current archive of {difference.expected['model']}",
-            Value=json.dumps(difference.expected, separators=(",", ":")),
+            Description=f"Current archive of {difference.template_entry['model']}",
+            Value=json.dumps(difference.template_entry, separators=(",", ":")),
             Type="String",
-            Overwrite=difference.current is not None,
+            Overwrite=difference.catalog_entry is not None,
         )
 
 
@@ -128,38 +131,46 @@ def parse_entry(value: str) -> Entry:
 
 def _endpoint_differences(
     ssm: "SSMClient", stage: str, endpoint: str, template_entries: Mapping[str, str]
-) -> Iterator[Difference]:
-    all_current = current_entries(ssm, stage, endpoint)
-    for name in sorted({*template_entries, *all_current}):
-        value, current = template_entries.get(name), all_current.get(name)
-        expected = json.loads(value) if value else None
-        if current is None:
-            yield Difference(name, expected, None, f"make deliver STAGE={stage}")
-        elif expected is None or not _same_archive(expected, current):
-            yield _difference(ssm, name, expected, current)
+) -> Iterator[CatalogDifference]:
+    catalog_entries = current_entries(ssm, stage, endpoint)
+    for name in sorted({*template_entries, *catalog_entries}):
+        value, catalog_entry = template_entries.get(name), catalog_entries.get(name)
+        template_entry = json.loads(value) if value else None
+        if catalog_entry is None:
+            yield CatalogDifference(name, template_entry, None, f"make deliver STAGE={stage}")
+        elif template_entry is None or not _have_same_archive(template_entry, catalog_entry):
+            yield _difference(ssm, name, template_entry, catalog_entry)
 
 
-def _difference(ssm: "SSMClient", name: str, expected: Entry | None, current: Entry) -> Difference:
+def _difference(
+    ssm: "SSMClient", name: str, template_entry: Entry | None, catalog_entry: Entry
+) -> CatalogDifference:
     """Return a difference with the time and user of the last change (GetParameterHistory)."""
     pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
     versions = [version for page in pages for version in page["Parameters"]]
     last = max(versions, key=lambda version: version["Version"])
     _, _, stage, endpoint, model = name.split("/")
-    if expected is None:
+    if template_entry is None:
         command = f"aws ssm delete-parameter --name {name}"
-    elif not current or expected["version"] == current["version"]:
+    elif not catalog_entry or template_entry["version"] == catalog_entry["version"]:
         command = f"make deliver STAGE={stage}"
-    elif any(_same_archive(expected, parse_entry(version["Value"])) for version in versions):
-        command = f"tritonsm rollback {stage} {endpoint} {model} --to {expected['version']}"
+    elif any(
+        _have_same_archive(template_entry, parse_entry(version["Value"])) for version in versions
+    ):
+        version = template_entry["version"]
+        command = f"tritonsm rollback {stage} {endpoint} {model} --to {version}"
     else:
         command = f"tritonsm publish {stage} {endpoint} models/{model}"
-    return Difference(
-        *(name, expected, current, command),
+    return CatalogDifference(
+        *(name, template_entry, catalog_entry, command),
         *(last["LastModifiedDate"].astimezone(UTC), last["LastModifiedUser"]),
     )
 
 
-def _same_archive(one: Entry, other: Entry) -> bool:
-    """Return whether two entries send clients to the same archive; a published copy is another."""
-    compared = ("version", "endpoint", "target_model", "inference_component", "signature")
-    return all(one.get(name) == other.get(name) for name in compared)
+def _have_same_archive(first: Entry, second: Entry) -> bool:
+    """Return whether clients use the same archive with both entries.
+
+    A published copy is not the same archive.
+    """
+    fields = ("version", "endpoint", "target_model", "inference_component", "signature")
+    return all(first.get(name) == second.get(name) for name in fields)

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from endpoint_client import EndpointError
 from release.checkouts import Clone
 from release.delivery import golden, smoke
-from release.delivery.assembly import synthesised
+from release.delivery.assembly import synthesise_stage
 from release.delivery.delivering import deliver, roll_back
 from release.delivery.errors import DeliveryError, NotDelivered, explain_error
 from release.tree import CheckoutError
@@ -33,13 +33,15 @@ SWITCHES = {
     "--allow-older": "deliver a commit that does not contain the stage's live commit",
 }
 
-Run = Callable[[Clone, argparse.Namespace], None]
+RunCommand = Callable[[Clone, argparse.Namespace], None]
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the commands; `run` returns the exit code, `usage_code` is for wrong arguments."""
 
-    def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
+    def add_command(
+        name: str, run: RunCommand, summary: str, *switches: str
+    ) -> argparse.ArgumentParser:
         parser = commands.add_parser(
             name,
             help=summary,
@@ -48,22 +50,23 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:
             parser.add_argument(switch, action="store_true", help=SWITCHES[switch])
-        parser.set_defaults(run=partial(_exit_code, run), usage_code=NotDelivered.exit_code)
+        parser.set_defaults(run=partial(_run_and_report, run), usage_code=NotDelivered.exit_code)
         return parser
 
-    add(
+    add_command(
         "deliver", _deliver, "deploy the checked-out commit and test every model", *SWITCHES
     ).add_argument("--from-stage", metavar="STAGE", help="copy archives from this stage's bucket")
     summary = "deploy the commit of an earlier delivery"
-    add("rollback-stage", _roll_back, summary, "--take-over").add_argument(
+    add_command("rollback-stage", _roll_back, summary, "--take-over").add_argument(
         "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
     )
-    add("golden", _golden, "write the expected outputs of a deployed model").add_argument(
+    add_command("golden", _golden, "write the expected outputs of a deployed model").add_argument(
         "model", metavar="MODEL", help="a folder in models/"
     )
 
 
-def _exit_code(run: Run, options: argparse.Namespace) -> int:
+def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
+    """Run a command, print its error and return the exit code."""
     try:
         run(Clone.here(), options)
     except DeliveryError as error:
@@ -83,7 +86,7 @@ def _exit_code(run: Run, options: argparse.Namespace) -> int:
 
 
 def _deliver(clone: Clone, options: argparse.Namespace) -> None:
-    not_invoked = deliver(
+    uninvoked_models = deliver(
         clone,
         options.stage,
         from_stage=options.from_stage,
@@ -91,25 +94,25 @@ def _deliver(clone: Clone, options: argparse.Namespace) -> None:
         allow_older=options.allow_older,
         take_over=options.take_over,
     )
-    _warn(not_invoked)
+    _warn_about(uninvoked_models)
     print(f"delivered: {options.stage} serves the checked-out commit")
 
 
 def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
     stage = options.stage
-    commit, not_invoked = roll_back(clone, stage, to=options.to, take_over=options.take_over)
-    _warn(not_invoked)
+    commit, uninvoked_models = roll_back(clone, stage, to=options.to, take_over=options.take_over)
+    _warn_about(uninvoked_models)
     print(
         f"delivered: {stage} serves {commit[:12]} again. main still has the bad change: revert it "
         "before the next delivery"
     )
 
 
-def _warn(not_invoked: list[str]) -> None:
-    if not_invoked:
+def _warn_about(uninvoked_models: list[str]) -> None:
+    if uninvoked_models:
         print(
             f"! not tested, because models/NAME/{golden.FILE} has no inputs: "
-            f"{', '.join(not_invoked)}"
+            f"{', '.join(uninvoked_models)}"
         )
 
 
@@ -118,7 +121,7 @@ def _golden(clone: Clone, options: argparse.Namespace) -> None:
     if not path.is_file():
         raise NotDelivered(f"{path} does not exist: write its inputs first (docs/runbook.md)")
     session = boto3.Session(region_name=clone.stage(options.stage).region)
-    with synthesised(clone, options.stage) as assembly:
+    with synthesise_stage(clone, options.stage) as assembly:
         names = [endpoint.short_name for endpoint in assembly.endpoints]
     smoke.write_golden(session, options.stage, names, options.model, path)
     print(path.relative_to(clone.root))

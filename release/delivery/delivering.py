@@ -4,23 +4,23 @@ import boto3
 
 from release.checkouts import Clone
 from release.delivery import golden
-from release.delivery.archives import build, promote_from
-from release.delivery.assembly import synthesised
-from release.delivery.catalog_checks import check_before
-from release.delivery.delivery_order import refuse_older, require_delivered
+from release.delivery.archives import build_missing_archives, promote_archives
+from release.delivery.assembly import synthesise_stage
+from release.delivery.catalog_checks import check_catalog_before
+from release.delivery.delivery_order import refuse_older_commit, require_delivered_commit
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered
 from release.delivery.history import History
 from release.delivery.preflight_gate import run_preflight
-from release.delivery.recording import recorded
+from release.delivery.recording import record_delivery
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.plan import plan
 from release.preflight import capacity_errors
 from release.tree import Tree
 
-DIRTY = (
+UNCOMMITTED_CHANGES = (
     "the working tree has uncommitted changes, to which no rollback is possible: commit or stash "
     "them (git status)"
 )
@@ -42,18 +42,18 @@ def deliver(
     with `take_over`, another delivery may be in progress. Raise `DeliveryError`.
     """
     for name in filter(None, (stage, from_stage)):
-        clone.stage(name)  # an invalid stage is reported before uncommitted changes
+        clone.stage(name)  # reports an unknown stage before uncommitted changes
     commit = clone.clean_head()
     if commit is None:
-        raise NotDelivered(DIRTY)
-    golden.read_all(clone.models)
+        raise NotDelivered(UNCOMMITTED_CHANGES)
+    golden.check_golden_files(clone.models)
     history = _history(clone, stage)
     if not allow_older:
-        refuse_older(clone, stage, history.live())
+        refuse_older_commit(clone, stage, history.live_delivery())
     history.refuse_in_progress(commit, take_over=take_over)
     if from_stage is not None:
-        require_delivered(_history(clone, from_stage), commit)
-    with synthesised(clone, stage) as assembly:
+        require_delivered_commit(_history(clone, from_stage), commit)
+    with synthesise_stage(clone, stage) as assembly:
         session = _session(clone, stage)
         run_preflight(clone, assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
@@ -61,45 +61,47 @@ def deliver(
         for line in deployment.time_budget.lines():
             say(line)
         if from_stage is not None:
-            promote_from(deployment, from_stage, session=_session(clone, from_stage))
-        check_before(deployment)
-        with recorded(deployment, history, "deliver", commit, take_over=take_over) as live:
-            if not allow_older:
-                refuse_older(clone, stage, live)  # again: another delivery may have ended
+            promote_archives(deployment, from_stage, session=_session(clone, from_stage))
+        check_catalog_before(deployment)
+        with record_delivery(
+            deployment, history, "deliver", commit, take_over=take_over
+        ) as live_delivery:
+            if not allow_older:  # checked again, because another delivery may have ended
+                refuse_older_commit(clone, stage, live_delivery)
             return _build_and_deploy(deployment, history, clone)
 
 
 def roll_back(
     clone: Clone, stage: str, *, to: str | None, take_over: bool = False
 ) -> tuple[str, list[str]]:
-    """Deploy an earlier commit of `stage`; return it, and the models that were not invoked.
+    """Deploy the earlier commit `to`; return the commit, and the models that were not invoked.
 
-    Without `to`, it is the last successful delivery of a different commit. Its app runs in a
-    worktree, with the packages that are installed now. Its archives are in the bucket. If the
-    rollback moves an endpoint to its earlier prefix, archives of newer models are built first, and
-    a model that was published by hand is rejected. Raise `DeliveryError`.
+    Without `to`, deploy the last successful delivery of another commit than the live one. The app
+    of that commit runs in a worktree, with the packages that are installed now; its archives are in
+    the bucket. If the rollback moves an endpoint to an earlier prefix, archives of newer models are
+    built first, and a model that was published by hand is refused. Raise `DeliveryError`.
     """
     history = _history(clone, stage)
-    target = history.target(to)
+    target = history.rollback_target(to)
     history.refuse_in_progress(target.commit, take_over=take_over)
     say(f"rolling back to {target.commit[:12]}, delivered {target.time}")
     with (
         clone.checked_out(target.commit) as tree,
-        synthesised(tree, stage) as assembly,
+        synthesise_stage(tree, stage) as assembly,
     ):
         deployment = StageDeployment(assembly, _session(tree, stage))
         deployment.wait_for_operations()
-        check_before(deployment)
+        check_catalog_before(deployment)
         action = "rollback-stage"
-        with recorded(
-            deployment, history, action, target.commit, back_to=target, take_over=take_over
+        with record_delivery(
+            deployment, history, action, target.commit, rolls_back_to=target, take_over=take_over
         ):
             return target.commit, _build_and_deploy(deployment, history, tree)
 
 
 def _build_and_deploy(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
     """Build, deploy and verify; return the models that were not invoked."""
-    build(deployment)
+    build_missing_archives(deployment)
     history.refuse_superseded()
     try:
         deploy(deployment)

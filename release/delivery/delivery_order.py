@@ -10,7 +10,7 @@ ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
 """The option that allows a delivery to undo the live commit."""
 
 
-def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
+def refuse_older_commit(clone: Clone, stage: str, live: Delivery | None) -> None:
     """Raise `NotDelivered` if HEAD does not contain the live commit of a stage."""
     if live is None:
         return
@@ -29,12 +29,12 @@ def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
     )
 
 
-def require_delivered(history: History, commit: str) -> None:
+def require_delivered_commit(history: History, commit: str) -> None:
     """Raise `NotDelivered` unless a commit was delivered to the stage to promote from."""
-    ended = [past.outcome for past in history.deliveries() if past.commit == commit]
-    if ended and ended[-1] is DeliveryOutcome.DELIVERED:
+    outcomes = [delivery.outcome for delivery in history.deliveries() if delivery.commit == commit]
+    if outcomes and outcomes[-1] is DeliveryOutcome.DELIVERED:
         return
-    state = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"
+    state = f"ended as {outcomes[-1].value!r} in" if outcomes else "was not delivered to"
     raise NotDelivered(
         f"commit {commit[:12]} {state} {history.stage}, and only a commit that was delivered there "
         f"is promoted: make deliver STAGE={history.stage}"

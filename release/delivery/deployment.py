@@ -15,12 +15,16 @@ from release.delivery.errors import (
     RollbackFailed,
     Unfinished,
     explain_error,
-    may_be_updating,
-    unfinished,
+    raise_unfinished,
+    still_updating_message,
 )
-from release.delivery.stack_status import in_progress, rollback_failed, wait_for_stacks
+from release.delivery.stack_status import (
+    operations_in_progress,
+    stacks_with_failed_rollback,
+    wait_for_stacks,
+)
 from release.delivery.steps import step
-from release.delivery.stuck_rollback import stuck_rollback
+from release.delivery.stuck_rollback import describe_stuck_rollback
 from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.running_endpoints import endpoint_description
 from release.stack_endpoints import StackEndpoint
@@ -37,7 +41,7 @@ class StageDeployment:
 
     @property
     def time_budget(self) -> DeliveryTimeBudget:
-        """The minutes that each part may take."""
+        """The maximum duration of each step."""
         return DeliveryTimeBudget.read(self.assembly.folder)
 
     @property
@@ -70,30 +74,33 @@ class StageDeployment:
         """
         stacks = tuple(self.assembly.templates)
         cloudformation = self.session.client("cloudformation")
-        with unfinished(may_be_updating(stacks)):
+        with raise_unfinished(still_updating_message(stacks)):
             wait_for_stacks(cloudformation, stacks)
-            if failed := rollback_failed(cloudformation, stacks):
+            if stuck_stacks := stacks_with_failed_rollback(cloudformation, stacks):
                 raise NotDelivered(
-                    "\n  ".join(["Nothing was changed", *self._rollback_failures(failed)])
+                    "\n  ".join(["Nothing was changed", *self._describe_rollbacks(stuck_stacks)])
                 )
             names = [endpoint.name for endpoint in self.assembly.endpoints]
             wait_for_endpoints(self.session.client("sagemaker"), names)
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
-        """Deploy stacks and their dependencies; with another `assembly` folder, only the stacks.
+        """Deploy stacks and their dependencies; with another `assembly` folder, no dependencies.
 
         Raise `NotDelivered` with the CLI's diagnosis, `RollbackFailed` if a stack could not be
         rolled back, `Unfinished` if CloudFormation is still working.
         """
         cloudformation = self.session.client("cloudformation")
-        with unfinished(may_be_updating(stacks)), step(f"cdk deploy: {', '.join(stacks)}"):
+        with (
+            raise_unfinished(still_updating_message(stacks)),
+            step(f"cdk deploy: {', '.join(stacks)}"),
+        ):
             folder = assembly or self.assembly.folder
             result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
             if result.succeeded:
                 return
             try:
-                operations = in_progress(cloudformation, stacks)
-                failed = rollback_failed(cloudformation, stacks)
+                operations = operations_in_progress(cloudformation, stacks)
+                stuck_stacks = stacks_with_failed_rollback(cloudformation, stacks)
             except ClientError as error:
                 raise Unfinished(
                     "the cdk CLI failed, and CloudFormation may still be updating: "
@@ -104,11 +111,11 @@ class StageDeployment:
                     "the cdk CLI failed, and CloudFormation is still updating "
                     f"{', '.join(operations)}"
                 )
-            if failed:
-                lines = [*result.error_lines, *self._rollback_failures(failed)]
+            if stuck_stacks:
+                lines = [*result.error_lines, *self._describe_rollbacks(stuck_stacks)]
                 raise RollbackFailed("\n  ".join(lines))
             raise NotDelivered("\n  ".join(result.error_lines))
 
-    def _rollback_failures(self, stacks: list[str]) -> list[str]:
+    def _describe_rollbacks(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")
-        return [stuck_rollback(cloudformation, stack) for stack in stacks]
+        return [describe_stuck_rollback(cloudformation, stack) for stack in stacks]

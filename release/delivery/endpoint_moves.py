@@ -1,10 +1,10 @@
 """Moves of endpoints to other S3 prefixes, and the archives that must exist during a move.
 
-During an update, old instances load from the old prefixes and new instances from the new ones,
-while the catalog still has its old entries; CloudFormation deletes entries of removed models last.
-In a rollback, the endpoint is restored first, while the catalog may have new entries. Therefore
-every archive in the old or new catalog must exist below every old and new prefix. Otherwise the
-guard in the stack refuses the update.
+During an update, old instances load archives from the old prefixes and new instances from the new
+prefixes, while the catalog still has the old entries; CloudFormation deletes the entries of removed
+models last. In a rollback, CloudFormation restores the endpoint first, while the catalog may have
+new entries. Therefore every archive in the old or new catalog must exist below every old and new
+prefix. Otherwise the update guard in the stack refuses the update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,18 +19,18 @@ from release.delivery.errors import NotDelivered
 from release.stack_catalog import named_archives, prefixes
 from release.stack_endpoints import StackEndpoint
 
-Properties = dict[str, str]
-"""The input of a build: the properties of its custom resource."""
+BuildProperties = dict[str, str]
+"""The input of a build: the properties of the archive's custom resource."""
 
 PUBLISHED = "published/"
 """The folder of published archives below each prefix."""
 
 
 @dataclass(frozen=True)
-class Move:
+class EndpointMove:
     """The move of an endpoint of `stage` to other prefixes.
 
-    `prefixes` are the old and the new ones, `archives` are those of the old and the new catalog.
+    `prefixes` are the old and new prefixes, `archives` are the archives in the old and new catalog.
     """
 
     stage: str
@@ -38,75 +38,80 @@ class Move:
     prefixes: frozenset[str]
     archives: frozenset[str]
 
-    def missing(
-        self, builds: Mapping[str, Properties], bucket: ArchiveBucket
-    ) -> Iterator[tuple[str, Properties | NotDelivered]]:
-        """Yield each missing key with its build, or with the error if it cannot be built.
-
-        `builds` has the builds of the commit by key; those keys are not missing.
-        """
+    def missing_archives(
+        self, builds: Mapping[str, BuildProperties], bucket: ArchiveBucket
+    ) -> Iterator[tuple[str, str]]:
+        """Yield key and archive for each key that neither `builds` nor the bucket has."""
         for archive in sorted(self.archives):
-            for key in (prefix + archive for prefix in sorted(self.prefixes)):
-                if key in builds or bucket.is_complete(key):
-                    continue
-                try:
-                    yield key, self._build(key, archive, builds, bucket)
-                except NotDelivered as error:
-                    yield key, error
+            for key in self._keys(archive):
+                if key not in builds and not bucket.is_complete(key):
+                    yield key, archive
 
-    def _build(
-        self, key: str, archive: str, builds: Mapping[str, Properties], bucket: ArchiveBucket
-    ) -> Properties:
-        """Return the build of a key: that of the same archive below another prefix, retargeted.
+    def build_of(
+        self,
+        key: str,
+        archive: str,
+        builds: Mapping[str, BuildProperties],
+        bucket: ArchiveBucket,
+    ) -> BuildProperties:
+        """Return the build of a key: the build of the same archive below another prefix, changed.
 
-        Raise `NotDelivered` if there is none, and for a published archive: the builder would run
-        the publisher's recipe with its own role.
+        Raise `NotDelivered` if no prefix has the archive, if its source was deleted, and for a
+        published archive: the builder would run the publisher's recipe with the builder's role.
         """
         model, version = _model_and_version(archive)
         if archive.startswith(PUBLISHED):
             reason = f"version {version} of {model} was published by hand; deliveries do not "
-            raise self._refusal(key, model, f"{reason}build or copy it")
+            raise self._error(key, model, f"{reason}build or copy it")
         target = {"Key": key, "Target": key.removesuffix(f"/{archive}").rpartition("/")[2]}
-        siblings = [prefix + archive for prefix in sorted(self.prefixes)]
-        for sibling in siblings:
-            if sibling in builds:
-                return {**builds[sibling], **target}
-        manifest = next(filter(None, map(bucket.manifest, siblings)), None)
+        keys = self._keys(archive)
+        for other_key in keys:
+            if other_key in builds:
+                return {**builds[other_key], **target}
+        manifest = next(filter(None, map(bucket.manifest, keys)), None)
         if manifest is None:
-            places = ", ".join(sorted(self.prefixes))
-            raise self._refusal(key, model, f"the catalog names it, but none of {places} has it")
+            folders = ", ".join(sorted(self.prefixes))
+            raise self._error(key, model, f"the catalog names it, but none of {folders} has it")
         source = source_key(manifest["digest"])
         if bucket.checksum(source) is None:
-            raise self._refusal(key, model, f"its source s3://{bucket.name}/{source} was deleted")
-        place = {"Bucket": bucket.name, "Source": f"{bucket.name}/{source}"}
-        return {**build_properties(manifest), **target, **place}
+            raise self._error(key, model, f"its source s3://{bucket.name}/{source} was deleted")
+        location = {"Bucket": bucket.name, "Source": f"{bucket.name}/{source}"}
+        return {**build_properties(manifest), **target, **location}
 
-    def _refusal(self, key: str, model: str, reason: str) -> NotDelivered:
-        place = f"{self.stage} {self.endpoint.short_name} {model}"
+    def _keys(self, archive: str) -> list[str]:
+        """Return the keys of an archive below all prefixes."""
+        return [prefix + archive for prefix in sorted(self.prefixes)]
+
+    def _error(self, key: str, model: str, reason: str) -> NotDelivered:
+        arguments = f"{self.stage} {self.endpoint.short_name} {model}"
         entry = parameters.entry(self.stage, self.endpoint.short_name, model)
         return NotDelivered(
             f"{key}: {reason}. {self.endpoint.name} cannot move without it. Deliver this version "
             f"of {model} before the move; or go back to a delivered version: tritonsm rollback "
-            f"{place}; or, if no client uses {model}: aws ssm delete-parameter --name {entry}"
+            f"{arguments}; or, if no client uses {model}: aws ssm delete-parameter --name {entry}"
         )
 
 
-def moves(deployment: StageDeployment) -> Iterator[Move]:
+def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
     """Yield a move for each endpoint whose prefixes change."""
     stage, ssm = deployment.assembly.stage, deployment.session.client("ssm")
     for endpoint in deployment.assembly.endpoints:
-        live, new = deployment.live_template(endpoint), deployment.new_template(endpoint)
-        if live is None or prefixes(live) == prefixes(new):
+        live_template = deployment.live_template(endpoint)
+        if live_template is None:
             continue
-        if not prefixes(live) or not prefixes(new):
-            continue  # the guard refuses to change between single and multi-model hosting
+        new_template = deployment.new_template(endpoint)
+        old_prefixes, new_prefixes = prefixes(live_template), prefixes(new_template)
+        if old_prefixes == new_prefixes or not old_prefixes or not new_prefixes:
+            continue  # the guard refuses a change between single-model and multi-model hosting
         entries = current_entries(ssm, stage, endpoint.short_name).values()
-        named = {entry["target_model"] for entry in entries if entry.get("target_model")}
-        yield Move(stage, endpoint, prefixes(live) | prefixes(new), named_archives(new) | named)
+        archives = {entry["target_model"] for entry in entries if entry.get("target_model")}
+        yield EndpointMove(
+            stage, endpoint, old_prefixes | new_prefixes, named_archives(new_template) | archives
+        )
 
 
-def build_properties(manifest: Mapping[str, Any]) -> Properties:
-    """Return the build properties of a manifest's archive, without bucket, key and target."""
+def build_properties(manifest: Mapping[str, Any]) -> BuildProperties:
+    """Return the build properties in a manifest, which has no bucket, key and target."""
     source = manifest["source"]
     return {
         "Model": source["model"],

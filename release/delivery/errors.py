@@ -8,20 +8,24 @@ from botocore.exceptions import BotoCoreError, ClientError, UnauthorizedSSOToken
 
 from endpoint_client import EndpointError
 
-EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
-"""Error codes for expired credentials: STS API reference, common errors ("ExpiredTokenException",
-"RequestExpired"); S3 API reference, error responses ("ExpiredToken", which other services return as
-well: aws/aws-cdk#19359)."""
-CALLER_ERRORS = (
+EXPIRED_CODES = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
+"""Error codes for expired credentials.
+
+Sources: "ExpiredTokenException" and "RequestExpired" are in the STS API reference, common errors;
+"ExpiredToken" is in the S3 API reference, error responses, and in aws/aws-cdk#19359.
+"""
+CALLER_ERROR_CODES = (
     *("AccessDenied", "AccessDeniedException", "UnrecognizedClientException"),
     *("Throttling", "ThrottlingException", "TooManyRequestsException"),
 )
-"""Error codes for missing permissions and for throttling (common errors of the services' API
-references; botocore's retryable codes)."""
+"""Error codes for missing permissions and for throttling.
+
+Sources: common errors in the API references of the services, and botocore's retryable codes.
+"""
 
 
 class DeliveryError(Exception):
-    """A failed delivery: its exit code, and the beginning and end of its message."""
+    """A failed delivery: its exit code, and the `label` and `advice` around its message."""
 
     exit_code: ClassVar[int]
     label: ClassVar[str]
@@ -30,26 +34,26 @@ class DeliveryError(Exception):
 
 
 class NotDelivered(DeliveryError):
-    """Nothing was changed, or CloudFormation rolled the change back: the old version serves."""
+    """The old version is in service: nothing was changed, or the change was rolled back."""
 
     exit_code, label = 1, "not delivered"
 
 
-class DeliveredWrong(DeliveryError):
+class FaultyDeployment(DeliveryError):
     """The commit is deployed, and an endpoint or a model does not work as it should."""
 
-    exit_code, label = 2, "deployed, and wrong"
+    exit_code, label = 2, "deployed, but faulty"
     advice = "\n  Roll back: make rollback STAGE={stage}"
 
 
-class EndpointGone(DeliveredWrong):
-    """An endpoint was deleted or has failed, and must be created again with the given commands."""
+class EndpointLost(FaultyDeployment):
+    """An endpoint was deleted or has failed; the message has the commands that create it again."""
 
     advice = ""
 
 
-class RollbackFailed(DeliveredWrong):
-    """CloudFormation could not roll a stack back, and does not update it until that is repaired."""
+class RollbackFailed(FaultyDeployment):
+    """CloudFormation could not roll a stack back; the rollback must be continued first."""
 
     advice = ""
 
@@ -65,10 +69,7 @@ class Unfinished(DeliveryError):
 
 
 class ChangedByHand(DeliveryError):
-    """The catalog and the commit have different versions, and a deploy would not change that.
-
-    The message has the command that resolves it.
-    """
+    """The catalog was changed by hand; the message has the command that resolves the difference."""
 
     exit_code, label = 4, "changed by hand"
 
@@ -76,29 +77,32 @@ class ChangedByHand(DeliveryError):
 def credentials_expired(error: BaseException | None) -> bool:
     """Return whether an error, or its cause, reports expired credentials."""
     if isinstance(error, ClientError):
-        return error.response["Error"]["Code"] in EXPIRED
+        return error.response["Error"]["Code"] in EXPIRED_CODES
     if isinstance(error, UnauthorizedSSOTokenError):
         return True
     return error is not None and credentials_expired(error.__cause__)
 
 
 def is_caller_error(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, concerns the caller and not the stage."""
-    if isinstance(error, ClientError) and error.response["Error"]["Code"] in CALLER_ERRORS:
+    """Return whether an error, or its cause, is about permissions, throttling or credentials."""
+    if isinstance(error, ClientError) and error.response["Error"]["Code"] in CALLER_ERROR_CODES:
         return True
     return credentials_expired(error) or (error is not None and is_caller_error(error.__cause__))
 
 
 def explain_error(error: Exception) -> str:
-    """Return an error's text; for expired credentials, with the fix."""
+    """Return the text of an error, with the fix if credentials have expired."""
     if credentials_expired(error):
         return f"the credentials have expired: get new ones ({error})"
     return f"AWS: {error}"
 
 
 @contextmanager
-def unfinished(progress: str) -> Iterator[None]:
-    """Raise `Unfinished` with `progress` on an interrupt or if AWS does not answer."""
+def raise_unfinished(progress: str) -> Iterator[None]:
+    """Raise `Unfinished` if the `with` block is interrupted or AWS does not answer.
+
+    `progress` is a sentence about the state of the delivery for the message.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -109,6 +113,6 @@ def unfinished(progress: str) -> Iterator[None]:
         raise Unfinished(f"{progress}: {explain_error(error)}") from error
 
 
-def may_be_updating(stacks: Iterable[str]) -> str:
-    """Return the sentence that CloudFormation may still be updating stacks."""
+def still_updating_message(stacks: Iterable[str]) -> str:
+    """Return a sentence for errors after which CloudFormation may still be updating stacks."""
     return f"CloudFormation may still be updating {', '.join(stacks)}"

@@ -26,25 +26,26 @@ from release.delivery.errors import NotDelivered
 
 FILE = Path("tests", "golden.json")
 MAX_VALUES = 16
-"""Values of an output in a file: enough to recognise the output, few enough to review."""
+"""Maximum number of recorded values of an output: enough to compare, few enough to review."""
 DIGITS = 6
+"""Significant digits of recorded values."""
 DEFAULT_DIFFERENCE = 0.02
 """Default relative difference: FP16 on a GPU against FP32 on a CPU, with a margin."""
 
 Array = npt.NDArray[Any]
 
 
-def _scalar(value: Any) -> Any:
+def _check_scalar(value: Any) -> Any:
     if isinstance(value, list | dict) or value is None:
         raise ValueError(f"write a number, true, false or a text, not {value!r:.60}")
     return value
 
 
-Value = Annotated[float | int | bool | str, BeforeValidator(_scalar)]
+Value = Annotated[float | int | bool | str, BeforeValidator(_check_scalar)]
 
 
-class Input(BaseModel):
-    """An input; `data` is repeated to fill `shape`, so that an image needs few values."""
+class InputTensor(BaseModel):
+    """An input; `data` is repeated to fill `shape`, so that a large image needs few values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,7 +54,7 @@ class Input(BaseModel):
     data: list[Value] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _is_tensor(self) -> Self:
+    def _check_array(self) -> Self:
         self.array()
         return self
 
@@ -71,7 +72,7 @@ class Input(BaseModel):
 
 
 class ExpectedOutput(BaseModel):
-    """An output: its shape, and its first values in row-major order."""
+    """The shape of an output, and its first values in row-major order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -82,7 +83,8 @@ class ExpectedOutput(BaseModel):
     def of(cls, array: Array) -> Self:
         """Return the expected output for an array."""
         return cls(
-            shape=list(array.shape), data=[_rounded(value) for value in array.flat[:MAX_VALUES]]
+            shape=list(array.shape),
+            data=[_to_json_value(value) for value in array.flat[:MAX_VALUES]],
         )
 
     def difference(self, answer: Array, *, allowed: float) -> str | None:
@@ -93,21 +95,21 @@ class ExpectedOutput(BaseModel):
         """
         if list(answer.shape) != self.shape:
             return f"expected shape {self.shape}, got {list(answer.shape)}"
-        values = [_rounded(value) for value in answer.flat[: len(self.data)]]
-        different = f"expected {self.data}, got {values}"
+        values = [_to_json_value(value) for value in answer.flat[: len(self.data)]]
+        message = f"expected {self.data}, got {values}"
         if any(isinstance(value, str) for value in (*self.data, *values)):
-            return None if values == self.data else different
+            return None if values == self.data else message
         expected, actual = np.array(self.data, np.float64), np.array(values, np.float64)
         finite = np.isfinite(expected)
         if not np.array_equal(expected[~finite], actual[~finite], equal_nan=True):
-            return different
+            return message
         expected, actual = expected[finite], actual[finite]
         differences = np.abs(actual - expected) / (np.abs(expected).max(initial=0) or 1.0)
         if differences.max(initial=0) <= allowed:
             return None
-        worst = differences.argmax()
+        index = differences.argmax()
         return (
-            f"expected {expected[worst]:.6g}, got {actual[worst]:.6g}; "
+            f"expected {expected[index]:.6g}, got {actual[index]:.6g}; "
             f"allowed difference {100 * allowed:g} %"
         )
 
@@ -117,30 +119,30 @@ class Golden(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    inputs: dict[str, Input]
+    inputs: dict[str, InputTensor]
     outputs: dict[str, ExpectedOutput] = {}
     max_relative_difference: float = Field(default=DEFAULT_DIFFERENCE, ge=0)
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Return the content of a file. Raise `NotDelivered` with all errors in it."""
-        shown = "/".join(path.parts[-4:])  # models/NAME/tests/golden.json
+        short_path = "/".join(path.parts[-4:])  # models/NAME/tests/golden.json
         try:
             content = path.read_bytes()
             json.loads(content)
             return cls.model_validate_json(content)
         except OSError as error:
-            raise NotDelivered(f"{shown} cannot be read: {error.strerror}") from None
+            raise NotDelivered(f"{short_path} cannot be read: {error.strerror}") from None
         except json.JSONDecodeError as error:
-            raise NotDelivered(f"{shown}:{error.lineno}: not JSON: {error.msg}") from None
+            raise NotDelivered(f"{short_path}:{error.lineno}: not JSON: {error.msg}") from None
         except ValidationError as error:
-            raise NotDelivered(cls._located(Path(shown), content, error)) from None
+            raise NotDelivered(cls._add_lines(Path(short_path), content, error)) from None
         except UnicodeDecodeError:
-            raise NotDelivered(f"{shown}: is not UTF-8: save the file as UTF-8") from None
+            raise NotDelivered(f"{short_path}: is not UTF-8: save the file as UTF-8") from None
 
     @classmethod
-    def _located(cls, path: Path, content: bytes, error: ValidationError) -> str:
-        """Return the errors of a file, with lines if it can be read as YAML."""
+    def _add_lines(cls, path: Path, content: bytes, error: ValidationError) -> str:
+        """Return the errors of a file, with line numbers if the file can be parsed as YAML."""
         try:
             checked_yaml.parse(path, content, cls)
         except checked_yaml.InvalidFile as located:
@@ -179,16 +181,16 @@ class Golden(BaseModel):
         return sentences
 
 
-def read_all(models: Path) -> None:
-    """Read every file below `models`. Raise `NotDelivered` if one is invalid."""
+def check_golden_files(models: Path) -> None:
+    """Raise `NotDelivered` if a golden file below the folder `models` is invalid."""
     for path in sorted(models.glob(f"*/{FILE}")):
         Golden.read(path)
 
 
 def golden_path(models: Path, model: str) -> Path | None:
-    """Return the file of a catalog's model, None if there is none.
+    """Return the golden file of a model, None if there is none.
 
-    An alternative of a recipe (`resnet50-onnx`), or a copy, uses the file of its base model.
+    An alternative (`resnet50-onnx`) or a copy of a model uses the file of the base model.
     """
     while model:
         if (models / model / FILE).is_file():
@@ -197,8 +199,8 @@ def golden_path(models: Path, model: str) -> Path | None:
     return None
 
 
-def _rounded(value: Any) -> Value:
-    """Return a value for JSON, floats with the significant digits of FP32."""
+def _to_json_value(value: Any) -> Value:
+    """Return a value for JSON; floats are rounded to the significant digits of FP32."""
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     plain: Value = value.item() if isinstance(value, np.generic) else value

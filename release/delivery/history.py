@@ -20,118 +20,131 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 MAX_ENTRIES = 10
-ROLLBACK_TARGETS = (DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
-MAY_SERVE = (
+ROLLBACK_OUTCOMES = (DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
+LIVE_OUTCOMES = (
     DeliveryOutcome.STARTED,
     DeliveryOutcome.DELIVERED,
     DeliveryOutcome.WRONG,
     DeliveryOutcome.UNFINISHED,
 )
-TAKE_OVER = "TAKE_OVER=1"
-"""The option that allows a delivery while another one is in progress."""
+TAKE_OVER_OPTION = "TAKE_OVER=1"
+"""The option that allows a delivery while another delivery is in progress."""
 
 
 class History:
-    """The last deliveries of a stage, the newest last.
+    """The record of a stage's last deliveries.
 
     Of the failed deliveries only the newest is kept, so that the record always has the last
-    successful delivery and the live one.
+    successful delivery and the live delivery.
     """
 
     def __init__(self, ssm: "SSMClient", stage: str) -> None:
         self._ssm = ssm
         self.stage = stage
-        self.name = delivered_parameter(stage)
-        self.current: Delivery | None = None
+        self.parameter = delivered_parameter(stage)
+        self.current_delivery: Delivery | None = None
 
     def deliveries(self) -> Sequence[Delivery]:
         """Return the deliveries, the newest last."""
         return self._read().entries
 
-    def live(self) -> Delivery | None:
-        """Return the newest delivery whose commit may serve, None if there is none.
+    def live_delivery(self) -> Delivery | None:
+        """Return the newest delivery whose commit may be in service, None if there is none.
 
-        A failed delivery was rolled back.
+        A failed delivery is never live, because it was rolled back.
         """
-        return _live(self.deliveries())
+        return _live_delivery(self.deliveries())
 
     def refuse_in_progress(self, commit: str, *, take_over: bool = False) -> None:
         """Raise `NotDelivered` if a delivery of another commit is in progress.
 
-        With `take_over`, do not. A second delivery of the same commit continues the first.
+        A second delivery of the same commit continues the first. `take_over` skips the check.
         """
-        self._refuse_in_progress(self._read(), commit, take_over)
+        active = self._read().in_progress()
+        if active and active.commit != commit and not take_over:
+            raise NotDelivered(
+                f"a delivery of commit {active.commit[:12]} to {self.stage} is in progress since "
+                f"{active.time}: wait until it ends (tritonsm history {self.stage}). If it "
+                f"was killed: {TAKE_OVER_OPTION}"
+            )
 
-    def begin(
-        self, commit: str, *, back_to: Delivery | None = None, take_over: bool = False
+    def record_start(
+        self, commit: str, *, rolls_back_to: Delivery | None = None, take_over: bool = False
     ) -> Delivery | None:
-        """Record the start of a delivery; return the live one.
+        """Record the start of a delivery; return the live delivery.
 
-        With `back_to`, later deliveries are marked as rolled back, so that the next rollback goes
+        With `rolls_back_to`, mark later deliveries as rolled back, so that the next rollback goes
         further back. Raise `NotDelivered` as `refuse_in_progress` does. PutParameter has no
-        conditional write: if two deliveries begin at the same time, the later write wins, and
+        conditional write: if two deliveries start at the same time, the later write wins, and
         `refuse_superseded` ends the other delivery.
         """
-        record = self._read()
-        self._refuse_in_progress(record, commit, take_over)
-        before = [
-            replace(past, outcome=DeliveryOutcome.UNFINISHED)
-            if past.outcome is DeliveryOutcome.STARTED
-            else past
-            for past in record.entries
+        self.refuse_in_progress(commit, take_over=take_over)
+        earlier = [
+            _change_outcome(delivery, DeliveryOutcome.STARTED, DeliveryOutcome.UNFINISHED)
+            for delivery in self.deliveries()
         ]
-        deliveries = _rolled_back(before, back_to) if back_to else before
-        live = _live(deliveries)
-        kept = [past for past in deliveries if past.outcome in ROLLBACK_TARGETS or past == live]
-        self.current = Delivery(commit, datetime.now(UTC).isoformat(), DeliveryOutcome.STARTED)
-        self._write([*kept, self.current])
-        return _live(before)
+        marked = _mark_rolled_back(earlier, rolls_back_to) if rolls_back_to else earlier
+        live = _live_delivery(marked)
+        recorded = [
+            delivery
+            for delivery in marked
+            if delivery.outcome in ROLLBACK_OUTCOMES or delivery == live
+        ]
+        start = datetime.now(UTC).isoformat()
+        self.current_delivery = Delivery(commit, start, DeliveryOutcome.STARTED)
+        self._write([*recorded, self.current_delivery])
+        return _live_delivery(earlier)
 
     def refuse_superseded(self) -> None:
-        """Raise `NotDelivered` if a delivery of another commit has begun since this one.
+        """Raise `NotDelivered` if a delivery of another commit has started since this delivery.
 
         A failed delivery does not count.
         """
-        assert self.current
-        newest = self.live()
-        if newest and newest.commit != self.current.commit:
+        assert self.current_delivery
+        newest = self.live_delivery()
+        if newest and newest.commit != self.current_delivery.commit:
             raise NotDelivered(
-                f"a delivery of commit {newest.commit[:12]} to {self.stage} began later, at "
+                f"a delivery of commit {newest.commit[:12]} to {self.stage} started later, at "
                 f"{newest.time}: this delivery ends before it changes an endpoint. Deliver again "
                 f"when the other one has ended (tritonsm history {self.stage})"
             )
 
-    def end(self, outcome: DeliveryOutcome) -> None:
+    def record_outcome(self, outcome: DeliveryOutcome) -> None:
         """Record the outcome of this delivery; keep newer deliveries of other processes."""
-        assert self.current
-        ended = replace(self.current, outcome=outcome)
-        entries = [ended if past.is_same(ended) else past for past in self._read().entries]
-        if ended not in entries:
-            entries.append(ended)
-        if entries[-1] == ended and outcome is DeliveryOutcome.DELIVERED:
-            while len(entries) > 1 and _is_repeat(entries[-2], ended):
-                del entries[-2]  # a repeated commit is not a step to roll back to
+        assert self.current_delivery
+        finished = replace(self.current_delivery, outcome=outcome)
+        entries = [
+            finished if delivery.is_same(finished) else delivery for delivery in self.deliveries()
+        ]
+        if finished not in entries:
+            entries.append(finished)
+        if entries[-1] == finished:
+            while len(entries) > 1 and _is_repeat(entries[-2], finished):
+                del entries[-2]  # a rollback to the same commit would change nothing
         self._write(entries)
-        self.current = None
+        self.current_delivery = None
 
-    def target(self, commit: str | None) -> Delivery:
-        """Return the delivery to roll back to: that of a commit, or the last successful one.
+    def rollback_target(self, commit: str | None) -> Delivery:
+        """Return the newest delivery of `commit`, which may be abbreviated.
 
-        The live commit is never the last successful one. `commit` may be abbreviated. Raise
+        By default, return the last successful delivery of another commit than the live one. Raise
         `NotDelivered` if there is no such delivery.
         """
         deliveries = self.deliveries()
-        for past in reversed(deliveries):
+        for delivery in reversed(deliveries):
             if commit is not None:
-                if past.outcome in ROLLBACK_TARGETS and past.commit.startswith(commit):
-                    return past
-            elif past.outcome is DeliveryOutcome.DELIVERED and not _is_repeat(past, deliveries[-1]):
-                return past
-        known = ", ".join(dict.fromkeys(past.commit[:12] for past in reversed(deliveries)))
+                if delivery.outcome in ROLLBACK_OUTCOMES and delivery.commit.startswith(commit):
+                    return delivery
+            elif delivery.outcome is DeliveryOutcome.DELIVERED and not _is_repeat(
+                delivery, deliveries[-1]
+            ):
+                return delivery
+        commits = dict.fromkeys(delivery.commit[:12] for delivery in reversed(deliveries))
         missing = f"commit {commit}" if commit else "earlier commit"
         raise NotDelivered(
-            f"no {missing} was delivered to {self.stage}; {self.name} has: {known or 'none'}. "
-            f"Check the commit out and deliver it: make deliver STAGE={self.stage}"
+            f"no {missing} was delivered to {self.stage}; {self.parameter} has: "
+            f"{', '.join(commits) or 'none'}. Check the commit out and deliver it: "
+            f"make deliver STAGE={self.stage}"
         )
 
     def _read(self) -> Deliveries:
@@ -140,19 +153,10 @@ class History:
         except BrokenRecord as error:
             raise NotDelivered(str(error)) from None
 
-    def _refuse_in_progress(self, record: Deliveries, commit: str, take_over: bool) -> None:
-        other = record.in_progress()
-        if other and other.commit != commit and not take_over:
-            raise NotDelivered(
-                f"a delivery of commit {other.commit[:12]} to {self.stage} is in progress since "
-                f"{other.time}: wait until it ends (tritonsm history {self.stage}). If it "
-                f"was killed: {TAKE_OVER}"
-            )
-
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         record = {"deliveries": [asdict(delivery) for delivery in deliveries[-MAX_ENTRIES:]]}
         self._ssm.put_parameter(
-            Name=self.name,
+            Name=self.parameter,
             Description=f"Commits that were delivered to {self.stage}, the newest last",
             Value=json.dumps(record, separators=(",", ":")),
             Type="String",
@@ -160,32 +164,33 @@ class History:
         )
 
 
-def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
-    return next((past for past in reversed(deliveries) if past.outcome in MAY_SERVE), None)
+def _live_delivery(deliveries: Sequence[Delivery]) -> Delivery | None:
+    live = (delivery for delivery in reversed(deliveries) if delivery.outcome in LIVE_OUTCOMES)
+    return next(live, None)
 
 
-def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Delivery]:
-    """Return the deliveries; successful ones after `target` are marked as rolled back.
+def _mark_rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Delivery]:
+    """Return the deliveries; successful deliveries after `target` are marked as rolled back.
 
     Raise `NotDelivered` if the record no longer has the target.
     """
-    matches = [index for index, past in enumerate(deliveries) if past.is_same(target)]
+    matches = [index for index, delivery in enumerate(deliveries) if delivery.is_same(target)]
     if not matches:
         raise NotDelivered("other deliveries have ended since this command started: run it again")
-    after = matches[0] + 1
     return [
-        *deliveries[:after],
-        *(
-            replace(past, outcome=DeliveryOutcome.ROLLED_BACK)
-            if past.outcome is DeliveryOutcome.DELIVERED
-            else past
-            for past in deliveries[after:]
-        ),
+        delivery
+        if index <= matches[0]
+        else _change_outcome(delivery, DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
+        for index, delivery in enumerate(deliveries)
     ]
 
 
+def _change_outcome(delivery: Delivery, old: DeliveryOutcome, new: DeliveryOutcome) -> Delivery:
+    """Return a delivery with the outcome `new` if its outcome is `old`."""
+    return replace(delivery, outcome=new) if delivery.outcome is old else delivery
+
+
 def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
-    """Return whether a delivery has the same commit as the newest one, and both succeeded."""
-    return (delivery.commit, delivery.outcome) == (newest.commit, DeliveryOutcome.DELIVERED) and (
-        newest.outcome is DeliveryOutcome.DELIVERED
-    )
+    """Return whether two deliveries have the same commit, and both succeeded."""
+    delivered = DeliveryOutcome.DELIVERED
+    return delivery.commit == newest.commit and delivery.outcome is newest.outcome is delivered

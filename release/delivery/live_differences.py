@@ -11,7 +11,7 @@ from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.catalog_differences import differences
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
-from release.delivery.stack_status import NOT_THERE, not_complete
+from release.delivery.stack_status import MISSING, incomplete_stacks
 from release.stack_catalog import catalog_entries, prefixes
 from release.stack_endpoints import stack_endpoints
 from release.stack_template import stack_template
@@ -35,18 +35,18 @@ def live_differences(
     *,
     expected: Collection[str] = (),
 ) -> Iterator[LiveDifference]:
-    """Yield the differences of endpoints, whose stacks have the same names; change nothing.
+    """Yield the differences of endpoints and of their stacks, which have the same names.
 
-    Endpoints in `expected` should exist. For a stack that is updating or has failed, only the
-    status is reported: the intended state of its endpoint is unknown.
+    A missing stack is a difference only for endpoints in `expected`. For a stack that is updating
+    or has failed, yield only its status: the intended state of its endpoint is unknown.
     """
     cloudformation = session.client("cloudformation")
     names = sorted({*endpoints, *expected})
-    statuses = not_complete(cloudformation, names)
+    statuses = incomplete_stacks(cloudformation, names)
     deliver = f"make deliver STAGE={stage}"
     for name in names:
         status = statuses.get(name)
-        if status == NOT_THERE:
+        if status == MISSING:
             if name in expected:
                 yield LiveDifference(name, "the stack does not exist: it was deleted", deliver)
         elif status:

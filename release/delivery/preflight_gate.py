@@ -1,4 +1,4 @@
-"""The preflight as the first step of a delivery, before anything changes."""
+"""The preflight of a delivery, before anything changes."""
 
 import boto3
 

@@ -11,7 +11,7 @@ from endpoint_client import EndpointError
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     ChangedByHand,
-    DeliveredWrong,
+    FaultyDeployment,
     NotDelivered,
     Unfinished,
     explain_error,
@@ -23,33 +23,36 @@ from release.tree import CheckoutError, Template
 from stage_record import Delivery, DeliveryOutcome, Event
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
-"""Errors of a delivery that changed nothing, or was rolled back. Errors of AWS during a change are
-raised as `Unfinished` or `DeliveredWrong` instead."""
+"""Errors of a delivery that changed nothing or was rolled back.
+
+Errors of AWS during a change are raised as `Unfinished` or `FaultyDeployment` instead.
+"""
 RESULTS = (
     (ChangedByHand, (DeliveryOutcome.WRONG, "changed by hand")),
-    (DeliveredWrong, (DeliveryOutcome.WRONG, "wrong")),
+    (FaultyDeployment, (DeliveryOutcome.WRONG, "wrong")),
     (NOTHING_CHANGED, (DeliveryOutcome.FAILED, "failed")),
     (BaseException, (DeliveryOutcome.UNFINISHED, "unfinished")),
 )
 """Error -> the outcome of the delivery, and the result in its event."""
 MAX_MESSAGE = 1000
-"""Recorded characters of an error."""
+"""Maximum length of a recorded error, in characters."""
 
 
 @contextmanager
-def recorded(
+def record_delivery(
     deployment: StageDeployment,
     history: History,
     action: str,
     commit: str,
     *,
-    back_to: Delivery | None = None,
+    rolls_back_to: Delivery | None = None,
     take_over: bool = False,
 ) -> Iterator[Delivery | None]:
     """Record a delivery at the start and the end of the `with` block; provide the live delivery.
 
-    Only a killed process leaves a delivery in progress. The first delivery of a stage creates the
-    bucket: its event is written only at the end. A delivery that is refused here is not recorded.
+    Only a killed process leaves a delivery in progress. The bucket for events does not exist before
+    the first delivery of a stage, so that its event is written only at the end. A delivery that is
+    refused because another one is in progress is not recorded.
     """
     event = Event(
         stage=deployment.assembly.stage,
@@ -62,34 +65,34 @@ def recorded(
         },
         commit=commit,
     )
-    live = history.begin(commit, back_to=back_to, take_over=take_over)
+    live_delivery = history.record_start(commit, rolls_back_to=rolls_back_to, take_over=take_over)
     try:
-        _write(deployment, event)
-        yield live
+        _write_event(deployment, event)
+        yield live_delivery
     except BaseException as error:
         outcome, result = next(results for kinds, results in RESULTS if isinstance(error, kinds))
         message = str(error) or type(error).__name__
         if isinstance(error, BotoCoreError | ClientError | EndpointError):
             message = explain_error(error)
-        _end(history, outcome)
-        _write(deployment, event.end(result, message[:MAX_MESSAGE]))
+        _record_outcome(history, outcome)
+        _write_event(deployment, event.end(result, message[:MAX_MESSAGE]))
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
-    _end(history, DeliveryOutcome.DELIVERED)
-    _write(deployment, event.end(DeliveryOutcome.DELIVERED))
+    _record_outcome(history, DeliveryOutcome.DELIVERED)
+    _write_event(deployment, event.end(DeliveryOutcome.DELIVERED))
 
 
-def _end(history: History, outcome: DeliveryOutcome) -> None:
-    """Record an outcome; print an error."""
+def _record_outcome(history: History, outcome: DeliveryOutcome) -> None:
+    """Record an outcome in the history. Print errors instead of raising them."""
     try:
-        history.end(outcome)
+        history.record_outcome(outcome)
     except (BotoCoreError, ClientError, NotDelivered) as error:
-        say(f"! {history.name} still has this delivery as in progress: {error}")
+        say(f"! {history.parameter} still has this delivery as in progress: {error}")
 
 
-def _write(deployment: StageDeployment, event: Event) -> None:
-    """Write an event; print an error."""
+def _write_event(deployment: StageDeployment, event: Event) -> None:
+    """Write an event to the bucket. Print errors instead of raising them."""
     try:
         if bucket := deployment.bucket:
             stage_record.write(bucket.s3, bucket.name, event)

@@ -15,7 +15,7 @@ from release.delivery.golden import Golden
 from release.delivery.steps import say, step
 
 CONCURRENCY = 16
-"""Number of endpoints, and of inference components, that are invoked in parallel."""
+"""Maximum number of endpoints and inference components that are invoked in parallel."""
 
 WAKE_SECONDS = 900.0
 """Time for an inference component to scale up from zero: on ml.g5.xlarge, the first answer took
@@ -25,11 +25,11 @@ ANSWER_SECONDS = 7 * 60
 """Time for all attempts of the client to invoke the last model after the deadline."""
 
 
-class ModelAnswers(NamedTuple):
-    """A line for each wrong answer, and the models that were not invoked."""
+class SmokeTestResult(NamedTuple):
+    """A message for each wrong answer, and the names of models that were not invoked."""
 
-    wrong: list[str]
-    not_invoked: list[str]
+    wrong_answers: list[str]
+    uninvoked_models: list[str]
 
 
 def invoke_all(
@@ -38,43 +38,46 @@ def invoke_all(
     endpoints: Mapping[str, Mapping[str, str]],
     models: Path,
     *,
-    components: Collection[str] = (),
+    component_endpoints: Collection[str] = (),
     deadline: float,
-) -> ModelAnswers:
+) -> SmokeTestResult:
     """Invoke every model that has a golden file, and compare its answer.
 
     `endpoints` is short name -> model -> version. Endpoints are invoked in parallel. The models of
-    an endpoint are invoked one after the other, because the endpoint may have to load each of them;
-    the models of endpoints in `components` in parallel, because each may have to scale up, which
-    takes minutes. If a file has only inputs, the model must answer, but the answer is not compared.
-    A model without a file is not invoked, because a generated request could cause damage in
-    production. Raise `Unfinished` if not all models were invoked at `deadline`, in
-    `time.monotonic` seconds.
+    an endpoint are invoked one after the other, because the endpoint may have to load each of them.
+    The models of endpoints in `component_endpoints` are invoked in parallel, because each component
+    may have to scale up, which takes minutes. If a file has only inputs, the model must answer, but
+    the answer is not compared. A model without a file is not invoked, because a generated request
+    could cause damage in production. Raise `Unfinished` if a model was not invoked before
+    `deadline` (`time.monotonic` seconds).
     """
-    answers = ModelAnswers([], [])
+    result = SmokeTestResult([], [])
 
-    def invoke(batch: tuple[str, Mapping[str, str]]) -> ModelAnswers:
+    def invoke(batch: tuple[str, Mapping[str, str]]) -> SmokeTestResult:
         endpoint, versions = batch
         client = _client(session, stage, endpoint)
         return _invoke(client, f"{stage}-{endpoint}", versions, models, deadline)
 
     batches: list[tuple[str, Mapping[str, str]]] = []
     for endpoint, versions in endpoints.items():
-        if endpoint in components:
+        if endpoint in component_endpoints:
             batches += [(endpoint, {model: version}) for model, version in versions.items()]
         else:
             batches.append((endpoint, versions))
     with ThreadPoolExecutor(CONCURRENCY) as pool:
-        for wrong, not_invoked in pool.map(invoke, batches):
-            answers.wrong.extend(wrong)
-            answers.not_invoked.extend(not_invoked)
-    return answers
+        for batch_result in pool.map(invoke, batches):
+            result.wrong_answers.extend(batch_result.wrong_answers)
+            result.uninvoked_models.extend(batch_result.uninvoked_models)
+    return result
 
 
 def write_golden(
     session: boto3.Session, stage: str, endpoints: Iterable[str], model: str, path: Path
 ) -> None:
-    """Write the answer of the deployed model to the inputs in `path`. Raise `EndpointError`."""
+    """Invoke a deployed model with the inputs in `path`; add its outputs to the file.
+
+    Raise `EndpointError` if none of the endpoints serves the model.
+    """
     content = Golden.read(path)
     for endpoint in endpoints:
         client = _client(session, stage, endpoint)
@@ -92,13 +95,13 @@ def _invoke(
     versions: Mapping[str, str],
     models: Path,
     deadline: float,
-) -> ModelAnswers:
-    answers = ModelAnswers([], [])
+) -> SmokeTestResult:
+    result = SmokeTestResult([], [])
     for model, version in versions.items():
         name, path = f"{endpoint}/{model}", golden.golden_path(models, model)
         expected = Golden.read(path) if path else None
         if expected is None or not (expected.inputs or expected.outputs):
-            answers.not_invoked.append(name)
+            result.uninvoked_models.append(name)
             continue
         if not expected.outputs:
             say(f"! the answer of {name} is not compared: no outputs in {golden.FILE}")
@@ -113,8 +116,8 @@ def _invoke(
                 raise
             differences = [str(error)]
         if differences:
-            answers.wrong.append(f"{name} {version}: {'; '.join(differences)}")
-    return answers
+            result.wrong_answers.append(f"{name} {version}: {'; '.join(differences)}")
+    return result
 
 
 def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:

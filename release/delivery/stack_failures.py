@@ -2,7 +2,7 @@
 
 import re
 
-_CUSTOM = re.compile(
+_CUSTOM_RESOURCE = re.compile(
     r"^Received response status \[FAILED\] from custom resource\. Message returned: "
 )
 
@@ -10,8 +10,8 @@ _CUSTOM = re.compile(
 def readable_reason(reason: str) -> str:
     """Return CloudFormation's reason without stack trace and request id.
 
-    The CDK's provider framework returns its error's stack after an empty line (framework.js of
+    The CDK's provider framework appends the stack trace after an empty line (framework.js of
     aws-cdk-lib's custom-resources).
     """
-    first = _CUSTOM.sub("", reason.strip()).partition("\n\n")[0]
-    return re.sub(r" \(RequestId: [^)]*\)$", "", " ".join(first.split())).removeprefix("Error: ")
+    message = _CUSTOM_RESOURCE.sub("", reason.strip()).partition("\n\n")[0]
+    return re.sub(r" \(RequestId: [^)]*\)$", "", " ".join(message.split())).removeprefix("Error: ")

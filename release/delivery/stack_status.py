@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
-COMPLETE = (
+COMPLETE_STATUSES = (
     *("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"),
     *("IMPORT_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"),
 )
-"""Statuses of a stack whose resources match its template (CloudFormation user guide, "Stack status
-codes")."""
-NOT_THERE = "not there"
+"""Statuses of a stack whose resources match its template.
+
+Source: CloudFormation user guide, "Stack status codes".
+"""
+MISSING = "missing"
 """The status of a stack that does not exist."""
 
 
@@ -42,36 +44,42 @@ def wait_for_stacks(cloudformation: "CloudFormationClient", stacks: Iterable[str
     (`timeoutInMinutes` in the schema of AWS::SageMaker::Endpoint).
     """
     for stack in stacks:
-        wait_while(stack, partial(_operation, cloudformation, stack))
+        wait_while(stack, partial(_operation_status, cloudformation, stack))
 
 
-def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
-    """Return the operations in progress, such as `prod-text (UPDATE_IN_PROGRESS)`."""
-    operations = {stack: _operation(cloudformation, stack) for stack in stacks}
-    return [f"{stack} ({status})" for stack, status in operations.items() if status]
+def operations_in_progress(
+    cloudformation: "CloudFormationClient", stacks: Iterable[str]
+) -> list[str]:
+    """Return the stacks with an operation in progress, as `prod-text (UPDATE_IN_PROGRESS)`."""
+    statuses = {stack: _operation_status(cloudformation, stack) for stack in stacks}
+    return [f"{stack} ({status})" for stack, status in statuses.items() if status]
 
 
-def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
-    """Return the stacks that CloudFormation could not roll back, and therefore does not update.
+def stacks_with_failed_rollback(
+    cloudformation: "CloudFormationClient", stacks: Iterable[str]
+) -> list[str]:
+    """Return the stacks in UPDATE_ROLLBACK_FAILED, which CloudFormation does not update.
 
-    ContinueUpdateRollback repairs them (CloudFormation user guide, "Continue rolling back an
-    update").
+    ContinueUpdateRollback repairs such a stack (CloudFormation user guide, "Continue rolling back
+    an update").
     """
-    statuses = not_complete(cloudformation, stacks)
+    statuses = incomplete_stacks(cloudformation, stacks)
     return [stack for stack, status in statuses.items() if status == "UPDATE_ROLLBACK_FAILED"]
 
 
-def not_complete(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
+def incomplete_stacks(
+    cloudformation: "CloudFormationClient", stacks: Iterable[str]
+) -> dict[str, str]:
     """Return the status of each stack whose resources may not match its template.
 
-    After a completed rollback they match the template before the update. The cdk CLI skips a stack
-    that already has the new template, in any status (canSkipDeploy of aws-cdk 2.1148.1).
+    After a completed rollback the resources match the template before the update. The cdk CLI skips
+    a stack that already has the new template, in any status (canSkipDeploy of aws-cdk 2.1148.1).
     """
-    statuses = {stack: _status(cloudformation, stack) or NOT_THERE for stack in stacks}
-    return {stack: status for stack, status in statuses.items() if status not in COMPLETE}
+    statuses = {stack: _status(cloudformation, stack) or MISSING for stack in stacks}
+    return {stack: status for stack, status in statuses.items() if status not in COMPLETE_STATUSES}
 
 
-def _operation(cloudformation: "CloudFormationClient", stack: str) -> str | None:
+def _operation_status(cloudformation: "CloudFormationClient", stack: str) -> str | None:
     """Return the status of a stack with an operation in progress, else None.
 
     A stack in REVIEW_IN_PROGRESS only has a change set, which the cdk CLI replaces.

@@ -11,7 +11,7 @@ REPORT_SECONDS = 60.0
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Print a step's duration at its end, or that it failed."""
+    """Print the title and duration of a step at its end, or that the step failed."""
     start = time.monotonic()
     try:
         yield
@@ -29,12 +29,12 @@ def wait_while(
     `deadline` is in `time.monotonic` seconds.
     """
     reported = -math.inf
-    while (current := status()) and time.monotonic() < deadline:
+    while (last_status := status()) and time.monotonic() < deadline:
         if time.monotonic() - reported >= REPORT_SECONDS:
             reported = time.monotonic()
-            say(f"  waiting for {name}: {current}")
+            say(f"  waiting for {name}: {last_status}")
         time.sleep(POLL_SECONDS)
-    return current
+    return last_status
 
 
 def say(line: str) -> None:

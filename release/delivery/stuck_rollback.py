@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 RUNBOOK = 'docs/runbook.md, "CloudFormation could not roll an update back"'
 
 
-def stuck_rollback(cloudformation: "CloudFormationClient", stack: str) -> str:
-    """Return the resources that failed in a stack's rollback, and how to continue the rollback."""
-    failed = _failed_resources(cloudformation, stack)
+def describe_stuck_rollback(cloudformation: "CloudFormationClient", stack: str) -> str:
+    """Return a message with the failed resources, and the commands that continue the rollback."""
+    failures = _failed_resources(cloudformation, stack)
     lines = [
         f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not roll back an update, and "
         "does not change this stack until the rollback is continued",
-        *(f"{name} failed: {reason}" for name, reason in failed.items()),
+        *(f"{name} failed: {reason}" for name, reason in failures.items()),
         f"Remove the cause, and run the commands of {RUNBOOK}, with NAME={stack}; if it fails "
-        f"again, with --resources-to-skip {' '.join(failed)}. Then deliver again",
+        f"again, with --resources-to-skip {' '.join(failures)}. Then deliver again",
     ]
     return "\n  ".join(lines)
 
@@ -33,12 +33,12 @@ def _failed_resources(cloudformation: "CloudFormationClient", stack: str) -> dic
 
     Each attempt begins with an event of the stack; events are listed newest first.
     """
-    failed = dict[str, str]()
+    reasons = dict[str, str]()
     pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
     for event in (event for page in pages for event in page["StackEvents"]):
         if event["ResourceStatus"] == "UPDATE_ROLLBACK_IN_PROGRESS":
             break
         if event["ResourceStatus"] == "UPDATE_FAILED":
             reason = readable_reason(event.get("ResourceStatusReason", ""))
-            failed[event["LogicalResourceId"]] = reason.partition(". ")[0]
-    return dict(reversed(failed.items()))
+            reasons[event["LogicalResourceId"]] = reason.partition(". ")[0]
+    return dict(reversed(reasons.items()))

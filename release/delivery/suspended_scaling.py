@@ -20,13 +20,13 @@ from release.tree import Template
 class SuspendedScaling:
     """Variants of an endpoint whose scaling is suspended during an update.
 
-    Before the update the stack has the template `live`, then `without` the variants' scaling.
+    The stack is first changed from `live_template` to `template_without` the variants' scaling.
     """
 
     endpoint: StackEndpoint
     variants: tuple[str, ...]
-    live: Template
-    without: Template
+    live_template: Template
+    template_without: Template
 
     def __str__(self) -> str:
         return f"{self.endpoint.name}: variant {', '.join(self.variants)}"
@@ -53,7 +53,7 @@ def without_scaling(template: Template, variants: Collection[str]) -> Template:
         if target["ResourceId"].rpartition("/")[2] in variants
     ]
     references = [{"Ref": name} for name in targets]
-    kept = {
+    remaining = {
         name: resource
         for name, resource in template["Resources"].items()
         if name not in targets
@@ -61,17 +61,20 @@ def without_scaling(template: Template, variants: Collection[str]) -> Template:
     }
     return {
         **template,
-        "Resources": {name: _without_missing(resource, kept) for name, resource in kept.items()},
+        "Resources": {
+            name: _without_missing(resource, remaining) for name, resource in remaining.items()
+        },
     }
 
 
 def _without_missing(resource: Any, present: Collection[str]) -> Any:
-    """Return a resource whose `DependsOn` has only resources that are present."""
+    """Return a resource without the `DependsOn` of resources that are not in `present`."""
     depends_on = resource.get("DependsOn", [])
     names = depends_on if isinstance(depends_on, list) else [depends_on]
-    rest = {name: value for name, value in resource.items() if name != "DependsOn"}
-    kept = [name for name in names if name in present]
-    return {**rest, "DependsOn": kept} if kept else rest
+    result = {name: value for name, value in resource.items() if name != "DependsOn"}
+    if present_names := [name for name in names if name in present]:
+        result["DependsOn"] = present_names
+    return result
 
 
 def _variants(endpoint: StackEndpoint, template: Template) -> list[StackVariant]:

@@ -1,4 +1,4 @@
-"""The maximum duration of each part of a delivery, from the plan of the stage."""
+"""The maximum duration of each step of a delivery, from the plan of the stage."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from release.plan import plan
 
 @dataclass(frozen=True)
 class DeliveryTimeBudget:
-    """Maximum minutes of each part in `rows`, and of a build's wait in `build_minutes`."""
+    """Maximum minutes of each step (`rows`), and of the wait for engines (`build_minutes`)."""
 
     rows: dict[str, int]
     build_minutes: int
@@ -20,6 +20,6 @@ class DeliveryTimeBudget:
         return cls(**plan(assembly)["time_budget"])
 
     def lines(self) -> list[str]:
-        """Return a line for each part, and one for the sum."""
-        rows = {**self.rows, "at most, all together": sum(self.rows.values())}
-        return [f"{minutes:5} min  {part}" for part, minutes in rows.items()]
+        """Return a line for each step, and a line for the sum."""
+        rows = {**self.rows, "maximum in total": sum(self.rows.values())}
+        return [f"{minutes:5} min  {step}" for step, minutes in rows.items()]

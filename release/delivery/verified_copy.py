@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
 CONCURRENT_PARTS = 8
-TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
-"""S3's error codes for a key that has an object, or to which one is being written."""
+KEY_TAKEN_CODES = ("PreconditionFailed", "412", "ConditionalRequestConflict")
+"""S3's error codes for a key that has an object, or to which another request writes one."""
 
 
-def copy(
+def copy_object(
     key: str,
     source: ArchiveBucket,
-    to: ArchiveBucket,
+    target: ArchiveBucket,
     *,
     part_bytes: int,
     recorded: str | None = None,
 ) -> bool:
-    """Copy an object; return False if the key already has an object.
+    """Copy an object; return False if the target bucket already has an object under the key.
 
-    Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. With parts of the same
-    size, the copy has the SHA-256 of the original: S3 returns the SHA-256 of each copied part (API
-    reference, CopyPartResult), and computes the object's from those of the parts and their number
-    (user guide, "Checking object integrity").
+    Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. A copy in parts of the
+    original's part size has the SHA-256 of the original: S3 returns the SHA-256 of each copied part
+    (API reference, CopyPartResult), and computes the SHA-256 of the object from those of its parts
+    and their number (user guide, "Checking object integrity").
     """
     head = source.s3.head_object(Bucket=source.name, Key=key)
     size, etag = head["ContentLength"], head["ETag"]
-    upload: Any = {"Bucket": to.name, "Key": key}
-    upload["UploadId"] = to.s3.create_multipart_upload(
+    upload: Any = {"Bucket": target.name, "Key": key}
+    upload["UploadId"] = target.s3.create_multipart_upload(
         **upload,
         ContentType=head["ContentType"],
         Metadata=head["Metadata"],
@@ -44,7 +44,7 @@ def copy(
 
     def copy_part(start: int) -> "CompletedPartTypeDef":
         number = start // part_bytes + 1
-        result = to.s3.upload_part_copy(
+        result = target.s3.upload_part_copy(
             **upload,
             PartNumber=number,
             CopySource={"Bucket": source.name, "Key": key},
@@ -59,10 +59,12 @@ def copy(
             parts = list(pool.map(copy_part, range(0, size, part_bytes)))
         if recorded:
             _verify_checksum(key, source, parts, recorded)
-        to.s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
+        target.s3.complete_multipart_upload(
+            **upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
+        )
     except BaseException as error:
-        to.s3.abort_multipart_upload(**upload)
-        if isinstance(error, ClientError) and error.response["Error"]["Code"] in TAKEN:
+        target.s3.abort_multipart_upload(**upload)
+        if isinstance(error, ClientError) and error.response["Error"]["Code"] in KEY_TAKEN_CODES:
             return False
         raise
     return True

@@ -7,20 +7,20 @@ from botocore.exceptions import ClientError
 
 from endpoint_client import EndpointError
 from release.delivery import smoke
-from release.delivery.catalog_checks import check_after
+from release.delivery.catalog_checks import check_catalog_after
 from release.delivery.deployment import StageDeployment
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
-    DeliveredWrong,
-    EndpointGone,
+    EndpointLost,
+    FaultyDeployment,
     RollbackFailed,
     Unfinished,
     explain_error,
     is_caller_error,
-    unfinished,
+    raise_unfinished,
 )
 from release.delivery.recording import model_versions
-from release.delivery.stack_status import not_complete, wait_for_stacks
+from release.delivery.stack_status import incomplete_stacks, wait_for_stacks
 from release.delivery.steps import step
 from release.stack_endpoints import COMPONENTS
 
@@ -32,55 +32,55 @@ NOT_VERIFIED = "everything is deployed, but not verified"
 def verify(deployment: StageDeployment, models: Path) -> list[str]:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Golden files are in the folder `models`. Return the models without one, which are not invoked.
-    Raise `DeliveredWrong` with all faults, `ChangedByHand` if the catalog was changed by hand,
-    `Unfinished` if AWS does not answer.
+    Golden files are in the folder `models`. Return the models without a golden file, which are not
+    invoked. Raise `FaultyDeployment` with all faults, `ChangedByHand` if the catalog was changed by
+    hand, `Unfinished` if AWS does not answer.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
     try:
-        with unfinished(NOT_VERIFIED):
+        with raise_unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
                 _refuse_failed_stacks(deployment)
             with step("every endpoint serves with the deployed configuration"):
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
-                check_after(deployment)
+                check_catalog_after(deployment)
             with step("every model with a golden file gives the expected answer"):
                 endpoints = {
                     endpoint.short_name: model_versions(deployment.new_template(endpoint))
                     for endpoint in assembly.endpoints
                 }
-                answers = smoke.invoke_all(
+                result = smoke.invoke_all(
                     deployment.session,
                     assembly.stage,
                     endpoints,
                     models,
-                    components={
+                    component_endpoints={
                         endpoint.short_name
                         for endpoint in assembly.endpoints
                         if any(variant.mode == COMPONENTS for variant in endpoint.variants)
                     },
                     deadline=deadline,
                 )
-                if answers.wrong:
-                    raise DeliveredWrong("\n  ".join(answers.wrong))
+                if result.wrong_answers:
+                    raise FaultyDeployment("\n  ".join(result.wrong_answers))
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error
-        raise DeliveredWrong(f"the deployed stage cannot be verified: {error}") from error
-    return answers.not_invoked
+        raise FaultyDeployment(f"the deployed stage cannot be verified: {error}") from error
+    return result.uninvoked_models
 
 
 def _refuse_failed_stacks(deployment: StageDeployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
     stacks = tuple(deployment.assembly.templates)
     wait_for_stacks(cloudformation, stacks)
-    if failed := not_complete(cloudformation, stacks):
+    if statuses := incomplete_stacks(cloudformation, stacks):
         lines = (
             f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack}; "
             "remove the cause, and deliver again"
-            for stack, status in failed.items()
+            for stack, status in statuses.items()
         )
         raise RollbackFailed("\n  ".join(lines))
 
@@ -94,6 +94,6 @@ def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> Non
         for endpoint in endpoints
     ]
     if faults := list(filter(None, results)):
-        must_be_created = any(fault.must_be_created for fault in faults)
-        kind = EndpointGone if must_be_created else DeliveredWrong
-        raise kind("\n  ".join(fault.text for fault in faults))
+        must_be_recreated = any(fault.must_be_recreated for fault in faults)
+        error_type = EndpointLost if must_be_recreated else FaultyDeployment
+        raise error_type("\n  ".join(fault.text for fault in faults))

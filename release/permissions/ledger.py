@@ -26,9 +26,9 @@ Feature = Literal[
     "promotion",
     "Triton metrics",
 ]
-"""An optional feature of a stage or endpoint; rows with `when` are needed only with the feature.
+"""An optional feature of a stage or endpoint.
 
-A delivery can skip its preflight: permissions of the preflight are not needed to deploy.
+The preflight is a feature because a delivery can skip it.
 """
 
 
@@ -40,16 +40,16 @@ class Row(_Entry):
     """The permissions that one step needs: every action on every resource, under the condition.
 
     `actions` and `resources` are patterns as in a policy; resources may contain the `{names}` of
-    `NAMED_RESOURCES`. A policy must allow exactly these, with `condition`. The step runs only
-    with the feature `when`. `source` is an AWS page or a file of this repository; `reason`
-    replaces a missing source.
+    `NAMED_RESOURCES`. The policies must allow exactly these actions and resources, with
+    `condition`. With `feature`, the step runs only in stages with that feature. `source` is an AWS
+    page or a file of this repository; `reason` replaces a missing source.
     """
 
     step: Text
     actions: Texts
     resources: Texts
     condition: Condition = {}
-    when: Feature | None = None
+    feature: Feature | None = None
     source: Text | None = None
     reason: Text | None = None
 
@@ -61,34 +61,35 @@ class Row(_Entry):
 
 
 class Role(_Entry):
-    """A role in the templates: its stack and its logical id without the CDK's hash.
+    """A role in the templates: its stack, and its logical id without the CDK's hash.
 
     `trusts` is the principal in the role's trust policy.
     """
 
     stack: Literal["delivery", "endpoint", "models"]
-    resource: Text
+    logical_id: Text
     trusts: Text
 
 
 class Principal(_Entry):
     """A caller of AWS.
 
-    Its permissions come from one of three places: our `roles`, each of which has all rows; resource
-    policies, which name it as `named`; or another party, which `granted_by` describes.
+    Its permissions come from one of three places: roles in the templates (`roles`), each with all
+    rows; resource policies that allow `policy_principal`; or the source in `granted_by`, outside
+    the templates.
     """
 
     name: str = ""
-    who: Text
+    description: Text
     roles: tuple[Role, ...] = ()
-    named: Text | None = None
+    policy_principal: Text | None = None
     granted_by: Text | None = None
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _has_one_kind_of_grant(self) -> Self:
-        if sum(map(bool, (self.roles, self.named, self.granted_by))) != 1:
-            raise ValueError("write one of roles, named and granted_by")
+        if sum(map(bool, (self.roles, self.policy_principal, self.granted_by))) != 1:
+            raise ValueError("write one of roles, policy_principal and granted_by")
         return self
 
 

@@ -24,10 +24,10 @@ def render() -> str:
 
 
 def _short_arn(text: str) -> str:
-    """Return a text whose ARNs are shortened for readers."""
+    """Return a text with short ARNs: without partition, own region and own account."""
     shorter = _OWN_ARN.sub(r"\1:", text)
-    for name, named in NAMED_RESOURCES.items():
-        shorter = shorter.replace(f"{{{name}}}", f"<{named.label}>")
+    for name, resource in NAMED_RESOURCES.items():
+        shorter = shorter.replace(f"{{{name}}}", f"<{resource.label}>")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), shorter)
 
 

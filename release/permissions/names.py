@@ -3,47 +3,50 @@
 from typing import NamedTuple
 
 
-class Named(NamedTuple):
-    """A resource in a stack; `resource` is its logical id without the CDK's hash.
+class NamedResource(NamedTuple):
+    """A resource in a stack.
 
-    `arn` is a pattern, because CloudFormation generates the end of its name; `label` is its name in
-    docs/permissions.md; `stack` is the stack's name without the stage's.
+    `logical_id` lacks the hash that the CDK appends. `arn` is a pattern, because CloudFormation
+    generates the end of the name. `label` is the name in docs/permissions.md. `stack` lacks the
+    name of the stage.
     """
 
-    resource: str
+    logical_id: str
     arn: str
     label: str
     stack: str = "models"
 
 
-def _named(resource: str, service: str, name: str, label: str, stack: str = "models") -> Named:
+def _named(
+    logical_id: str, service: str, name: str, label: str, stack: str = "models"
+) -> NamedResource:
     arn = f"arn:{{partition}}:{service}:{{region}}:{{account}}:{name}"
-    return Named(resource, arn, label, stack)
+    return NamedResource(logical_id, arn, label, stack)
 
 
-def _bucket(resource: str, label: str, stack: str = "models") -> Named:
-    name = f"{{stage}}-{stack}-{resource.lower()}*"
-    return Named(resource, f"arn:{{partition}}:s3:::{name}", label, stack)
+def _bucket(logical_id: str, label: str, stack: str = "models") -> NamedResource:
+    name = f"{{stage}}-{stack}-{logical_id.lower()}*"
+    return NamedResource(logical_id, f"arn:{{partition}}:s3:::{name}", label, stack)
 
 
-def _function(resource: str, label: str, name: str | None = None) -> Named:
-    """Return a function; without `name`, CloudFormation generates the end of its name."""
-    name = name or f"{resource}*"
-    return _named(resource, "lambda", f"function:{{stage}}-models-{name}", label)
+def _function(logical_id: str, label: str, name: str | None = None) -> NamedResource:
+    """Return a Lambda function; without `name`, CloudFormation generates the end of the name."""
+    name = name or f"{logical_id}*"
+    return _named(logical_id, "lambda", f"function:{{stage}}-models-{name}", label)
 
 
-def _log(resource: str, label: str) -> Named:
-    return _named(resource, "logs", f"log-group:{{stage}}-models-{resource}*", label)
+def _log(logical_id: str, label: str) -> NamedResource:
+    return _named(logical_id, "logs", f"log-group:{{stage}}-models-{logical_id}*", label)
 
 
-def _project(resource: str, label: str) -> Named:
-    # The generated name has no stack name, as in issues of aws-cdk; no page documents it.
-    return _named(resource, "codebuild", f"project/{resource}*", label)
+def _project(logical_id: str, label: str) -> NamedResource:
+    # The generated name has no stack name; the source is issues of aws-cdk, not a page of AWS.
+    return _named(logical_id, "codebuild", f"project/{logical_id}*", label)
 
 
-def _waiter(provider: str, label: str) -> Named:
-    resource = f"{provider}waiterstatemachine"
-    return _named(resource, "states", f"stateMachine:*{resource}*", label)
+def _waiter(provider: str, label: str) -> NamedResource:
+    logical_id = f"{provider}waiterstatemachine"
+    return _named(logical_id, "states", f"stateMachine:*{logical_id}*", label)
 
 
 NAMED_RESOURCES = {

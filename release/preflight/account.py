@@ -60,7 +60,7 @@ class Account:
     stage: str
     assembly: Path
     _clients: dict[str, Any] = field(default_factory=dict, repr=False)
-    _deployed: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
+    _physical_ids: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def region(self) -> str:
@@ -79,7 +79,7 @@ class Account:
         return ServiceQuotas(self.client("service-quotas"))
 
     @cached_property
-    def running(self) -> dict[str, RunningEndpoint]:
+    def running_endpoints(self) -> dict[str, RunningEndpoint]:
         """All endpoints of the account in the region, by name."""
         return running_endpoints(self.client("sagemaker"))
 
@@ -94,18 +94,19 @@ class Account:
             for name, properties in resources(template, resource_type):
                 yield stack, name, properties
 
-    def deployed(self, stack: str) -> dict[str, str]:
-        """Return logical id -> physical id of a deployed stack; empty if it is not deployed."""
-        if stack not in self._deployed:
-            self._deployed[stack] = self._list_resources(stack)
-        return self._deployed[stack]
+    def physical_ids(self, stack: str) -> dict[str, str]:
+        """Return logical id -> physical id of the resources in a stack; empty without a stack."""
+        if stack not in self._physical_ids:
+            self._physical_ids[stack] = self._list_physical_ids(stack)
+        return self._physical_ids[stack]
 
     def deployed_template(self, stack: str) -> Template | None:
         """Return the deployed template of a stack, None if it has no resources."""
-        deployed = self.deployed(stack)
-        return stack_template(self.client("cloudformation"), stack) if deployed else None
+        if not self.physical_ids(stack):
+            return None
+        return stack_template(self.client("cloudformation"), stack)
 
-    def _list_resources(self, stack: str) -> dict[str, str]:
+    def _list_physical_ids(self, stack: str) -> dict[str, str]:
         pages = self.client("cloudformation").get_paginator("list_stack_resources")
         try:
             return {

@@ -11,13 +11,16 @@ from release.stack_catalog import StackArchive, archives
 
 def archives_to_build(account: Account) -> list[str]:
     """Return the keys of missing archives; all keys, if the bucket does not exist yet."""
-    needed = archives(account.templates)
-    bucket = _bucket(account, next(iter(needed.values()))) if needed else None
-    return [key for key in needed if bucket is None or not _is_complete(account, bucket, key)]
+    stack_archives = archives(account.templates)
+    first = next(iter(stack_archives.values()), None)
+    bucket = _bucket(account, first) if first else None
+    return [
+        key for key in stack_archives if bucket is None or not _is_complete(account, bucket, key)
+    ]
 
 
 def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
-    """Return the keys of archives with TensorRT engines, from the stage's plan."""
+    """Return the keys of archives with TensorRT engines, which the stage's plan lists."""
     engines = {
         key: files
         for endpoint in plan(account.assembly)["endpoints"].values()
@@ -30,7 +33,7 @@ def _bucket(account: Account, archive: StackArchive) -> str | None:
     """Return the name of the model bucket, None if it is not deployed."""
     stack, _, export = str(archive.properties["Bucket"]["Fn::ImportValue"]).partition(":")
     logical_id = account.templates[stack]["Outputs"][export]["Value"]["Ref"]
-    return account.deployed(stack).get(logical_id)
+    return account.physical_ids(stack).get(logical_id)
 
 
 def _is_complete(account: Account, bucket: str, key: str) -> bool:

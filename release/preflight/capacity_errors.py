@@ -1,4 +1,4 @@
-"""Proposals of other instance types, if AWS has no capacity for those in the stage's file."""
+"""Proposals of other instance types if AWS has no capacity for the types in the stage's file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from release.preflight.quotas import SAGEMAKER, instances_quota
 from release.preflight.service_quotas import AccountQuota, ServiceQuotas
 from release.tree import Tree
 
-CODE = "InsufficientInstanceCapacity"
+ERROR_CODE = "InsufficientInstanceCapacity"
 """The error code in an endpoint's FailureReason, which CloudFormation repeats: "Unable to provision
 requested ML compute capacity due to InsufficientInstanceCapacity error. [...]"
 (aws/deep-learning-containers, tests of SageMaker endpoints). The reason has neither variant nor
@@ -45,8 +45,8 @@ def advice(
     names = {f"{plan['stage']}-{name}": name for name in endpoints}
     names |= {endpoint["name"]: name for name, endpoint in endpoints.items()}
     for short_name in _without_capacity(message, names):
-        offer, file = _Offer.read(session), f"stages/{plan['stage']}.yaml"
-        for keys, text in _fixes(("endpoints", short_name), endpoints[short_name], offer):
+        quotas, file = _RegionQuotas.read(session), f"stages/{plan['stage']}.yaml"
+        for keys, text in _proposals(("endpoints", short_name), endpoints[short_name], quotas):
             line = checked_yaml.line_of(tree.root / file, *keys)
             yield f"{file}:{line}: {'.'.join(keys)}: {text}"
 
@@ -57,52 +57,58 @@ def _without_capacity(message: str, short_names: Mapping[str, str]) -> list[str]
     `short_names` maps names of endpoints and of stacks to short names. The error has such a name on
     the line with the error code or on an earlier line, because the cdk CLI wraps its lines.
     """
-    without_capacity, newest = dict[str, None](), None
+    without_capacity, short_name_above = dict[str, None](), None
     for line in message.splitlines():
         for name, short_name in short_names.items():
             if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line):
-                newest = short_name
-        if CODE in line and newest:
-            without_capacity[newest] = None
+                short_name_above = short_name
+        if ERROR_CODE in line and short_name_above:
+            without_capacity[short_name_above] = None
     return list(without_capacity)
 
 
 @dataclass(frozen=True)
-class _Offer:
-    """Quota name -> quota of the account in a region; `unread` explains why they are unknown."""
+class _RegionQuotas:
+    """Quota name -> quota of the account in a region.
+
+    If the quotas cannot be read, `error` is the reason, and every type is proposed.
+    """
 
     region: str
     quotas: Mapping[str, AccountQuota]
-    unread: str = ""
+    error: str = ""
 
     @classmethod
-    def read(cls, session: boto3.Session) -> "_Offer":
+    def read(cls, session: boto3.Session) -> "_RegionQuotas":
         """Return the quotas in the session's region."""
         region, quotas = str(session.region_name), ServiceQuotas(client(session, "service-quotas"))
         try:
             return cls(region, quotas.of(SAGEMAKER))
         except (ClientError, BotoCoreError) as error:
-            return cls(region, {}, unread=f"; their quotas are unknown: {failure_reason(error)}")
+            return cls(region, {}, failure_reason(error))
 
-    def fix(self, types: Types, suitable: Types, *, pool: bool) -> str:
+    def propose(self, types: Types, suitable: Types, *, use_pool: bool) -> str:
         """Return the problem and the line to write: a pool with more types, or another type."""
-        problem = f"no capacity in {self.region} for {' or '.join(other.name for other in types)}"
-        usable = [other for other in suitable if self.unread or self._quota(other)]
+        problem = f"no capacity in {self.region} for {' or '.join(_names(types))}"
+        usable = [candidate for candidate in suitable if self.error or self._quota(candidate)]
         if not usable:
-            names = ", ".join(other.name for other in suitable[:LISTED_TYPES])
+            names = ", ".join(_names(suitable[:LISTED_TYPES]))
             fix = f"no quota for a suitable type: request a quota for one of {names}"
             return f"{problem}, and {fix if names else 'no other type fits: deploy again later'}"
-        added = [other.name for other in usable[: ADDED_TYPES if pool else 1]]
-        line = f"instance_type: {added[0]}"
-        if pool:
-            kept = [other.name for other in types[: pools.MAX_TYPES - len(added)]]
-            line = f"instance_types: [{', '.join([*kept, *added])}]"
-        listed = ", ".join(self._description(types[0], other) for other in usable[:LISTED_TYPES])
-        return f"{problem}: write {line}. Suitable types: {listed}{self.unread}"
+        new_names = _names(usable[: ADDED_TYPES if use_pool else 1])
+        line = f"instance_type: {new_names[0]}"
+        if use_pool:
+            pool = [*_names(types)[: pools.MAX_TYPES - len(new_names)], *new_names]
+            line = f"instance_types: [{', '.join(pool)}]"
+        descriptions = ", ".join(
+            self._description(types[0], candidate) for candidate in usable[:LISTED_TYPES]
+        )
+        error = f"; their quotas are unknown: {self.error}" if self.error else ""
+        return f"{problem}: write {line}. Suitable types: {descriptions}{error}"
 
-    def _description(self, own: InstanceType, other: InstanceType) -> str:
-        archive = "the same archive" if _share_archive(own, other) else "another archive"
-        return f"{other.name} ({', '.join([archive, *map(str, self._quota(other))])})"
+    def _description(self, current: InstanceType, candidate: InstanceType) -> str:
+        archive = "the same archive" if _share_archive(current, candidate) else "another archive"
+        return f"{candidate.name} ({', '.join([archive, *map(str, self._quota(candidate))])})"
 
     def _quota(self, instance_type: InstanceType) -> list[AccountQuota]:
         """Return a list with the quota of a type, empty if the quota allows no instance."""
@@ -110,23 +116,23 @@ class _Offer:
         return [quota] if quota and quota.value >= 1 else []
 
 
-def _fixes(
-    keys: tuple[str, ...], endpoint: Endpoint, offer: _Offer
+def _proposals(
+    keys: tuple[str, ...], endpoint: Endpoint, quotas: _RegionQuotas
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield key path and message for the endpoint, or for each variant if their types differ."""
     variants = {
         name: [platform_facts.instance_type(pool["instance_type"]) for pool in variant["pools"]]
         for name, variant in endpoint["variants"].items()
     }
-    first, *others = variants.values()
-    if all(types == first for types in others):
-        has_pools = len(first) > 1 or platform_facts.region(offer.region).instance_pools
-        pool = endpoint["hosting"] == "single-model" and has_pools
-        yield keys, offer.fix(first, _suitable_types(first, endpoint), pool=pool)
+    types, *types_of_others = variants.values()
+    if all(other_types == types for other_types in types_of_others):
+        has_pools = len(types) > 1 or platform_facts.region(quotas.region).instance_pools
+        use_pool = endpoint["hosting"] == "single-model" and has_pools
+        yield keys, quotas.propose(types, _suitable_types(types, endpoint), use_pool=use_pool)
         return
     for name, types in variants.items():
         suitable = _suitable_types(types, endpoint)
-        yield (*keys, "variants", name), offer.fix(types, suitable, pool=False)
+        yield (*keys, "variants", name), quotas.propose(types, suitable, use_pool=False)
 
 
 def _suitable_types(types: Types, endpoint: Endpoint) -> list[InstanceType]:
@@ -136,41 +142,50 @@ def _suitable_types(types: Types, endpoint: Endpoint) -> list[InstanceType]:
     number of GPUs, or of vCPUs without GPUs, because utilization metrics are sums over them. It is
     not checked that the models fit into the memory of another GPU.
     """
-    own, first = types[0], next(iter(endpoint["variants"].values()))["pools"][0]
-    release = platform_facts.release(first["target"].split("-")[1])  # as in cuda-25.09-sm86
-    many_models = endpoint["hosting"] == "multi-model"
+    current, pool = types[0], next(iter(endpoint["variants"].values()))["pools"][0]
+    release = platform_facts.release(pool["target"].split("-")[1])  # as in cuda-25.09-sm86
+    is_multi_model = endpoint["hosting"] == "multi-model"
     has_engines = any(endpoint["engines"].values())
     suitable = [
-        other
-        for other in platform_facts.instance_types()
-        if other not in types
-        and not any(_rule_violations([*types, other], release, many_models=many_models))
-        and (_share_archive(own, other) or not has_engines or _runs_ampere_engines(other))
-        and (other.multi_model is Support.YES or not many_models)
+        candidate
+        for candidate in platform_facts.instance_types()
+        if candidate not in types
+        and not any(_rule_violations([*types, candidate], release, is_multi_model=is_multi_model))
+        and (
+            not has_engines or _share_archive(current, candidate) or _runs_ampere_engines(candidate)
+        )
+        and (candidate.multi_model is Support.YES or not is_multi_model)
     ]
-    suitable.sort(key=lambda other: _capability(other) or AMPERE, reverse=True)
-    return sorted(
-        suitable, key=lambda other: (abs(other.vcpus - own.vcpus), not _share_archive(own, other))
-    )
+    suitable.sort(key=lambda candidate: _capability(candidate) or AMPERE, reverse=True)
+
+    def dissimilarity(candidate: InstanceType) -> tuple[int, bool]:
+        return abs(candidate.vcpus - current.vcpus), not _share_archive(current, candidate)
+
+    return sorted(suitable, key=dissimilarity)
 
 
-def _rule_violations(types: Types, release: Release, *, many_models: bool) -> Iterator[object]:
+def _names(types: Types) -> list[str]:
+    return [instance_type.name for instance_type in types]
+
+
+def _rule_violations(types: Types, release: Release, *, is_multi_model: bool) -> Iterator[object]:
     yield from pools.one_processor(types)
-    if not many_models:  # a multi-model endpoint has one type
+    if not is_multi_model:  # a multi-model endpoint has one type
         yield from pools.one_storage(types)
         yield from pools.one_driver(types, release)
     yield from (pools.comparable_gpus if types[0].gpu else pools.comparable_vcpus)(types)
     yield from gpu_of_release(types[-1], release)
 
 
-def _share_archive(own: InstanceType, other: InstanceType) -> bool:
+def _share_archive(first: InstanceType, second: InstanceType) -> bool:
     """Return whether two types load the same archive."""
-    return _capability(own) == _capability(other)
+    return _capability(first) == _capability(second)
 
 
-def _runs_ampere_engines(other: InstanceType) -> bool:
+def _runs_ampere_engines(instance_type: InstanceType) -> bool:
     """Return whether engines that were compiled on another kind of GPU run on a type."""
-    return other.gpu is not None and other.gpu.compute_capability >= AMPERE
+    gpu = instance_type.gpu
+    return gpu is not None and gpu.compute_capability >= AMPERE
 
 
 def _capability(instance_type: InstanceType) -> ComputeCapability | None:

@@ -1,4 +1,4 @@
-"""The checks of a preflight, for faults that would make a deploy fail late or after it cost money.
+"""The checks of a preflight: faults that would make a deploy fail late or after it cost money.
 
 CloudFormation and the cdk CLI report other faults within a minute, before anything changes: the
 version of `cdk bootstrap`, the syntax of policies, names that exist already;
@@ -18,10 +18,10 @@ from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 Check = Callable[[Account], Iterable[CheckFinding]]
 Checks = Mapping[str, Check]
-"""Check -> its function, in the order in which they run."""
+"""Name -> function, in the order of execution."""
 
 
-def identity(account: Account) -> Iterator[CheckFinding]:
+def check_caller(account: Account) -> Iterator[CheckFinding]:
     """Compare the caller's account with the account in the stage's file."""
     expected, caller = account.tree.stage(account.stage).account, account.caller
     if expected is not None and expected != caller.account:
@@ -35,7 +35,7 @@ def identity(account: Account) -> Iterator[CheckFinding]:
 
 
 CHECKS: Checks = {
-    "identity": identity,
+    "identity": check_caller,
     "images": images.check,
     "instances": quotas.check_instances,
     "builds": quotas.check_builds,

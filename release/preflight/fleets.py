@@ -21,17 +21,12 @@ class Peak:
     """Numbers of instances, of one type or of all types.
 
     `running` is the current number, `needed` the number at the peak of a deploy, which updates all
-    endpoints in parallel, and `most` the maximum of scaling.
+    endpoints in parallel, and `maximum` the number if scaling reaches its maximum.
     """
 
     running: int
     needed: int
-    most: int
-
-    def __add__(self, other: "Peak") -> "Peak":
-        return Peak(
-            self.running + other.running, self.needed + other.needed, self.most + other.most
-        )
+    maximum: int
 
 
 def endpoints(account: Account) -> list[StackEndpoint]:
@@ -45,44 +40,46 @@ def instance_types(account: Account) -> set[str]:
     return {name for variant in variants for name in variant.instance_types}
 
 
-def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
+def peaks(account: Account, *, only_preferred: bool = False) -> dict[str, Peak]:
     """Return the peak of every instance type that runs or will be deployed.
 
-    All instances of a variant count for each of its types; with `preferred`, for its first type.
+    All instances of a variant count for each of its types; with `only_preferred`, for its first
+    type.
     """
-    running, added, most = Instances(), Instances(), Instances()
-    deployed = {endpoint.name: endpoint for endpoint in endpoints(account)}
-    for name, current in account.running.items():
-        for counts in current.variants.values():
+    running, added, maximum = Instances(), Instances(), Instances()
+    new_endpoints = {endpoint.name: endpoint for endpoint in endpoints(account)}
+    for name, running_endpoint in account.running_endpoints.items():
+        for counts in running_endpoint.variants.values():
             running.update(counts)
-            if name not in deployed:
-                most.update(counts)
-    for name, endpoint in deployed.items():
+            if name not in new_endpoints:
+                maximum.update(counts)
+    for name, endpoint in new_endpoints.items():
         is_updated = _is_updated(account, endpoint)
         for variant in endpoint.variants:
-            count = _instance_count(account.running.get(name), endpoint, variant)
-            for instance_type in variant.instance_types[: 1 if preferred else None]:
-                most[instance_type] += max(variant.maximum, count)
-                if name not in account.running:
+            count = _instance_count(account.running_endpoints.get(name), endpoint, variant)
+            for instance_type in variant.instance_types[: 1 if only_preferred else None]:
+                maximum[instance_type] += max(variant.maximum, count)
+                if name not in account.running_endpoints:
                     added[instance_type] += count
                 elif is_updated:
-                    added[instance_type] += _additional(endpoint.properties, count)
+                    added[instance_type] += _added_instances(endpoint.properties, count)
     return {
-        name: Peak(running[name], running[name] + added[name], most[name]) for name in sorted(most)
+        name: Peak(running[name], running[name] + added[name], maximum[name])
+        for name in sorted(maximum)
     }
 
 
 def _instance_count(
-    current: RunningEndpoint | None, endpoint: StackEndpoint, variant: StackVariant
+    running: RunningEndpoint | None, endpoint: StackEndpoint, variant: StackVariant
 ) -> int:
     """Return the instance count of a variant after a deploy, which may keep the scaled count."""
-    if current is None or not endpoint.properties.get("RetainAllVariantProperties"):
+    if running is None or not endpoint.properties.get("RetainAllVariantProperties"):
         return variant.initial
-    counts = current.variants.get(variant.name, {"": variant.initial})
+    counts = running.variants.get(variant.name, {"": variant.initial})
     return sum(counts.values())
 
 
-def _additional(properties: Any, count: int) -> int:
+def _added_instances(properties: Any, count: int) -> int:
     """Return the number of new instances of a variant that run beside the old ones in an update.
 
     A blue/green update starts all of them, a rolling update one batch (developer guide,
@@ -104,11 +101,11 @@ def _is_updated(account: Account, endpoint: StackEndpoint) -> bool:
     A change of DeploymentConfig counts, because no source says that it starts no instances. Tags
     change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
-    before, name = account.deployed_template(endpoint.stack), endpoint.logical_id
-    after = account.templates[endpoint.stack]
-    if before is None:
+    deployed, new = account.deployed_template(endpoint.stack), account.templates[endpoint.stack]
+    if deployed is None:
         return True
-    return dict(_referenced_resources(before, name)) != dict(_referenced_resources(after, name))
+    name = endpoint.logical_id
+    return dict(_referenced_resources(deployed, name)) != dict(_referenced_resources(new, name))
 
 
 def _referenced_resources(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:

@@ -45,15 +45,20 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
     No source documents a quota on the number of endpoints.
     """
     by_type = peaks(account)
-    deployed = sorted(instance_types(account))
-    for name in deployed:
+    names = sorted(instance_types(account))
+    for name in names:
         yield _compare(account, instances_quota(name), by_type[name])
-    if deployed:
-        together = sum(peaks(account, preferred=True).values(), start=Peak(0, 0, 0))
-        yield _compare(account, ALL_INSTANCES, together)
-    for name, endpoint in account.running.items():
-        if endpoint.uncounted:
-            yield unknown(name, f"{endpoint.uncounted}: its instances are not counted")
+    if names:
+        preferred = peaks(account, only_preferred=True).values()
+        total = Peak(
+            sum(peak.running for peak in preferred),
+            sum(peak.needed for peak in preferred),
+            sum(peak.maximum for peak in preferred),
+        )
+        yield _compare(account, ALL_INSTANCES, total)
+    for name, endpoint in account.running_endpoints.items():
+        if endpoint.error:
+            yield unknown(name, f"{endpoint.error}: its instances are not counted")
 
 
 def check_builds(account: Account) -> Iterator[CheckFinding]:
@@ -76,7 +81,7 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
 
 def _compare(account: Account, quota: str, peak: Peak) -> CheckFinding:
     message = f"{peak.running} run, {peak.needed} at the peak of this deploy"
-    if peak.most > peak.needed:
-        message += f", {peak.most} at the maximum of scaling"
+    if peak.maximum > peak.needed:
+        message += f", {peak.maximum} at the maximum of scaling"
     amount = peak.needed if peak.needed > peak.running else 0
-    return account.quotas.compare(SAGEMAKER, quota, amount, message, most=peak.most)
+    return account.quotas.compare(SAGEMAKER, quota, amount, message, maximum=peak.maximum)

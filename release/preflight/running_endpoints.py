@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
-NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
+STATUSES_WITHOUT_INSTANCES = ("Failed", "OutOfService", "Deleting")
 """Statuses of endpoints without instances; it is undocumented whether they count for a quota."""
-PAGE = 100
+PAGE_SIZE = 100
 """The maximum page size of ListEndpoints; its default is 10 (API reference)."""
 
 
@@ -21,18 +21,20 @@ PAGE = 100
 class RunningEndpoint:
     """An endpoint; `variants` is name -> instance type -> count, without serverless variants.
 
-    While a variant scales, the larger of both counts is used. If the instances are unknown,
-    `uncounted` is the reason.
+    While a variant scales, the count is the larger of the current and the desired count. If AWS
+    denies access or the configuration was deleted, the variants are unknown and `error` is set.
     """
 
     name: str
     variants: dict[str, dict[str, int]]
-    uncounted: str = ""
+    error: str = ""
 
 
 def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
     """Return name -> endpoint for all endpoints of the account."""
-    pages = sagemaker.get_paginator("list_endpoints").paginate(PaginationConfig={"PageSize": PAGE})
+    pages = sagemaker.get_paginator("list_endpoints").paginate(
+        PaginationConfig={"PageSize": PAGE_SIZE}
+    )
     endpoints = {}
     for name in [summary["EndpointName"] for page in pages for summary in page["Endpoints"]]:
         try:
@@ -41,7 +43,7 @@ def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
         except ClientError as error:
             if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
                 raise
-            endpoints[name] = RunningEndpoint(name, {}, uncounted=failure_reason(error))
+            endpoints[name] = RunningEndpoint(name, {}, error=failure_reason(error))
     return endpoints
 
 
@@ -59,7 +61,7 @@ def endpoint_description(
 
 def _variants(sagemaker: Any, description: Any) -> dict[str, dict[str, int]]:
     """Return the variants of an endpoint. Raise `ClientError` if its configuration was deleted."""
-    if description["EndpointStatus"] in NO_INSTANCES:
+    if description["EndpointStatus"] in STATUSES_WITHOUT_INSTANCES:
         return {}
     config = sagemaker.describe_endpoint_config(
         EndpointConfigName=description["EndpointConfigName"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
-PAGE = 100
+PAGE_SIZE = 100
 """The maximum page size of ListServiceQuotas and ListAWSDefaultServiceQuotas (API reference)."""
 
 
@@ -27,7 +27,7 @@ class ServiceQuotas:
     """The quotas of a region, cached by service."""
 
     client: Any
-    _known: dict[str, dict[str, AccountQuota]] = field(default_factory=dict)
+    _quotas: dict[str, dict[str, AccountQuota]] = field(default_factory=dict)
 
     def of(self, service: str) -> dict[str, AccountQuota]:
         """Return name -> quota of a service.
@@ -35,12 +35,12 @@ class ServiceQuotas:
         "If the applied quota value is not available for a quota, the quota is not retrieved"
         (API reference of ListServiceQuotas): such a quota has AWS's default value.
         """
-        if service not in self._known:
-            self._known[service] = {
+        if service not in self._quotas:
+            self._quotas[service] = {
                 **self._list("list_aws_default_service_quotas", service, applied=False),
                 **self._list("list_service_quotas", service, applied=True),
             }
-        return self._known[service]
+        return self._quotas[service]
 
     def compare(
         self,
@@ -49,19 +49,19 @@ class ServiceQuotas:
         amount: int,
         message: str,
         *,
-        most: int = 0,
+        maximum: int = 0,
         per_unit: int = 1,
     ) -> CheckFinding:
-        """Return whether a quota allows `amount` now, and `most` later, such as by scaling.
+        """Return whether a quota allows `amount` now, and `maximum` later, such as by scaling.
 
-        A quota of one allows `per_unit` of the amount; `message` describes the need. An amount
-        above AWS's default is unknown, not refused: it is undocumented whether the default limits
-        an account without an applied value.
+        Each unit of the quota allows `per_unit` of the amount; `message` describes the need. An
+        amount above AWS's default is unknown, not refused: it is undocumented whether the default
+        limits an account without an applied value.
         """
         quota = self.of(service).get(name)
         if quota is None:
             return unknown(name, f"Service Quotas has no such quota in this region; {message}")
-        desired = ceil(max(amount, most) / per_unit)
+        desired = ceil(max(amount, maximum) / per_unit)
         request = (
             f"aws service-quotas request-service-quota-increase --service-code {service} "
             f"--quota-code {quota.code} --desired-value {desired}"
@@ -72,7 +72,7 @@ class ServiceQuotas:
 
     def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, AccountQuota]:
         pages = self.client.get_paginator(operation).paginate(
-            ServiceCode=service, PaginationConfig={"PageSize": PAGE}
+            ServiceCode=service, PaginationConfig={"PageSize": PAGE_SIZE}
         )
         return {
             quota["QuotaName"]: AccountQuota(quota["QuotaCode"], quota["Value"], applied)

@@ -145,7 +145,7 @@ def test_page_in_a_bucket_cannot_call_services(victim: LocalSageMaker, browser: 
     assert (answer.status, SECRET in answer.text()) == (403, False)
     page.goto(f"{origin}/_local_sagemaker/")
     create = attacks(Path("unused"))["create a role"]
-    assert "Browsers are answered below" in _send(page, origin, create, "same-origin")
+    assert "Browsers may only request paths below" in _send(page, origin, create, "same-origin")
     page.close()
 
 

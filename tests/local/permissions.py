@@ -17,7 +17,7 @@ WITHOUT_PERMISSION = "sts:GetCallerIdentity"
 STACK_ROLE_SUFFIX = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
 """Hash in the names of roles that CloudFormation creates for the CDK."""
 LOG_GROUPS = {
-    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{named.resource}*"
+    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{named.logical_id}*"
     for name, named in NAMED_RESOURCES.items()
     if ":logs:" in named.arn
 }
@@ -69,7 +69,9 @@ def principal_of(call: Call) -> Principal | None:
     """
     name = call.caller.rpartition("/")[2]
     for principal in principals():
-        patterns = [rf".+-{role.stack}-{role.resource}[0-9A-F]{{8}}.*" for role in principal.roles]
+        patterns = [
+            rf".+-{role.stack}-{role.logical_id}[0-9A-F]{{8}}.*" for role in principal.roles
+        ]
         if name == principal.name or any(re.fullmatch(pattern, name) for pattern in patterns):
             return principal
     return None

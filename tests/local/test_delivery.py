@@ -17,7 +17,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
-from release.delivery.archives import promote_from
+from release.delivery.archives import promote_archives
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import StageDeployment
 from release.tree import Tree
@@ -28,7 +28,7 @@ from tests.local.permissions import principal_names
 from tests.local.repository import Repository, pause_on_load
 from tests.local.stage_resources import bucket_keys, build_ids, models_bucket, read_object
 
-TRIAL = """
+TRIAL_STAGE = """
 account: "000000000000"
 region: us-east-1
 release: "24.09"
@@ -37,8 +37,8 @@ endpoints:
     models: [times]
     instance_type: ml.m5.xlarge
 """
-LIVE = f"""
-{TRIAL.strip()}
+LIVE_STAGE = f"""
+{TRIAL_STAGE.strip()}
     instance_count: 2
   solo:
     hosting: single-model
@@ -52,7 +52,7 @@ notify: {{ email: [team@example.com] }}
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    repository = Repository.create(checkout, live=LIVE, trial=TRIAL)
+    repository = Repository.create(checkout, live=LIVE_STAGE, trial=TRIAL_STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
@@ -65,7 +65,7 @@ def live(repository: Repository) -> EndpointClient:
 
 
 def call_live_endpoints() -> AbstractContextManager[None]:
-    """Call both endpoints of the stage live in a loop; fail if a single call failed."""
+    """Call both endpoints of the stage live in a loop; fail if a call fails."""
     math = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
     solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
     return call_repeatedly(lambda: predict(math), lambda: predict(solo, "plus"))
@@ -120,7 +120,7 @@ def test_change_is_delivered_without_a_failed_call(
     repository: Repository, live: EndpointClient
 ) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
-    repository.commit("thrice")
+    repository.commit("three times")
     build_count = len(build_ids())
     with call_live_endpoints():
         repository.run("deliver", "trial")
@@ -146,7 +146,7 @@ def test_replaced_archive_is_not_promoted(
     assert predict(trial) == 28
     Tree(repository.path).synthesise("live", to=tmp_path)
     deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
-    promote_from(deployment, "trial", session=boto3.Session())
+    promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # published archives are not promoted
 
     repository.run("deliver", "trial")
@@ -166,14 +166,14 @@ def test_replaced_archive_is_not_promoted(
 
     s3.delete_object(Bucket=bucket, Key=key)  # as the message says; the manifest remains
     repository.run("deliver", "trial")
-    promote_from(deployment, "trial", session=boto3.Session())
+    promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live")[key] == _archives("trial")[key]
     repository.git("revert", "--no-edit", "HEAD")
 
 
 def test_invalid_model_changes_nothing(repository: Repository, live: EndpointClient) -> None:
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
-    repository.commit("a slip")
+    repository.commit("an invalid data type")
     with call_live_endpoints():
         output = repository.run("deliver", "live", code=1)
     repository.git("revert", "--no-edit", "HEAD")
@@ -186,8 +186,8 @@ def test_rollback_restores_the_commit_without_a_build(
 ) -> None:
     build_count = len(build_ids())
     with call_live_endpoints():
-        twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
-        output = repository.run("rollback-stage", "live", "--to", twice)
+        commit = repository.git("log", "--format=%h", "--grep=twice", "-1")
+        output = repository.run("rollback-stage", "live", "--to", commit)
         assert predict(live) == 14
     assert "all archives exist: no build is needed" in output
     assert len(build_ids()) == build_count
@@ -196,7 +196,7 @@ def test_rollback_restores_the_commit_without_a_build(
     assert repository.git("worktree", "list").count("\n") == 0
 
 
-def test_next_delivery_resumes_an_interrupted_one(
+def test_next_delivery_resumes_an_interrupted_delivery(
     repository: Repository, live: EndpointClient, new_gate: Callable[[], Gate]
 ) -> None:
     gate = new_gate()

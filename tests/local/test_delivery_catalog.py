@@ -37,7 +37,7 @@ endpoints:
     models: [times, plus]
     instance_type: ml.m5.xlarge
 """
-PLACE = ("live", "math")
+STAGE_AND_ENDPOINT = ("live", "math")
 TIMES_ENTRY, EXTRA_ENTRY = "/triton/live/math/times", "/triton/live/math/extra"
 
 
@@ -80,7 +80,7 @@ def _command(message: str, program: str) -> str:
 
 @contextmanager
 def _count_failures() -> Iterator[dict[str, int]]:
-    """Call both models in a loop for the length of the block; count the failed calls."""
+    """Call both models in a loop during the `with` block; count the failed calls."""
     failures, stop, client = {"times": 0, "plus": 0}, threading.Event(), _client()
 
     def loop() -> None:
@@ -104,7 +104,7 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
     before = _version()
     with _count_failures() as failures:
         ssm.delete_parameter(Name=TIMES_ENTRY)
-        report = _read(repository, "status", "live")
+        report = _json_output(repository, "status", "live")
         output = repository.deliver()
         assert predict(_client()) == 14
     assert report["differences"] == [
@@ -114,7 +114,7 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
             "command": "make deliver STAGE=live",
         }
     ]
-    assert _read(repository, "status", "live")["differences"] == []
+    assert _json_output(repository, "status", "live")["differences"] == []
     assert "! math/times: the catalog has no entry: restored" in output
     assert _version() == before
     assert failures["plus"] == 0
@@ -157,7 +157,7 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
     assert failures == {"times": 0, "plus": 0}
 
 
-def test_stage_rollback_to_the_version_of_a_manual_rollback(repository: Repository) -> None:
+def test_stage_rollback_accepts_the_version_of_a_manual_rollback(repository: Repository) -> None:
     _run("tritonsm rollback live math times")
     before = _version()
     with _count_failures() as failures:
@@ -168,7 +168,7 @@ def test_stage_rollback_to_the_version_of_a_manual_rollback(repository: Reposito
     repository.deliver()
 
 
-def test_entry_without_a_model_is_reported_with_a_command(repository: Repository, ssm: Any) -> None:
+def test_catalog_entry_without_a_model_is_reported(repository: Repository, ssm: Any) -> None:
     value = ssm.get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
     ssm.put_parameter(Name=EXTRA_ENTRY, Value=value.replace("times", "extra"), Type="String")
     with _count_failures() as failures:
@@ -188,11 +188,11 @@ def test_changes_during_a_delivery_are_refused(
     repository.commit("five times, after the gate")
     with repository.start_delivery() as delivery:
         gate.wait_until_reached()
-        rollback = run_as("publisher", tritonsm, "rollback", *PLACE, "times")
+        rollback = run_as("publisher", tritonsm, "rollback", *STAGE_AND_ENDPOINT, "times")
         clone = replace(repository, path=tmp_path / "clone")
         repository.git("clone", "--quiet", str(repository.path), str(clone.path))
         (clone.path / "notes.txt").write_text("another commit")
-        clone.commit("at the same time")
+        clone.commit("another commit at the same time")
         newer_output = clone.deliver(code=1)
         clone.git("checkout", "--quiet", "HEAD~2")
         older_output = clone.deliver(code=1)
@@ -209,9 +209,9 @@ def test_changes_during_a_delivery_are_refused(
 
 def test_history_has_all_events(repository: Repository) -> None:
     repository.run("rollback-stage", "live")
-    retirement = run_as("publisher", tritonsm, "retire", *PLACE, "times", _version())
+    retirement = run_as("publisher", tritonsm, "retire", *STAGE_AND_ENDPOINT, "times", _version())
     assert retirement.returncode == 1
-    events = _read(repository, "history", "live")
+    events = _json_output(repository, "history", "live")
     assert [(event["action"], event["result"]) for event in events[:2]] == [
         ("rollback-stage", "delivered"),
         ("deliver", "delivered"),
@@ -238,7 +238,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     assert stack["text"] == "the stack does not exist: it was deleted"
     run_script(repository, tmp_path, deliver, {"STAGE": "live"})
     assert predict(_client(), "plus") == 8
-    assert _read(repository, "status", "live")["differences"] == []
+    assert _json_output(repository, "status", "live")["differences"] == []
 
 
 def test_model_without_a_golden_file_is_reported(repository: Repository) -> None:
@@ -250,11 +250,11 @@ def test_model_without_a_golden_file_is_reported(repository: Repository) -> None
 
 
 def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:
-    differences = _read(repository, "status", "live")["differences"]
+    differences = _json_output(repository, "status", "live")["differences"]
     return [difference for difference in differences if difference["subject"] == subject]
 
 
-def _read(repository: Repository, *arguments: str) -> Any:
+def _json_output(repository: Repository, *arguments: str) -> Any:
     """Return the JSON output of a read-only command."""
 
     def run(command: list[str]) -> int:

@@ -25,8 +25,8 @@ from tests.local.repository import Repository
 from tests.local.rollback_alarms import errors_of_new_instances
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
-STAGE = Path("stages", "live.yaml")
-LIVE = """
+STAGE_FILE = Path("stages", "live.yaml")
+STAGE = """
 account: "000000000000"
 region: us-east-1
 release: "25.04"
@@ -37,20 +37,20 @@ endpoints:
     instance_count: 1
     scaling: { min_count: 1, max_count: 2, max_rps: 0.001 }
 """
-ENDPOINT, PLACE = "live-math", ("live", "math")
-OLD, NEW = "cpu-25.04", "cpu-24.09"
+ENDPOINT, STAGE_AND_ENDPOINT = "live-math", ("live", "math")
+OLD_TARGET, NEW_TARGET = "cpu-25.04", "cpu-24.09"
 
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     """A delivered stage, with a model that was published manually."""
-    repository = Repository.create(checkout, live=LIVE)
+    repository = Repository.create(checkout, live=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
     repository.deliver()
     model = write_python(checkout.path.parent / "ten", TIMES.replace("FACTOR", "10"))
-    published = run_as("publisher", publish, "publish", *PLACE, str(model))
+    published = run_as("publisher", publish, "publish", *STAGE_AND_ENDPOINT, str(model))
     assert published.returncode == 0, published.stderr
     return repository
 
@@ -63,7 +63,10 @@ def _catalog() -> dict[str, str]:
 
 def _archives(repository: Repository) -> dict[str, set[str]]:
     """Return the archives in the bucket, by target."""
-    prefixes = {target: f"math/{local_target(repository.aws, target)}/" for target in (OLD, NEW)}
+    prefixes = {
+        target: f"math/{local_target(repository.aws, target)}/"
+        for target in (OLD_TARGET, NEW_TARGET)
+    }
     return {
         target: {
             key.removeprefix(prefix)
@@ -75,15 +78,15 @@ def _archives(repository: Repository) -> dict[str, set[str]]:
 
 
 def _call_archives(*archives: str) -> AbstractContextManager[None]:
-    """Call the current archive of `times` and these archives in a loop; fail if a call failed."""
-    asker = EndpointCaller(ENDPOINT)
+    """Call the current archive of `times` and `archives` in a loop; fail if a call fails."""
+    caller = EndpointCaller(ENDPOINT)
     client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
     def call_current() -> None:
-        asker.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
+        caller.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
 
     names = [archive.removesuffix(".tar.gz") for archive in archives]
-    return call_repeatedly(call_current, *(partial(asker.ask, name) for name in names))
+    return call_repeatedly(call_current, *(partial(caller.ask, name) for name in names))
 
 
 def _endpoint() -> Any:
@@ -105,11 +108,11 @@ def test_manually_published_model_stops_a_release_change(repository: Repository)
     published = _catalog()["ten"]
     assert published.startswith("published/")
     assert EndpointCaller(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
-    repository.edit(str(STAGE), '"25.04"', '"24.09"')
+    repository.edit(str(STAGE_FILE), '"25.04"', '"24.09"')
     repository.commit("another release")
     output = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"{local_target(repository.aws, NEW)}/{published}: version" in output
+    assert f"{local_target(repository.aws, NEW_TARGET)}/{published}: version" in output
     assert "of ten was published by hand; deliveries do not build or copy it" in output
     name = "/triton/live/math/ten"
     assert f"aws ssm delete-parameter --name {name}" in output
@@ -117,17 +120,17 @@ def test_manually_published_model_stops_a_release_change(repository: Repository)
     boto3.client("ssm").delete_parameter(Name=name)
 
 
-def test_release_instances_and_models_change_together(repository: Repository) -> None:
+def test_release_instances_and_models_change_in_one_delivery(repository: Repository) -> None:
     # One model changes, another one is removed.
     before = _catalog()
     with _call_archives(before["times"]):  # which scales the endpoint out to the maximum
         eventually(lambda: _variant() == ("ml.m5.xlarge", 2, True))
     in_service(ENDPOINT)
-    repository.edit(str(STAGE), '"25.04"', '"24.09"')
-    repository.edit(str(STAGE), "[times, plus]", "[times]")
-    repository.edit(str(STAGE), "ml.m5.xlarge", "ml.m5.2xlarge")
+    repository.edit(str(STAGE_FILE), '"25.04"', '"24.09"')
+    repository.edit(str(STAGE_FILE), "[times, plus]", "[times]")
+    repository.edit(str(STAGE_FILE), "ml.m5.xlarge", "ml.m5.2xlarge")
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
-    repository.commit("another release, larger instances, thrice, and no plus")
+    repository.commit("another release, larger instances, three times, and no plus")
     with _call_archives(*before.values()):
         output = repository.deliver()
     assert "clients may request it while its endpoint moves" in output
@@ -137,8 +140,8 @@ def test_release_instances_and_models_change_together(repository: Repository) ->
     assert after.keys() == before.keys() - {"plus"}
     assert after["times"] != before["times"]
     expected, archives = {*before.values(), *after.values()}, _archives(repository)
-    assert {name for name in archives[OLD] if not name.startswith("published/")} == expected
-    assert archives[NEW] == expected
+    assert {name for name in archives[OLD_TARGET] if not name.startswith("published/")} == expected
+    assert archives[NEW_TARGET] == expected
 
 
 def test_rollback_restores_the_instances_without_a_build(repository: Repository) -> None:
@@ -152,12 +155,12 @@ def test_rollback_restores_the_instances_without_a_build(repository: Repository)
 
 def test_missing_source_stops_a_release_change(repository: Repository) -> None:
     s3, bucket = boto3.client("s3"), models_bucket("live")
-    plus = f"math/{local_target(repository.aws, OLD)}/{_catalog()['plus']}"
+    plus = f"math/{local_target(repository.aws, OLD_TARGET)}/{_catalog()['plus']}"
     manifest = json.loads(read_object(bucket, plus.replace(".tar.gz", ".json")))
     source = f"sources/{manifest['digest']}.zip"
     content = read_object(bucket, source)
     s3.delete_object(Bucket=bucket, Key=source)
-    repository.edit(str(STAGE), '"24.09"', '"25.09"')
+    repository.edit(str(STAGE_FILE), '"24.09"', '"25.09"')
     repository.commit("an older release")
     before = _variant()
     with _call_archives(*_catalog().values()):  # without calls, the endpoint would be scaled in
@@ -171,7 +174,7 @@ def test_missing_source_stops_a_release_change(repository: Repository) -> None:
 
 
 def test_failed_second_deploy_restores_scaling(repository: Repository) -> None:
-    repository.edit(str(STAGE), "ml.m5.2xlarge", "ml.m5.4xlarge")
+    repository.edit(str(STAGE_FILE), "ml.m5.2xlarge", "ml.m5.4xlarge")
     repository.commit("too large")
     catalog, config = _catalog(), _endpoint()["EndpointConfigName"]
     with errors_of_new_instances(ENDPOINT), _call_archives(*_catalog().values()):

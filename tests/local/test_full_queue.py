@@ -44,7 +44,8 @@ def test_builds_above_the_queue_quota_are_retried(
     checkout.synthesise()
     monkeypatch.setattr(steps, "POLL_SECONDS", 1)
     session = checkout.aws.session("delivery")
-    archives.build(StageDeployment(Assembly(checkout.path / "cdk.out", "local"), session))
+    deployment = StageDeployment(Assembly(checkout.path / "cdk.out", "local"), session)
+    archives.build_missing_archives(deployment)
     assert len(build_ids()) == len(MODELS)
 
 

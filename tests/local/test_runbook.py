@@ -22,7 +22,7 @@ from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.local.stage_resources import bucket_keys, models_bucket
 
-CONTENT = """
+STAGE = """
 account: "000000000000"
 region: us-east-1
 release: "24.09"
@@ -53,7 +53,7 @@ def settings() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    repository = Repository.create(checkout, live=CONTENT)
+    repository = Repository.create(checkout, live=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     slow = SLOW.replace("SLEEP", "__import__('time').sleep(0.3)")
@@ -95,8 +95,8 @@ def is_in_alarm(title: str) -> bool:
 
 
 def instances(endpoint: str) -> int:
-    described: Any = boto3.client("sagemaker").describe_endpoint(EndpointName=f"live-{endpoint}")
-    return int(described["ProductionVariants"][0]["CurrentInstanceCount"])
+    description: Any = boto3.client("sagemaker").describe_endpoint(EndpointName=f"live-{endpoint}")
+    return int(description["ProductionVariants"][0]["CurrentInstanceCount"])
 
 
 def test_slow_model_gets_more_instances(operator: Operator) -> None:
@@ -116,10 +116,10 @@ def test_full_disk_gets_new_instances(operator: Operator) -> None:
         "Value": 1000.0,  # averaged with the data of the instances
     }
 
-    def fill() -> None:
+    def report_full_disk() -> None:
         cloudwatch.put_metric_data(Namespace="/aws/sagemaker/Endpoints", MetricData=[datum] * 20)
 
-    with call_repeatedly(fill):
+    with call_repeatedly(report_full_disk):
         eventually(lambda: is_in_alarm("critical: storage in use"))
         output = operator.run_section("Disk", "math")
     assert "critical: storage in use of live-math" in output
@@ -152,7 +152,7 @@ def test_deleted_archive_is_rebuilt(operator: Operator) -> None:
 
 def test_wrong_answers_are_rolled_back(repository: Repository, operator: Operator) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=12.6)
-    repository.commit("thrice, with another golden file")
+    repository.commit("three times, with a wrong golden file")
     repository.deliver(code=2)
     assert call("times") == 21
     operator.run_section("Wrong answers ✔ local", "math")
@@ -168,7 +168,7 @@ def test_failed_canary_shows_its_alarm_and_errors(
         "(self, requests):\n",
         "(self, requests):\n        raise ValueError('no tokenizer')\n",
     )
-    repository.commit("raises")
+    repository.commit("an error in plus")
     outputs, failures = [], []
 
     def call_solo() -> None:

@@ -21,8 +21,8 @@ from tests.local.rollback_alarms import errors_of_current_instances
 from tests.local.runbook import script
 from tests.local.shell import run_script
 
-STAGE, NAME = Path("stages", "stuck.yaml"), "stuck-math"
-CONTENT = """
+STAGE_FILE, STACK = Path("stages", "stuck.yaml"), "stuck-math"
+STAGE = """
 account: "000000000000"
 region: us-east-1
 release: "24.09"
@@ -37,7 +37,7 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    repository = Repository.create(checkout, stuck=CONTENT)
+    repository = Repository.create(checkout, stuck=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.commit("twice")
     repository.deliver()
@@ -59,7 +59,7 @@ def call() -> float:
 
 
 def status() -> str:
-    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=NAME)["Stacks"]
+    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
     return stack["StackStatus"]
 
 
@@ -73,45 +73,45 @@ def deliver_stuck_rollback(repository: Repository, *, existing_entry: str) -> st
     entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
     name = f"/triton/stuck/math/{existing_entry}"
     ssm.put_parameter(Name=name, Value=entry, Type="String")
-    with errors_of_current_instances(NAME), call_repeatedly(call):
+    with errors_of_current_instances(STACK), call_repeatedly(call):
         output = repository.deliver("--ignore-preflight", code=2)
     ssm.delete_parameter(Name=name)
     assert status() == "UPDATE_ROLLBACK_FAILED"
     return output
 
 
-def stack_message(output: str) -> str:
-    """Return the part of an output that describes the stack."""
-    return " ".join(output[output.index(f"{NAME} is UPDATE_ROLLBACK_FAILED") :].split())
+def message_about_stack(output: str) -> str:
+    """Return the message about the stack, the end of an output, on one line."""
+    return " ".join(output[output.index(f"{STACK} is UPDATE_ROLLBACK_FAILED") :].split())
 
 
-def test_stuck_rollback_blocks_deliveries(repository: Repository) -> None:
-    repository.edit(str(STAGE), "log_verbose: 0", "log_verbose: 1")
-    repository.edit(str(STAGE), "[times]", "[times, plus]")
+def test_failed_rollback_blocks_deliveries(repository: Repository) -> None:
+    repository.edit(str(STAGE_FILE), "log_verbose: 0", "log_verbose: 1")
+    repository.edit(str(STAGE_FILE), "[times]", "[times, plus]")
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.write_model("plus", PLUS_ONE, answer=8)
-    repository.commit("thrice, and plus")
+    repository.commit("three times, and plus")
     output = deliver_stuck_rollback(repository, existing_entry="plus")
-    before = deliveries()
+    recorded = delivery_record()
     for command in ("deliver", "rollback-stage"):
         refusal = repository.run(command, "stuck", code=1)
         assert "not delivered: Nothing was changed" in refusal
-        assert stack_message(refusal) == stack_message(output)
-    assert deliveries() == before
+        assert message_about_stack(refusal) == message_about_stack(output)
+    assert delivery_record() == recorded
 
 
-def deliveries() -> Any:
+def delivery_record() -> Any:
     value = boto3.client("ssm").get_parameter(Name="/triton/stuck/delivered")["Parameter"]["Value"]
     return json.loads(value)
 
 
 def test_runbook_continues_the_rollback(repository: Repository, bin_folder: Path) -> None:
-    message = stack_message(repository.deliver(code=1))
+    message = message_about_stack(repository.deliver(code=1))
     heading = "CloudFormation could not roll an update back"
-    assert f'docs/runbook.md, "{heading}", with NAME={NAME}' in message
+    assert f'docs/runbook.md, "{heading}", with NAME={STACK}' in message
     runbook = script(heading)
     with call_repeatedly(call):
-        run_script(repository, bin_folder, runbook, {"NAME": NAME})
+        run_script(repository, bin_folder, runbook, {"NAME": STACK})
         assert status() == "UPDATE_ROLLBACK_COMPLETE"
         repository.deliver()
     assert call() == 21
@@ -120,18 +120,18 @@ def test_runbook_continues_the_rollback(repository: Repository, bin_folder: Path
 
 def test_runbook_restores_a_deleted_configuration(repository: Repository, bin_folder: Path) -> None:
     # Skipping the check makes CloudFormation delete the configuration that the endpoint uses.
-    repository.edit(str(STAGE), "log_verbose: 1", "log_verbose: 0")
-    repository.edit(str(STAGE), "[times, plus]", "[times, plus, minus]")
+    repository.edit(str(STAGE_FILE), "log_verbose: 1", "log_verbose: 0")
+    repository.edit(str(STAGE_FILE), "[times, plus]", "[times, plus, minus]")
     repository.write_model("minus", PLUS_ONE.replace("+ 1", "- 1"), answer=6)
     repository.commit("minus")
-    message = stack_message(deliver_stuck_rollback(repository, existing_entry="minus"))
+    message = message_about_stack(deliver_stuck_rollback(repository, existing_entry="minus"))
     (skip,) = re.findall(r"--resources-to-skip [\w ]+", message)
     *_, retry, wait = script("CloudFormation could not roll an update back").splitlines()
     with call_repeatedly(call):
-        run_script(repository, bin_folder, f"{retry} {skip}\n{wait}", {"NAME": NAME})
+        run_script(repository, bin_folder, f"{retry} {skip}\n{wait}", {"NAME": STACK})
         refusal = " ".join(repository.deliver(code=1).split())
         assert "The configuration of an endpoint is gone" in refusal
         assert "Do not destroy the stack" in refusal
         runbook = script("The configuration of an endpoint is gone")
-        run_script(repository, bin_folder, runbook, {"NAME": NAME})
+        run_script(repository, bin_folder, runbook, {"NAME": STACK})
         repository.deliver()

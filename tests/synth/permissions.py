@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from release.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
 from release.permissions.ledger import Feature
-from release.permissions.names import Named
+from release.permissions.names import NamedResource
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
@@ -51,7 +51,11 @@ class ResolvedPrincipal(NamedTuple):
     @property
     def named(self) -> str | None:
         """The name of the principal in resource policies."""
-        return filled(self.principal.named, self.names) if self.principal.named else None
+        return (
+            filled(self.principal.policy_principal, self.names)
+            if self.principal.policy_principal
+            else None
+        )
 
     @property
     def label(self) -> str:
@@ -68,10 +72,10 @@ def missing_permissions(site: StageUnderTest) -> Iterator[str]:
                     if not _is_allowed(site, resolved, row, _example(action), resource):
                         yield f"{resolved.label} lacks {action} on {resource}: {row.step}"
     for role in _required_roles(site):
-        if role.resource not in [
+        if role.logical_id not in [
             _id_without_hash(resource) for resource in site.deployed.of_type("AWS::IAM::Role")
         ]:
-            yield f"role {role.resource} is missing"
+            yield f"role {role.logical_id} is missing"
 
 
 def excess_permissions(site: StageUnderTest) -> Iterator[str]:
@@ -103,7 +107,7 @@ def resolved_principals(site: StageUnderTest) -> Iterator[ResolvedPrincipal]:
                     name = own[0].properties["EndpointName"] if own else ""
                     place = replace(site.place, endpoint=endpoint, endpoint_name=name)
                     yield _resolve(site, principal, resource, place)
-        if principal.named:
+        if principal.policy_principal:
             yield _resolve(site, principal, None, site.place)
 
 
@@ -158,7 +162,7 @@ def _resolve(
     rows = [
         _expand_components(row, components)
         for row in principal.rows
-        if row.when is None or row.when in stage_features
+        if row.feature is None or row.feature in stage_features
     ]
     arns = {
         name: site.deployed.arn(resource)
@@ -351,7 +355,7 @@ def _principals(statement: Statement) -> list[str]:
 
 def _endpoint_of_role(site: StageUnderTest, role: Role, resource: Resource) -> str | None:
     """Return the endpoint of a role, `*` for a role of the stage, None for any other resource."""
-    if _id_without_hash(resource) != role.resource:
+    if _id_without_hash(resource) != role.logical_id:
         return None
     if role.stack == "endpoint":
         return _endpoint_name(site, resource)
@@ -361,18 +365,18 @@ def _endpoint_of_role(site: StageUnderTest, role: Role, resource: Resource) -> s
 def _required_roles(site: StageUnderTest) -> Iterable[Role]:
     """Yield the roles that every stage must have."""
     for principal in principals():
-        always = [row for row in principal.rows if row.when is None]
+        always = [row for row in principal.rows if row.feature is None]
         yield from (role for role in principal.roles if always and role.stack != "delivery")
 
 
-def _find_resource(site: StageUnderTest, named: Named) -> Resource | None:
+def _find_resource(site: StageUnderTest, named: NamedResource) -> Resource | None:
     """Return a named resource of the ledger, None if the stage does not have it."""
     own = f"{site.place.stage}-{named.stack}"
     fitting = (
         resource
         for resource in site.deployed.resources.values()
         if resource.stack == own
-        and _id_without_hash(resource) == named.resource
+        and _id_without_hash(resource) == named.logical_id
         and not resource.kind.endswith("Policy")
     )
     return next(fitting, None)

@@ -32,7 +32,7 @@ UPDATES: dict[str, dict[str, Any]] = {
 CREATE_MINUTES, UPDATE_MINUTES = 160, 970
 """`timeoutInMinutes` of CloudFormation's handlers, in the schema of AWS::SageMaker::Endpoint
 (pulumi/pulumi-aws-native, aws-cloudformation-schema/aws-sagemaker-endpoint.json)."""
-UPDATE = "its endpoint's update"
+UPDATE = "update of its endpoint"
 """The row of the update in the budget."""
 CUSTOM_RESOURCE_MINUTES = 60
 """CloudFormation template reference, AWS::CloudFormation::CustomResource, ServiceTimeout."""

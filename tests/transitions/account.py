@@ -37,7 +37,7 @@ from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, Dice
@@ -77,7 +77,7 @@ class Account:
         self._is_updated = False
         self._clock = FakeClock()
         self._clock.on_sleep = lambda _: self._bake()
-        self.hosting = Components(
+        self.hosting = ComponentOperations(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
                 max_processes=2,
@@ -87,10 +87,10 @@ class Account:
             fleet=Fleet,
             clock=lambda: self._clock,
             alarms=lambda names: {name: _alarms()[name] for name in names if name in _alarms()},
-            assumable=lambda _: True,
-            quota=AccountQuotas().value,
-            scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
-            deregister=lambda endpoint: self.scaling.forget(endpoint),
+            is_assumable=lambda _: True,
+            quota_value=AccountQuotas().value,
+            scalable_variants=lambda endpoint: self.scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: self.scaling.deregister_endpoint(endpoint),
         )
         self.scaling: AutoScaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
         self._scaling_operations: list[Callable[[], None]] = []
@@ -127,7 +127,8 @@ class Account:
 
     def endpoint(self) -> Record:
         """Return the description of the endpoint that was created last."""
-        return self.hosting.describe_endpoint({"EndpointName": [*self.hosting.by_name][-1]})
+        name = [*self.hosting.endpoints_by_name][-1]
+        return self.hosting.describe_endpoint({"EndpointName": name})
 
     def components(self) -> dict[str, Record]:
         """Return name -> description of the inference components."""
@@ -209,7 +210,7 @@ class Account:
             name, count = variant["VariantName"], variant["DesiredInstanceCount"]
             is_below_minimum = count < self._min_counts.get(name, 0)
             if (
-                name in self.scaling.variants(NAME)
+                name in self.scaling.scalable_variants(NAME)
                 and not is_below_minimum
                 and not self._scaling_operations
             ):
@@ -221,7 +222,7 @@ class Account:
 
     def in_background(self, function: Callable[..., None], *arguments: Any) -> None:
         """Run background work of SageMaker at once, and scaling later."""
-        if function.__name__ == "_reach_desired":
+        if function.__name__ == "_finish_scaling":
             self._scaling_operations.append(partial(function, *arguments))
         else:
             function(*arguments)
@@ -258,7 +259,7 @@ def accounts() -> Iterator[Callable[[], Account]]:
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(
-            Components, "_in_background", lambda _, *work: current[-1].in_background(*work)
+            ComponentOperations, "_in_background", lambda _, *work: current[-1].in_background(*work)
         )
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from tests.transitions import instances
 
 
@@ -44,7 +44,7 @@ class Caller:
     """
 
     def __init__(
-        self, hosting: Components, dice: Dice, catalog: Callable[[], Mapping[str, str]]
+        self, hosting: ComponentOperations, dice: Dice, catalog: Callable[[], Mapping[str, str]]
     ) -> None:
         self._hosting, self._dice, self._catalog = hosting, dice, catalog
         self._resolved: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Caller:
 
     def _answer(self, entry: Mapping[str, Any]) -> str:
         target = entry["target_model"]
-        endpoint = self._hosting.by_name.get(entry["endpoint"])
+        endpoint = self._hosting.endpoints_by_name.get(entry["endpoint"])
         if component := entry.get("inference_component"):
             endpoint = endpoint and self._hosting.components.get(component)
         route = endpoint.route(target) if endpoint else None

@@ -196,4 +196,4 @@ def scaling(
 ) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
     hosting: Any = variants
-    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, tell=happenings.append)
+    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, report=happenings.append)

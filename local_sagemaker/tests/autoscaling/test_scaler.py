@@ -252,5 +252,5 @@ def test_deleted_endpoint_fails_its_activity(scaled: ScaledTarget) -> None:
     scaled.tick()
     (activity,) = scaled.activities()
     assert activity["StatusMessage"] == (
-        "Failed to reach desired instance count 4: the endpoint is gone"
+        "Failed to reach desired instance count 4: the endpoint is deleted"
     )

@@ -62,7 +62,7 @@ def test_missed_time_is_due_once_within_the_limit() -> None:
         ("tomorrow", "expected at"),
         ("rate(1 week)", "expected at"),
         ("at(2027-01-04)", "expected at"),
-        ("cron(0 8 * *)", "6 fields, but this one has 4"),
+        ("cron(0 8 * *)", "6 fields, but the expression has 4"),
         ("cron(0 8 * 13 ? *)", "Invalid month value '13'"),
         ("cron(0 8 LW * ? *)", "does not support LW"),
         ("cron(0 8 ? * ? *)", "Invalid combination"),

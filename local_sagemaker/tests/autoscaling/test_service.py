@@ -83,15 +83,15 @@ def test_invalid_limits_are_refused(
     assert targets(scaling) == []
 
 
-@pytest.mark.parametrize("end", ["deregister", "forget"])
+@pytest.mark.parametrize("end", ["deregister", "delete"])
 def test_policies_and_alarms_are_deleted_with_the_target(
     scaling: AutoScaling, cloudwatch: CloudWatch, end: str
 ) -> None:
     scaling.register(TARGET)
     scaling.put_policy(POLICY)
-    scaling.forget("tex")
+    scaling.deregister_endpoint("tex")
     assert (len(targets(scaling)), len(policies(scaling))) == (1, 1)
-    scaling.forget("text") if end == "forget" else scaling.deregister(KEY)
+    scaling.deregister_endpoint("text") if end == "delete" else scaling.deregister(KEY)
     assert (targets(scaling), policies(scaling), cloudwatch.alarms) == ([], [], {})
 
 

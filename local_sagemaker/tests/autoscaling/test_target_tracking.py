@@ -64,7 +64,7 @@ def test_capacity_is_the_smallest_that_meets_the_target(
 def decide_with_defaults(
     *policies: PolicyState, current: int = 4, limits: tuple[int, int] = (2, 10)
 ) -> object:
-    return decide(policies, current=current, smallest=limits[0], largest=limits[1])
+    return decide(policies, current=current, minimum=limits[0], maximum=limits[1])
 
 
 def test_scale_out_uses_the_latest_datapoint() -> None:

@@ -60,7 +60,7 @@ def test_tables_of_the_user_guide(
 )
 def test_comparisons(comparison: str, breaching: list[float]) -> None:
     tested = Condition(comparison, 5.0, 1, 1)
-    assert [value for value in (4.0, 5.0, 6.0) if tested.breached(value)] == breaching
+    assert [value for value in (4.0, 5.0, 6.0) if tested.is_breaching(value)] == breaching
 
 
 conditions = st.builds(

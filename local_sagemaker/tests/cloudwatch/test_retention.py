@@ -74,18 +74,18 @@ def test_metrics_are_kept_for_one_day(
 ) -> None:
     put("old", T0)
     put("both", T0, T0 + 1)
-    retention.forget(T0 + DAY_SECONDS / 60)
+    retention.delete_old_data(T0 + DAY_SECONDS / 60)
     assert kept_values() == {"old": [T0], "both": [T0, T0 + 1]}
-    retention.forget(T0 + DAY_SECONDS / 60 + 0.5)
+    retention.delete_old_data(T0 + DAY_SECONDS / 60 + 0.5)
     assert kept_values() == {"both": [T0 + 1]}
 
 
 def test_last_five_minutes_are_kept_at_any_speed(retention: Retention) -> None:
     retention._speed = 6000
     put("m", T0)
-    retention.forget(T0 + 300)
+    retention.delete_old_data(T0 + 300)
     assert kept_values() == {"m": [T0]}
-    retention.forget(T0 + 400)
+    retention.delete_old_data(T0 + 400)
     assert kept_values() == {}
 
 
@@ -93,9 +93,9 @@ def test_metrics_are_kept_for_the_range_of_alarms(retention: Retention) -> None:
     week = 7 * DAY_SECONDS
     alarm(Period=DAY_SECONDS, EvaluationPeriods=7)
     put("m", T0)
-    retention.forget(T0 + week / 60)
+    retention.delete_old_data(T0 + week / 60)
     assert kept_values() == {"m": [T0]}
-    retention.forget(T0 + 2 * week / 60)
+    retention.delete_old_data(T0 + 2 * week / 60)
     assert kept_values() == {}
 
 
@@ -104,7 +104,7 @@ def test_number_of_datapoints_is_limited(
 ) -> None:
     monkeypatch.setattr(retention_module, "MAX_POINTS", 2)
     put("m", *range(T0, T0 + 5))
-    retention.forget(T0)
+    retention.delete_old_data(T0)
     assert kept_values() == {"m": [T0 + 3, T0 + 4]}
 
 
@@ -114,7 +114,7 @@ def test_alarm_history_is_limited(retention: Retention, monkeypatch: pytest.Monk
     for state in ("OK", "ALARM", "OK"):
         change = {"AlarmName": "a", "StateValue": state, "StateReason": "test"}
         metrics._set_alarm_state({}, change, is_cbor=False, is_json=True)
-    retention.forget(T0)
+    retention.delete_old_data(T0)
     changes = [entry["HistorySummary"] for entry in metrics._history_entries()]
     assert changes == ["Alarm updated from OK to ALARM", "Alarm updated from ALARM to OK"]
 
@@ -125,7 +125,7 @@ def test_number_of_log_events_is_limited(
     monkeypatch.setattr(retention_module, "MAX_EVENTS", 2)
     write("long", 1, 3, 5)
     write("short", 2, 4)
-    retention.forget(T0)
+    retention.delete_old_data(T0)
     assert log_messages() == {"long": ["3", "5"], "short": ["2", "4"]}
     assert sorted(record["@message"] for record in logs._log_records.values()) == [
         "2",

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_sagemaker.codebuild import log
-from local_sagemaker.codebuild.artifacts import S3_KEY, Output
+from local_sagemaker.codebuild.artifacts import S3_KEY, BuildOutput
 from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.codebuild.runner import RunningBuild
 
@@ -94,12 +94,12 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         }
         arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
         described = output or {"type": "NO_ARTIFACTS"}
-        to = Output(described, arn, S3_KEY, s3)
+        to = BuildOutput(described, arn, S3_KEY, s3)
         config = logs_config or {"cloudWatchLogs": {"status": "ENABLED"}}
         record = {
             "id": f"builder:{UUID}",
             "artifacts": to.record,
-            "logs": log.location(config, None),
+            "logs": log.logs_member(config, None),
             "phases": [],
             "queuedTimeoutInMinutes": 5,
             "source": {"type": "NO_SOURCE", "buildspec": json.dumps(spec), **(source or {})},
@@ -109,12 +109,12 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         folder = tmp_path / "build"
         folder.mkdir()
         quota = quota or BuildQuota(1)
-        quota.enter(f"builder:{UUID}")
+        quota.add(f"builder:{UUID}")
         return RunningBuild(
             record,
             folder,
             log.Log(folder / "build.log", logs, clock),
-            log.location(config, log.stream(config, "builder", UUID)),
+            log.logs_member(config, log.stream_name(config, "builder", UUID)),
             to,
             quota,
             s3,

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.artifacts import Output, check
+from local_sagemaker.codebuild.artifacts import BuildOutput, check_artifacts
 from local_sagemaker.codebuild.buildspec import Artifacts
-from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.codebuild.phases import BuildFailed
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import UUID
 
@@ -14,8 +14,8 @@ KEY = "arn:aws:kms:us-east-1:000000000000:key/1"
 S3 = {"type": "S3", "location": "models", "name": "/", "namespaceType": "NONE", "packaging": "NONE"}
 
 
-def output(s3: Any, *, key: str = KEY, **described: Any) -> Output:
-    return Output({**S3, **described}, ARN, key, s3)
+def output(s3: Any, *, key: str = KEY, **described: Any) -> BuildOutput:
+    return BuildOutput({**S3, **described}, ARN, key, s3)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path / "src"
 
 
-def upload(target: Output, sources: Path, *files: str, base: str = "result") -> None:
+def upload(target: BuildOutput, sources: Path, *files: str, base: str = "result") -> None:
     target.upload(Artifacts(files or ("**/*",), base), sources)
 
 
@@ -79,24 +79,26 @@ def test_file_patterns(s3: Any, sources: Path, patterns: list[str], names: list[
 def test_missing_artifacts_are_an_error(
     s3: Any, sources: Path, files: list[str], base: str, message: str
 ) -> None:
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(BuildFailed) as failed:
         upload(output(s3), sources, *files, base=base)
     assert (failed.value.code, failed.value.message) == ("CLIENT_ERROR", message)
     assert s3.objects == {}
 
 
 def test_missing_bucket_is_an_error(s3: Any, sources: Path) -> None:
-    with pytest.raises(Failed, match=r"^Failed to upload artifacts: no such bucket$") as failed:
+    with pytest.raises(
+        BuildFailed, match=r"^Failed to upload artifacts: no such bucket$"
+    ) as failed:
         upload(output(s3, location="none"), sources)
     assert failed.value.code == "CLIENT_ERROR"
 
 
 def test_no_artifacts(s3: Any, sources: Path) -> None:
-    target = Output({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
+    target = BuildOutput({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
     assert target.record == {"location": ""}
     target.upload(None, sources)
     assert s3.objects == {}
-    with pytest.raises(Failed, match=r"^no definition for primary artifacts in buildspec$"):
+    with pytest.raises(BuildFailed, match=r"^no definition for primary artifacts in buildspec$"):
         output(s3).upload(None, sources)
 
 
@@ -118,6 +120,6 @@ def test_no_artifacts(s3: Any, sources: Path) -> None:
 )
 def test_invalid_artifacts_are_refused(described: dict[str, Any], message: str) -> None:
     with pytest.raises(ApiError) as refused:
-        check(described)
+        check_artifacts(described)
     assert refused.value.code == "InvalidInputException"
     assert refused.value.message.startswith(f"Invalid artifacts: {message}")

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.cloudformation import Project, resource_types
+from local_sagemaker.codebuild.cloudformation import ProjectResource, resource_types
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.tests.codebuild.conftest import FakeLogs
 
@@ -35,9 +35,9 @@ def codebuild(tmp_path: Path, s3: Any, logs: FakeLogs) -> CodeBuild:
 
 
 @pytest.fixture
-def resource(codebuild: CodeBuild) -> Project:
+def resource(codebuild: CodeBuild) -> ProjectResource:
     resource_type = resource_types(codebuild.service)["AWS::CodeBuild::Project"]
-    assert isinstance(resource_type, Project)
+    assert isinstance(resource_type, ProjectResource)
     return resource_type
 
 
@@ -47,7 +47,7 @@ def described(codebuild: CodeBuild, name: str) -> dict[str, Any]:
     return dict(result)
 
 
-def test_properties_reach_the_project(codebuild: CodeBuild, resource: Project) -> None:
+def test_properties_reach_the_project(codebuild: CodeBuild, resource: ProjectResource) -> None:
     name, attributes = resource.create("Builder1A2B", PROPERTIES, "dev-models")
     assert name.startswith("Builder1A2B-")
     arn = f"arn:aws:codebuild:us-east-1:000000000000:project/{name}"
@@ -61,7 +61,7 @@ def test_properties_reach_the_project(codebuild: CodeBuild, resource: Project) -
 
 
 def test_removed_properties_return_to_their_defaults(
-    codebuild: CodeBuild, resource: Project
+    codebuild: CodeBuild, resource: ProjectResource
 ) -> None:
     name, attributes = resource.create("Builder", PROPERTIES, "dev")
     less = {key: PROPERTIES[key] for key in ("Artifacts", "Environment", "ServiceRole", "Source")}
@@ -72,7 +72,7 @@ def test_removed_properties_return_to_their_defaults(
     assert result["source"]["location"] == "assets/step.zip"
 
 
-def test_second_deletion_succeeds(codebuild: CodeBuild, resource: Project) -> None:
+def test_second_deletion_succeeds(codebuild: CodeBuild, resource: ProjectResource) -> None:
     name, _ = resource.create("Builder", PROPERTIES, "dev")
     for _ in range(2):
         resource.delete(name, PROPERTIES)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from local_sagemaker.codebuild.log import Log, stream
+from local_sagemaker.codebuild.log import Log, stream_name
 from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs
 
 ENABLED = {"cloudWatchLogs": {"status": "ENABLED"}}
@@ -20,11 +20,11 @@ def lines_of(log: Log) -> list[str]:
 
 
 def test_log_line_of_codebuild_starts_on_a_new_line(log: Log) -> None:
-    log.say("first")
+    log.write_agent_line("first")
     with log.file.open("a") as file:
         file.write("no newline")
-    log.say("second")
-    log.say("third")
+    log.write_agent_line("second")
+    log.write_agent_line("third")
     stamp = "[Container] 2027/01/15 08:00:00"
     assert lines_of(log) == [f"{stamp} first", "no newline", f"{stamp} second", f"{stamp} third"]
 
@@ -66,7 +66,7 @@ def test_failed_delivery_is_logged_once(
     monkeypatch.setattr(logs, "put_log_events", refuse)
     log.open("group", "stream")
     for text in ("first", "second"):
-        log.say(text)
+        log.write_agent_line(text)
         log.send()
     first, warning, second = lines_of(log)
     assert first.endswith("first")
@@ -90,4 +90,4 @@ def test_failed_delivery_is_logged_once(
 def test_group_and_stream_of_the_project(
     config: dict[str, Any], expected: tuple[str, str] | None
 ) -> None:
-    assert stream(config, "builder", UUID) == expected
+    assert stream_name(config, "builder", UUID) == expected

@@ -8,24 +8,24 @@ from local_sagemaker.errors import ApiError
 def test_queue_has_five_times_the_concurrent_builds(limit: int) -> None:
     quota = BuildQuota(limit)
     for build in range(6 * limit):
-        quota.enter(str(build))
+        quota.add(str(build))
     with pytest.raises(ApiError) as refused:
-        quota.enter("one more")
+        quota.add("one more")
     assert refused.value.code == "AccountLimitExceededException"
     assert refused.value.message == (
         f"Cannot have more than {5 * limit} builds in queue for the account"
     )
     if limit:
-        quota.leave("0")
-        quota.enter("one more")
+        quota.remove("0")
+        quota.add("one more")
 
 
 def test_queue_limit_can_be_lowered() -> None:
     quota = BuildQuota(60, 1)
     for build in range(61):
-        quota.enter(str(build))
+        quota.add(str(build))
     with pytest.raises(ApiError) as refused:
-        quota.enter("one more")
+        quota.add("one more")
     assert refused.value.message == "Cannot have more than 1 builds in queue for the account"
-    quota.leave("0")
-    quota.enter("one more")
+    quota.remove("0")
+    quota.add("one more")

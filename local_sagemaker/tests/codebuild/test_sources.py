@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.phases import Failed
-from local_sagemaker.codebuild.sources import check, download
+from local_sagemaker.codebuild.phases import BuildFailed
+from local_sagemaker.codebuild.sources import check_sources, download
 from local_sagemaker.errors import ApiError
 
 NO_SOURCE = {"type": "NO_SOURCE"}
@@ -51,7 +51,7 @@ def test_folder_is_downloaded(tmp_path: Path, s3: Any) -> None:
 def test_empty_folder_is_an_error(tmp_path: Path, s3: Any, has_folder_object: bool) -> None:
     if has_folder_object:
         s3.objects["models", "job/"] = b""
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(BuildFailed) as failed:
         download(s3_source("models/job/", sourceIdentifier="job"), tmp_path / "job", s3)
     assert failed.value.code == "CLIENT_ERROR"
     assert failed.value.message == (
@@ -62,7 +62,7 @@ def test_empty_folder_is_an_error(tmp_path: Path, s3: Any, has_folder_object: bo
 @pytest.mark.parametrize("key", ["job/../../a", "job//etc/a"])
 def test_key_outside_the_folder_is_refused(tmp_path: Path, s3: Any, key: str) -> None:
     s3.objects["models", key] = b"a"
-    with pytest.raises(Failed, match="is outside the source folder for primary source"):
+    with pytest.raises(BuildFailed, match="is outside the source folder for primary source"):
         download(s3_source("models/job/"), tmp_path / "job", s3)
     assert files_of(tmp_path) == {}
 
@@ -73,7 +73,7 @@ def test_missing_or_invalid_zip_file_is_an_error(
 ) -> None:
     if content is not None:
         s3.objects["assets", "src.zip"] = content
-    with pytest.raises(Failed, match=message) as failed:
+    with pytest.raises(BuildFailed, match=message) as failed:
         download(s3_source("assets/src.zip"), tmp_path / "src", s3)
     assert failed.value.message.endswith(
         " for primary source and source version arn:aws:s3:::assets/src.zip"
@@ -113,6 +113,6 @@ def test_invalid_source_is_refused(
     primary: dict[str, Any], secondary: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
-        check(primary, secondary)
+        check_sources(primary, secondary)
     assert refused.value.code == "InvalidInputException"
     assert refused.value.message.startswith(message)

@@ -82,6 +82,6 @@ def test_unsupported_manifest_type_is_refused() -> None:
         "imageIds": [{"imageTag": "24.09-py3"}],
         "acceptedMediaTypes": ["application/vnd.oci.image.manifest.v1+json"],
     }
-    with pytest.raises(ApiError, match="add it to acceptedMediaTypes") as refused:
+    with pytest.raises(ApiError, match="add this type to acceptedMediaTypes") as refused:
         registries(OwnRegistry()).call("BatchGetImage", request)
     assert refused.value.code == "InvalidParameterException"

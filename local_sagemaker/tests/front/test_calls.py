@@ -54,7 +54,7 @@ async def record(file: Path, service: str, *, body: bytes = b"", **request: Any)
     async def receive() -> Any:
         return parts.pop(0)
 
-    left = await Calls(file).note(scope(service, **request), receive)
+    left = await Calls(file).record(scope(service, **request), receive)
     return b"".join([part async for part in request_body(left)])
 
 
@@ -184,13 +184,13 @@ async def test_call_without_a_caller_is_not_recorded(tmp_path: Path, caller: str
 async def test_large_bodies_are_not_read(tmp_path: Path) -> None:
     for service, path in (("s3", "/b/k"), ("sagemaker", "/endpoints/a/invocations")):
         request = scope(service, method="POST", path=path, content_type="application/json")
-        assert await Calls(tmp_path / "calls").note(request, UNCALLED) is UNCALLED
+        assert await Calls(tmp_path / "calls").record(request, UNCALLED) is UNCALLED
 
 
 async def test_equal_calls_are_recorded_once(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "calls")
     for key in ("a", "a", "b"):
-        await calls.note(scope("s3", method="GET", path=f"/b/{key}"), UNCALLED)
+        await calls.record(scope("s3", method="GET", path=f"/b/{key}"), UNCALLED)
     assert [call.resource[-1] for call in recorded(tmp_path / "calls")] == ["a", "b"]
 
 
@@ -200,6 +200,6 @@ def test_calls_of_a_watched_client_are_recorded(tmp_path: Path, client_for: Clie
         await send({"type": "http.response.body", "body": b""})
 
     s3 = client_for("s3", empty)
-    Calls(tmp_path / "calls").watch(s3, ROLE)
+    Calls(tmp_path / "calls").record_client(s3, ROLE)
     s3.put_object(Bucket="bucket", Key="a/b", Body=b"c")
     assert recorded(tmp_path / "calls") == [(ROLE, "s3:PutObject", "arn:aws:s3:::bucket/a/b")]

@@ -19,9 +19,9 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.components import IDLE_SECONDS, Components
+from local_sagemaker.sagemaker.component_operations import IDLE_SECONDS, ComponentOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
-from local_sagemaker.tests.sagemaker.test_components import ROLE
+from local_sagemaker.tests.sagemaker.test_component_operations import ROLE
 from local_sagemaker.tests.support.waiting import eventually
 
 MIB = 1 << 20
@@ -70,14 +70,14 @@ class Account:
             report_event=self.events.append,
             capacities=self.capacities,
         )
-        self.hosting = Components(
+        self.hosting = ComponentOperations(
             host,
             fleet=Fleet,
             clock=FakeClock,
             alarms=lambda _: {},
-            assumable=lambda _: True,
-            quota=AccountQuotas({"ml.c5.xlarge for endpoint usage": 1}).value,
-            scaled_variants=lambda _: (),
+            is_assumable=lambda _: True,
+            quota_value=AccountQuotas({"ml.c5.xlarge for endpoint usage": 1}).value,
+            scalable_variants=lambda _: (),
             deregister=lambda _: None,
         )
         container = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}
@@ -117,7 +117,7 @@ class Account:
         """Wait until a component is in service or failed, and return its description."""
         component = self.hosting.components[name]
         eventually(lambda: component.status in ("InService", "Failed"))
-        return component.described()
+        return component.describe()
 
     def endpoint(self) -> Any:
         """Return the description of the endpoint."""
@@ -134,7 +134,7 @@ class Account:
 
     def placement(self) -> list[list[str]]:
         """Return the names of the copies on each instance."""
-        fleet: Any = self.hosting.by_name["e"].fleet
+        fleet: Any = self.hosting.endpoints_by_name["e"].fleet
         hosts = [instance.healthy_server.container for instance in fleet.serving()["only"]]
         return [[status.target_model for status in host.statuses()] for host in hosts]
 
@@ -156,7 +156,7 @@ def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     account.create_component("a", 2, MinMemoryRequiredInMb=4096)
     account.create_component("b", MinMemoryRequiredInMb=8192)
     assert account.placement() == [["a/1", "a/2", "b/1"]]
-    fleet: Any = account.hosting.by_name["e"].fleet
+    fleet: Any = account.hosting.endpoints_by_name["e"].fleet
     (instance,) = fleet.serving()["only"]
     server = instance.healthy_server.triton
     assert (server.resident_bytes(), server.cpu_seconds()) == (3 * 512 * MIB, 9.0)
@@ -220,7 +220,7 @@ def test_added_instances_respect_quota_and_capacity(account: Account) -> None:
     failed = account.create_component("a", 2, MinMemoryRequiredInMb=5000)
     assert "ml.c5.xlarge for endpoint usage" in failed["FailureReason"]
     account.capacities._limits["ml.c5.xlarge"] = 1
-    account.hosting._quota = lambda _: 9
+    account.hosting._quota_value = lambda _: 9
     assert account.create_component("b", 2, MinMemoryRequiredInMb=5000)["FailureReason"] == (
         NO_CAPACITY
     )
@@ -250,7 +250,7 @@ def test_idle_instances_end_down_to_the_minimum(
 
 def test_higher_minimum_adds_instances(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=3)
-    config: Any = account.hosting.by_name["e"].plan.config
+    config: Any = account.hosting.endpoints_by_name["e"].plan.config
     config["ProductionVariants"][0]["ManagedInstanceScaling"]["MinInstanceCount"] = 2
     account.hosting.scale_instances()
     assert account.instances() == 2
@@ -262,7 +262,7 @@ def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     fleet: Any = account.hosting.components["a"].fleet
     servers = [copy.healthy_server.triton for copy in fleet.serving()["a"]]
     account.hosting.delete_endpoint({"EndpointName": "e"})
-    eventually(lambda: not account.hosting.by_name)
+    eventually(lambda: not account.hosting.endpoints_by_name)
     assert all(server.ended.is_set() for server in servers)
     assert account.wait("a")["InferenceComponentStatus"] == "InService"
     account.hosting.delete_inference_component({"InferenceComponentName": "a"})

@@ -8,7 +8,7 @@ import pytest
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.quotas.account import (
     ALL_INSTANCES,
-    BUILDS_AT_ONCE,
+    CONCURRENT_BUILDS,
     QUEUED_BUILDS,
     AccountQuotas,
     configured_quotas,
@@ -46,10 +46,10 @@ def test_quota_names_match_preflight() -> None:
     assert quotas.value(needed.instances_quota("ml.g5.xlarge"))
     assert ALL_INSTANCES == needed.ALL_INSTANCES
     names = {needed.builds_quota(environment) for environment in needed.ENVIRONMENTS}
-    assert names == {quota.name for quota in quotas.of_service(needed.CODEBUILD)}
+    assert names == {quota.name for quota in quotas.by_service(needed.CODEBUILD)}
     assert quotas.builds().keys() == needed.ENVIRONMENTS.keys()
-    assert set(quotas.builds().values()) == {BUILDS_AT_ONCE}
-    functions = [quota.name for quota in quotas.of_service("lambda")]
+    assert set(quotas.builds().values()) == {CONCURRENT_BUILDS}
+    functions = [quota.name for quota in quotas.by_service("lambda")]
     assert functions == ["Concurrent executions"]
 
 

@@ -15,7 +15,7 @@ from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -212,17 +212,17 @@ def hosting(
     clock: FakeClock,
     alarms: dict[str, str],
     quotas: AccountQuotas,
-) -> Components:
+) -> ComponentOperations:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
-    made = Components(
+    made = ComponentOperations(
         SimpleNamespace(s3=s3, report_event=happenings.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
         alarms=lambda names: {name: alarms[name] for name in names if name in alarms},
-        assumable=lambda role: role.endswith("/known"),
-        quota=quotas.value,
-        scaled_variants=lambda name: scaled if name == "Text" else (),
+        is_assumable=lambda role: role.endswith("/known"),
+        quota_value=quotas.value,
+        scalable_variants=lambda name: scaled if name == "Text" else (),
         deregister=lambda name: scaled.clear() if name == "Text" else None,
     )
     made.create_model(model("m"))
@@ -232,7 +232,7 @@ def hosting(
 
 
 @pytest.fixture
-def sagemaker(hosting: Components) -> JsonService:
+def sagemaker(hosting: ComponentOperations) -> JsonService:
     """The SageMaker API of `hosting`."""
     return control_plane(hosting)
 

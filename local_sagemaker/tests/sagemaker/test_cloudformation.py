@@ -8,13 +8,13 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker import cloudformation
 from local_sagemaker.sagemaker.cloudformation import (
     EndpointResource,
-    InferenceComponent,
+    InferenceComponentResource,
     ModelResource,
 )
-from local_sagemaker.sagemaker.components import Components
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, FakeClock, Fleets
-from local_sagemaker.tests.sagemaker.test_components import (
+from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
     SPECIFICATION,
     TIMES,
@@ -37,11 +37,11 @@ def endpoint(sagemaker: JsonService) -> EndpointResource:
     return EndpointResource(sagemaker)
 
 
-def describe(hosting: Hosting) -> dict[str, Any]:
+def describe(hosting: EndpointOperations) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_named_resource(model: ModelResource, hosting: Hosting) -> None:
+def test_named_resource(model: ModelResource, hosting: EndpointOperations) -> None:
     assert model.create("Logical", {**PROPERTIES, "ModelName": "MiniLM"}, "stack") == (
         f"{ARN}:model/minilm",
         {"ModelName": "MiniLM"},
@@ -57,7 +57,7 @@ def test_generated_name_has_stack_and_logical_id(model: ModelResource) -> None:
     assert model.create("TextModel", PROPERTIES, "Prod-Text")[0] != arn
 
 
-def test_update_replaces_tags(model: ModelResource, hosting: Hosting) -> None:
+def test_update_replaces_tags(model: ModelResource, hosting: EndpointOperations) -> None:
     def tags(**values: str) -> dict[str, Any]:
         return {**PROPERTIES, "Tags": [{"Key": k, "Value": v} for k, v in values.items()]}
 
@@ -69,7 +69,9 @@ def test_update_replaces_tags(model: ModelResource, hosting: Hosting) -> None:
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
-def test_resource_is_deleted_by_name_or_arn(model: ModelResource, hosting: Hosting) -> None:
+def test_resource_is_deleted_by_name_or_arn(
+    model: ModelResource, hosting: EndpointOperations
+) -> None:
     named = {**PROPERTIES, "ModelName": "MiniLM"}
     model.delete(model.create("Logical", named, "stack")[0], named)
     model.delete(model.create("Logical", PROPERTIES, "stack")[0], {})
@@ -94,7 +96,7 @@ def test_failed_endpoint_fails_the_resource(endpoint: EndpointResource, fleets: 
 
 
 def test_rolled_back_endpoint_update_fails_the_resource(
-    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
+    endpoint: EndpointResource, hosting: EndpointOperations, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     fleets.fail("out of memory")
@@ -106,7 +108,7 @@ def test_rolled_back_endpoint_update_fails_the_resource(
 
 
 def test_new_deployment_config_alone_updates_the_endpoint(
-    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
+    endpoint: EndpointResource, hosting: EndpointOperations, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
@@ -124,7 +126,10 @@ def test_endpoint_creation_times_out(
 
 
 def test_deletion_waits_for_the_endpoint(
-    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    endpoint: EndpointResource,
+    hosting: EndpointOperations,
+    fleets: Fleets,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     fleets.quiet.clear()
@@ -135,9 +140,9 @@ def test_deletion_waits_for_the_endpoint(
 
 
 @pytest.fixture
-def component(sagemaker: JsonService, hosting: Components) -> InferenceComponent:
+def component(sagemaker: JsonService, hosting: ComponentOperations) -> InferenceComponentResource:
     create_host(hosting, "Empty")
-    return InferenceComponent(sagemaker)
+    return InferenceComponentResource(sagemaker)
 
 
 CHANGED = {
@@ -152,7 +157,7 @@ CHANGED = {
 
 
 def test_component_is_created_updated_and_deleted(
-    component: InferenceComponent, hosting: Components
+    component: InferenceComponentResource, hosting: ComponentOperations
 ) -> None:
     size = {"Type": "CAPACITY_PERCENT", "Value": 50}
     rolling = {"RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}}
@@ -171,7 +176,7 @@ def test_component_is_created_updated_and_deleted(
 
 
 def test_failed_component_is_deleted(
-    component: InferenceComponent, hosting: Components, fleets: Fleets
+    component: InferenceComponentResource, hosting: ComponentOperations, fleets: Fleets
 ) -> None:
     fleets.fail("no room")
     with pytest.raises(ValueError, match=r"^InferenceComponent times Failed: no room$"):
@@ -180,7 +185,7 @@ def test_failed_component_is_deleted(
 
 
 def test_rolled_back_component_update_fails_the_resource(
-    component: InferenceComponent, fleets: Fleets
+    component: InferenceComponentResource, fleets: Fleets
 ) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
     for _ in range(2):
@@ -190,7 +195,7 @@ def test_rolled_back_component_update_fails_the_resource(
 
 
 def test_component_update_succeeds_after_a_rollback(
-    component: InferenceComponent, fleets: Fleets
+    component: InferenceComponentResource, fleets: Fleets
 ) -> None:
     arn, _ = component.create("Logical", CHANGED, "stack")
     fleets.fail("no room")
@@ -200,15 +205,17 @@ def test_component_update_succeeds_after_a_rollback(
 
 
 @pytest.mark.parametrize("member", ["EndpointName", "InferenceComponentName", "VariantName"])
-def test_component_cannot_be_moved_or_renamed(component: InferenceComponent, member: str) -> None:
+def test_component_cannot_be_moved_or_renamed(
+    component: InferenceComponentResource, member: str
+) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
     with pytest.raises(ValueError, match=f"does not change {member} .*: use another logical id"):
         component.update(arn, REQUEST, {**REQUEST, member: "other"}, "stack")
 
 
 def test_deletion_waits_for_a_scaling_component(
-    component: InferenceComponent,
-    hosting: Components,
+    component: InferenceComponentResource,
+    hosting: ComponentOperations,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

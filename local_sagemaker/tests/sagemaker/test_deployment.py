@@ -3,24 +3,24 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.sagemaker.deployment import Deployment, TrafficStep, deployment
+from local_sagemaker.sagemaker.deployment import Deployment, TrafficStep, parse_deployment
 from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
 
 
 def shares(config: dict[str, Any], count: int = 10) -> list[float]:
-    return [float(step.share) for step in deployment(config, {"only": count}).steps]
+    return [float(step.share) for step in parse_deployment(config, {"only": count}).steps]
 
 
 def test_canary_bakes_before_the_full_shift() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
-    planned = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
+    planned = parse_deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
     assert planned == Deployment(
         (
             TrafficStep(Fraction(30, 100), 300),
             TrafficStep(Fraction(1), 60),
         ),
         alarms=("errors", "slow"),
-        timeout=1800,
+        timeout_seconds=1800,
     )
 
 
@@ -37,13 +37,13 @@ def test_canary_bakes_before_the_full_shift() -> None:
 def test_linear_shift_has_equal_steps(step_size: dict[str, Any], expected: list[float]) -> None:
     config = blue_green("LINEAR", LinearStepSize=step_size, wait=300, termination=60)
     assert shares(config) == expected
-    steps = deployment(config, {"only": 10}).steps
-    assert [step.bake for step in steps] == [300] * (len(expected) - 1) + [60]
+    steps = parse_deployment(config, {"only": 10}).steps
+    assert [step.bake_seconds for step in steps] == [300] * (len(expected) - 1) + [60]
 
 
 def test_instance_count_is_a_share_of_the_smallest_variant() -> None:
     config = blue_green("CANARY", CanarySize=size(1, "INSTANCE_COUNT"))
-    assert deployment(config, {"a": 8, "b": 4}).steps[0].share == Fraction(1, 4)
+    assert parse_deployment(config, {"a": 8, "b": 4}).steps[0].share == Fraction(1, 4)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_instance_count_is_a_share_of_the_smallest_variant() -> None:
 def test_rolling_batch_has_whole_instances(
     batch: dict[str, Any], count: int, expected: list[Fraction]
 ) -> None:
-    planned = deployment(rolling(batch, wait=120), {"only": count})
+    planned = parse_deployment(rolling(batch, wait=120), {"only": count})
     assert [step.share for step in planned.steps] == expected
-    assert {step.bake for step in planned.steps} == {120}
-    assert planned.rolling
+    assert {step.bake_seconds for step in planned.steps} == {120}
+    assert planned.is_rolling

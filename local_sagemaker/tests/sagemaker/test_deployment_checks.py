@@ -4,9 +4,9 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.deployment_checks import (
-    check_alarms,
+    check_alarms_exist,
     check_deployment,
-    check_variants,
+    check_variant_names,
 )
 from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size
 
@@ -76,19 +76,21 @@ def test_invalid_deployment_is_refused(config: Record, reason: str) -> None:
 
 
 def test_rolling_deployment_of_several_variants_is_refused() -> None:
-    with pytest.raises(ApiError, match="needs an endpoint with one variant, but this one has a, b"):
+    with pytest.raises(
+        ApiError, match="needs an endpoint with one variant, but this endpoint has a, b"
+    ):
         check_deployment(batch(10), {"a": 10, "b": 10})
 
 
 @pytest.mark.parametrize("config", [canary(10), batch(10)])
 def test_changed_variant_names_are_refused(config: Record) -> None:
-    check_variants(config, ["a", "b"], ["b", "a"])
+    check_variant_names(config, ["a", "b"], ["b", "a"])
     with pytest.raises(ApiError, match="the endpoint has a: the names must be the same with a"):
-        check_variants(config, ["a"], ["b"])
-    check_variants({}, ["a"], ["b"])
+        check_variant_names(config, ["a"], ["b"])
+    check_variant_names({}, ["a"], ["b"])
 
 
 def test_missing_alarm_is_refused() -> None:
-    check_alarms(["errors"], {"errors": "OK"})
+    check_alarms_exist(["errors"], {"errors": "OK"})
     with pytest.raises(ApiError, match=r"^Could not find the CloudWatch alarm slow\.$"):
-        check_alarms(["errors", "slow"], {"errors": "OK"})
+        check_alarms_exist(["errors", "slow"], {"errors": "OK"})

@@ -7,7 +7,7 @@ import pytest
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -30,13 +30,13 @@ def create(sagemaker: JsonService, name: str, configuration: str) -> None:
     sagemaker.call("CreateEndpoint", request)
 
 
-def wait_in_service(hosting: Hosting, name: str) -> None:
+def wait_in_service(hosting: EndpointOperations, name: str) -> None:
     eventually(
         lambda: hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"] == "InService"
     )
 
 
-def create_config(hosting: Hosting, count: int) -> str:
+def create_config(hosting: EndpointOperations, count: int) -> str:
     """Create a configuration with this instance count, and return its name."""
     name = f"of-{count}"
     hosting.create_endpoint_config(config(name, InitialInstanceCount=count))
@@ -50,7 +50,9 @@ def refusal(sagemaker: JsonService, operation: str, **request: Any) -> str:
     return refused.value.message
 
 
-def test_new_endpoint_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: JsonService) -> None:
+def test_new_endpoint_beyond_the_quota_is_refused(
+    hosting: EndpointOperations, sagemaker: JsonService
+) -> None:
     create(sagemaker, "a", create_config(hosting, 3))
     message = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
     assert message == (
@@ -62,7 +64,7 @@ def test_new_endpoint_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: J
 
 
 def test_update_strategy_determines_the_needed_quota(
-    hosting: Hosting, sagemaker: JsonService
+    hosting: EndpointOperations, sagemaker: JsonService
 ) -> None:
     create(sagemaker, "a", create_config(hosting, 3))
     wait_in_service(hosting, "a")
@@ -77,7 +79,7 @@ def test_update_strategy_determines_the_needed_quota(
 
 
 def test_update_in_progress_counts_both_fleets(
-    hosting: Hosting, sagemaker: JsonService, fleets: Fleets
+    hosting: EndpointOperations, sagemaker: JsonService, fleets: Fleets
 ) -> None:
     create(sagemaker, "a", create_config(hosting, 2))
     wait_in_service(hosting, "a")
@@ -89,7 +91,9 @@ def test_update_in_progress_counts_both_fleets(
     )
 
 
-def test_scaling_out_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: JsonService) -> None:
+def test_scaling_out_beyond_the_quota_is_refused(
+    hosting: EndpointOperations, sagemaker: JsonService
+) -> None:
     create(sagemaker, "a", create_config(hosting, 4))
     wait_in_service(hosting, "a")
 

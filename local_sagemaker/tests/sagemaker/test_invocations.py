@@ -21,11 +21,11 @@ from local_sagemaker.hosting.invocation import (
 )
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
-from local_sagemaker.tests.sagemaker.test_components import (
+from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
     TIMES,
     create_host,
@@ -54,13 +54,17 @@ def collected() -> MetricBuffer:
 
 
 @pytest.fixture
-def endpoint(hosting: Components, fleets: Fleets, collected: MetricBuffer) -> Iterator[Invocations]:
+def endpoint(
+    hosting: ComponentOperations, fleets: Fleets, collected: MetricBuffer
+) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
     described = hosting.describe_endpoint
     eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
-    yield Invocations(hosting.by_name, NOT_CAPTURED, collected, components=hosting.components)
+    yield Invocations(
+        hosting.endpoints_by_name, NOT_CAPTURED, collected, components=hosting.components
+    )
     assert fleets.started[0].busy == 0
 
 
@@ -79,7 +83,7 @@ def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: Cli
 
 
 def test_invocations_are_reported_with_duration_and_result(
-    hosting: Components,
+    hosting: ComponentOperations,
     endpoint: Invocations,
     collected: MetricBuffer,
     client_for: ClientFor,
@@ -87,7 +91,7 @@ def test_invocations_are_reported_with_duration_and_result(
 ) -> None:
     messages: list[Any] = []
     observed = Invocations(
-        hosting.by_name,
+        hosting.endpoints_by_name,
         NOT_CAPTURED,
         collected,
         lambda *call: messages.append(call),
@@ -344,12 +348,14 @@ def test_metrics_of_a_pool_have_the_instance_type(
 
 
 @pytest.fixture
-def components(hosting: Components, collected: MetricBuffer) -> Invocations:
+def components(hosting: ComponentOperations, collected: MetricBuffer) -> Invocations:
     """InvokeEndpoint of the endpoint `Empty`, which hosts the component `times`."""
     create_host(hosting, "Empty")
     hosting.create_inference_component(REQUEST)
     settled(hosting)
-    return Invocations(hosting.by_name, NOT_CAPTURED, collected, components=hosting.components)
+    return Invocations(
+        hosting.endpoints_by_name, NOT_CAPTURED, collected, components=hosting.components
+    )
 
 
 def component_error(client: Any, code: str = "ValidationError", **names: str) -> str:
@@ -377,7 +383,10 @@ TIMES_ONLY = (("InferenceComponentName", "times"),)
 
 
 def test_component_is_invoked_and_has_its_own_metrics(
-    components: Invocations, hosting: Components, collected: MetricBuffer, client_for: ClientFor
+    components: Invocations,
+    hosting: ComponentOperations,
+    collected: MetricBuffer,
+    client_for: ClientFor,
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
@@ -396,14 +405,17 @@ def test_component_is_invoked_and_has_its_own_metrics(
 
 
 def test_component_without_copies_refuses_and_counts_invocations(
-    components: Invocations, hosting: Components, collected: MetricBuffer, client_for: ClientFor
+    components: Invocations,
+    hosting: ComponentOperations,
+    collected: MetricBuffer,
+    client_for: ClientFor,
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
     )
     settled(hosting)
     calls: list[Any] = []
-    components._answered = lambda *call: calls.append(call)
+    components._on_invocation = lambda *call: calls.append(call)
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
@@ -440,7 +452,7 @@ def test_component_without_copies_refuses_and_counts_invocations(
 )
 def test_invalid_component_name_is_refused(
     components: Invocations,
-    hosting: Components,
+    hosting: ComponentOperations,
     client_for: ClientFor,
     names: dict[str, str],
     message: str,

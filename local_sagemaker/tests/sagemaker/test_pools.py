@@ -9,7 +9,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.pools import NO_CAPACITY, NoCapacityError
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, model
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
@@ -33,7 +33,9 @@ def pooled_config(name: str, **variant: Any) -> dict[str, Any]:
     return request
 
 
-def test_scalable_target_may_change_to_pools_and_back(hosting: Hosting, scaled: set[str]) -> None:
+def test_scalable_target_may_change_to_pools_and_back(
+    hosting: EndpointOperations, scaled: set[str]
+) -> None:
     """AWS machine learning blog, "Capacity-aware inference", 2026-05-04: policies stay."""
     hosting.create_model(model("other"))
     hosting.create_endpoint_config(pooled_config("pools"))
@@ -46,7 +48,7 @@ def test_scalable_target_may_change_to_pools_and_back(hosting: Hosting, scaled: 
 
 
 def test_creation_without_capacity_fails_after_the_timeout(
-    hosting: Hosting, fleets: Fleets, clock: FakeClock
+    hosting: EndpointOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     """Source of the message: aws/deep-learning-containers, tests of SageMaker endpoints."""
     fleets.failure = NoCapacityError(1860)
@@ -59,13 +61,13 @@ def test_creation_without_capacity_fails_after_the_timeout(
 # Undocumented choices of the emulator
 
 
-def test_missing_model_of_a_pool_is_refused(hosting: Hosting) -> None:
+def test_missing_model_of_a_pool_is_refused(hosting: EndpointOperations) -> None:
     with pytest.raises(ApiError, match='Could not find model "') as refused:
         hosting.create_endpoint_config(pooled_config("pools"))
     assert refusal(refused).endswith('model/other".')
 
 
-def test_pools_for_multi_model_containers_are_refused(hosting: Hosting, s3: Any) -> None:
+def test_pools_for_multi_model_containers_are_refused(hosting: EndpointOperations, s3: Any) -> None:
     s3.objects["models", "many/m.tar.gz"] = b""
     hosting.create_model(model("other", Mode="MultiModel", ModelDataUrl="s3://models/many/"))
     with pytest.raises(ApiError, match="does not support InstancePools for multi-model containers"):

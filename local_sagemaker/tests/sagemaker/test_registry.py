@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import config, model
 from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, refusal, wait_in_service
 
 
-def test_detailed_observability_can_be_disabled(hosting: Hosting) -> None:
+def test_detailed_observability_can_be_disabled(hosting: EndpointOperations) -> None:
     metrics = {"EnableDetailedObservability": False}
     hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": metrics})
     for name, enabled in (("one", True), ("quiet", False)):
@@ -19,7 +19,7 @@ def test_detailed_observability_can_be_disabled(hosting: Hosting) -> None:
 
 
 @pytest.mark.parametrize("name", [str, str.upper])
-def test_duplicate_name_is_refused(hosting: Hosting, name: Callable[[str], str]) -> None:
+def test_duplicate_name_is_refused(hosting: EndpointOperations, name: Callable[[str], str]) -> None:
     create(hosting)
     with pytest.raises(ApiError) as a_model:
         hosting.create_model(model(name("m")))
@@ -50,7 +50,7 @@ def test_duplicate_name_is_refused(hosting: Hosting, name: Callable[[str], str])
     ],
 )
 def test_missing_resource_is_named_in_the_error(
-    hosting: Hosting, operation: str, request_: dict[str, Any], kind: str
+    hosting: EndpointOperations, operation: str, request_: dict[str, Any], kind: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
         getattr(hosting, operation)(request_)
@@ -58,7 +58,7 @@ def test_missing_resource_is_named_in_the_error(
     assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
-def test_role_that_sagemaker_cannot_assume_is_refused(hosting: Hosting) -> None:
+def test_role_that_sagemaker_cannot_assume_is_refused(hosting: EndpointOperations) -> None:
     role = "arn:aws:iam::000000000000:role"
     hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
     with pytest.raises(ApiError) as refused:
@@ -73,7 +73,7 @@ def test_role_that_sagemaker_cannot_assume_is_refused(hosting: Hosting) -> None:
 # Tags
 
 
-def test_tags_exist_until_the_resource_is_deleted(hosting: Hosting) -> None:
+def test_tags_exist_until_the_resource_is_deleted(hosting: EndpointOperations) -> None:
     create(hosting)
     wait_in_service(hosting)
     resources = [{"ResourceArn": f"{ARN}:{path}"} for path in ("model/m", "endpoint-config/one")]
@@ -89,7 +89,7 @@ def test_tags_exist_until_the_resource_is_deleted(hosting: Hosting) -> None:
         assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
 
 
-def test_tags_are_unique_and_limited_to_50(hosting: Hosting) -> None:
+def test_tags_are_unique_and_limited_to_50(hosting: EndpointOperations) -> None:
     twice = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
     with pytest.raises(ApiError, match="Tag keys must be unique"):
         hosting.create_model({**model("n"), "Tags": twice})

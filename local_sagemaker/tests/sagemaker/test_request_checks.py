@@ -5,9 +5,9 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.request_checks import (
     MAX_ENVIRONMENT_BYTES,
-    check_desired,
     check_endpoint_config,
     check_model,
+    check_weights_and_capacities,
 )
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
 
@@ -23,7 +23,7 @@ def without(member: str) -> dict[str, Any]:
 
 def model_error(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
-        check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
+        check_model({"ModelName": "m", **request}, s3, is_assumable=lambda _: True)
     assert refused.value.code == "ValidationException"
     return refused.value.message
 
@@ -168,5 +168,5 @@ def test_invalid_endpoint_configuration_is_refused(request_: dict[str, Any], mes
 )
 def test_invalid_desired_count_is_refused(desired: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ApiError) as refused:
-        check_desired(desired, ["a", "b"])
+        check_weights_and_capacities(desired, ["a", "b"])
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_sagemaker.sagemaker.roles import assumable
+from local_sagemaker.sagemaker.roles import is_assumable
 
 ALLOW = {
     "Effect": "Allow",
@@ -36,8 +36,8 @@ class FakeIam:
     ],
 )
 def test_trust_policy_decides_if_a_role_is_assumable(statement: Any, expected: bool) -> None:
-    assert assumable(FakeIam(statement), "arn:aws:iam::1:role/path/execution") is expected
+    assert is_assumable(FakeIam(statement), "arn:aws:iam::1:role/path/execution") is expected
 
 
 def test_missing_role_is_not_assumable() -> None:
-    assert not assumable(FakeIam(ALLOW), "arn:aws:iam::1:role/none")
+    assert not is_assumable(FakeIam(ALLOW), "arn:aws:iam::1:role/none")

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
@@ -17,7 +17,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
 from local_sagemaker.tests.support.waiting import eventually
 
 
-def test_capacity_is_changed_by_an_update(hosting: Hosting) -> None:
+def test_capacity_is_changed_by_an_update(hosting: EndpointOperations) -> None:
     create(hosting)
     wait_in_service(hosting)
     with hosting._lock:  # the update cannot end
@@ -31,13 +31,15 @@ def test_capacity_is_changed_by_an_update(hosting: Hosting) -> None:
     wait_in_service(hosting)
     assert variant_values(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_values(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    route = hosting.by_name["Text"].route()
+    route = hosting.endpoints_by_name["Text"].route()
     assert route
     fleet: Any = route[0]
     assert fleet.weights == {"only": 0.25}
 
 
-def test_weight_update_has_a_minimum_duration(hosting: Hosting, clock: FakeClock) -> None:
+def test_weight_update_has_a_minimum_duration(
+    hosting: EndpointOperations, clock: FakeClock
+) -> None:
     create(hosting)
     wait_in_service(hosting)
     clock.filled.clear()
@@ -50,7 +52,7 @@ def test_weight_update_has_a_minimum_duration(hosting: Hosting, clock: FakeClock
 
 
 def test_failed_scaling_restores_the_instance_count(
-    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    hosting: EndpointOperations, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
@@ -76,7 +78,7 @@ def test_failed_scaling_restores_the_instance_count(
 
 
 def test_stop_during_scaling(
-    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    hosting: EndpointOperations, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
@@ -88,7 +90,7 @@ def test_stop_during_scaling(
         raise LocalSageMakerError("stopped")
 
     monkeypatch.setattr(FakeFleet, "scale", scale)
-    endpoint = hosting.by_name["Text"]
+    endpoint = hosting.endpoints_by_name["Text"]
     set_capacity(hosting, DesiredInstanceCount=4)
     stopped.wait()
     assert endpoint.status == "Updating"
@@ -112,7 +114,7 @@ def test_stop_during_scaling(
     ],
 )
 def test_update_retains_selected_variant_properties(
-    hosting: Hosting, request_: dict[str, Any], expected: tuple[float, ...]
+    hosting: EndpointOperations, request_: dict[str, Any], expected: tuple[float, ...]
 ) -> None:
     hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
     create(hosting)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.api import JsonService
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
@@ -78,7 +78,7 @@ def invalid_requests(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("operation", VALID_REQUESTS)
 def test_invalid_request_is_no_internal_error(
-    hosting: Hosting, sagemaker: JsonService, operation: str
+    hosting: EndpointOperations, sagemaker: JsonService, operation: str
 ) -> None:
     hosting.create_endpoint({**TEXT, "EndpointConfigName": "one"})
     for request in invalid_requests(VALID_REQUESTS[operation]):

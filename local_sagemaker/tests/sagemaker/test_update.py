@@ -8,7 +8,7 @@ import pytest
 
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
 from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
@@ -21,7 +21,7 @@ TWO_BATCHES = rolling(size(50), wait=10)
 
 
 @pytest.fixture
-def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
+def endpoint(hosting: EndpointOperations, monkeypatch: pytest.MonkeyPatch) -> EndpointOperations:
     """The endpoint Text with 4 instances of configuration `old`; transitions are synchronous."""
     monkeypatch.setattr(hosting, "_in_background", lambda transition, *values: transition(*values))
     for name in ("old", "new"):
@@ -32,7 +32,7 @@ def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
 
 @pytest.fixture
 def traffic_shifts(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]
+    endpoint: EndpointOperations, clock: FakeClock, alarms: dict[str, str]
 ) -> list[TrafficShift]:
     """The time in seconds and the traffic share of the new fleet at each sleep of the clock."""
     moments: list[TrafficShift] = []
@@ -41,15 +41,15 @@ def traffic_shifts(
     return moments
 
 
-def described(hosting: Hosting) -> Record:
+def described(hosting: EndpointOperations) -> Record:
     return hosting.describe_endpoint(TEXT)
 
 
-def share(hosting: Hosting) -> float:
-    return float(hosting.by_name["Text"].share)
+def share(hosting: EndpointOperations) -> float:
+    return float(hosting.endpoints_by_name["Text"].new_fleet_share)
 
 
-def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
+def update(hosting: EndpointOperations, deployment: Record | None = None, **more: Any) -> Record:
     """Update the endpoint, and return its description."""
     values = {} if deployment is None else {"DeploymentConfig": deployment}
     answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **values, **more})
@@ -70,10 +70,10 @@ def schedule(clock: FakeClock, second: float, action: Callable[[], Any]) -> None
     clock.on_sleep = lambda seconds: action() if seconds == second else None
 
 
-def routed_config(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
+def routed_config(hosting: EndpointOperations, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
     """Return the configuration of the fleet that is chosen when `random.random` returns `draw`."""
     monkeypatch.setattr("random.random", lambda: draw)
-    route = hosting.by_name["Text"].route()
+    route = hosting.endpoints_by_name["Text"].route()
     assert route
     fleet: Any = route[0]
     assert isinstance(fleet, FakeFleet)
@@ -85,7 +85,10 @@ def routed_config(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float
 
 
 def test_events_of_updates_and_rollbacks(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], happenings: list[DashboardEvent]
+    endpoint: EndpointOperations,
+    clock: FakeClock,
+    alarms: dict[str, str],
+    happenings: list[DashboardEvent],
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
@@ -115,14 +118,14 @@ def test_events_of_updates_and_rollbacks(
 
 
 def test_canary_shifts_its_share_first(
-    endpoint: Hosting, traffic_shifts: list[TrafficShift]
+    endpoint: EndpointOperations, traffic_shifts: list[TrafficShift]
 ) -> None:
     assert outcome(update(endpoint, CANARY)) == ("InService", "new", None)
     assert traffic_shifts == [(10, 0.25), (20, 0.25), (30, 1)]
 
 
 def test_traffic_share_routes_invocations(
-    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    endpoint: EndpointOperations, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configs: list[str] = []
     draws = (0, 0.2499, 0.25, 0.99)
@@ -134,7 +137,7 @@ def test_traffic_share_routes_invocations(
 
 
 def test_rolling_update_replaces_batches(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock
+    endpoint: EndpointOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     counts = []
 
@@ -156,7 +159,7 @@ def test_rolling_update_replaces_batches(
 # Description during an update
 
 
-def test_pending_deployment_is_described(endpoint: Hosting, clock: FakeClock) -> None:
+def test_pending_deployment_is_described(endpoint: EndpointOperations, clock: FakeClock) -> None:
     during: list[Record] = []
     clock.on_sleep = lambda _: during.append(described(endpoint))
     ended = update(endpoint, CANARY)
@@ -182,7 +185,7 @@ def test_pending_deployment_is_described(endpoint: Hosting, clock: FakeClock) ->
 
 @pytest.mark.parametrize("second", [10, 20, 30])
 def test_alarm_rolls_back_without_a_failure_reason(
-    endpoint: Hosting,
+    endpoint: EndpointOperations,
     fleets: Fleets,
     clock: FakeClock,
     alarms: dict[str, str],
@@ -205,7 +208,7 @@ def test_alarm_rolls_back_without_a_failure_reason(
 
 @pytest.mark.parametrize("policy", [{}, CANARY, TWO_BATCHES])
 def test_existing_alarm_rolls_back_before_the_start(
-    endpoint: Hosting, fleets: Fleets, alarms: dict[str, str], policy: Record
+    endpoint: EndpointOperations, fleets: Fleets, alarms: dict[str, str], policy: Record
 ) -> None:
     alarms["errors"] = "ALARM"
     assert outcome(update(endpoint, {**policy, **auto_rollback("errors")})) == (
@@ -217,7 +220,7 @@ def test_existing_alarm_rolls_back_before_the_start(
 
 
 def test_old_fleet_answers_during_a_rollback(
-    endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    endpoint: EndpointOperations, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alarms["errors"] = "ALARM"
     result: list[str] = []
@@ -234,7 +237,7 @@ def test_old_fleet_answers_during_a_rollback(
     assert result == ["Updating", "new", "old"]
 
 
-def test_deployment_timeout_rolls_back(endpoint: Hosting, clock: FakeClock) -> None:
+def test_deployment_timeout_rolls_back(endpoint: EndpointOperations, clock: FakeClock) -> None:
     slow = blue_green("LINEAR", LinearStepSize=size(10), wait=300, termination=0, timeout=600)
     status, name, why = outcome(update(endpoint, slow))
     assert (status, name) == ("InService", "old")
@@ -243,7 +246,7 @@ def test_deployment_timeout_rolls_back(endpoint: Hosting, clock: FakeClock) -> N
 
 
 def test_rolling_update_rolls_back_in_one_step(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
+    endpoint: EndpointOperations, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
 ) -> None:
     alarms["errors"] = "OK"
     schedule(clock, 40, lambda: alarms.update(errors="ALARM"))
@@ -255,8 +258,8 @@ def test_rolling_update_rolls_back_in_one_step(
 
 @pytest.fixture
 def rollback_failed(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
-) -> Hosting:
+    endpoint: EndpointOperations, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
+) -> EndpointOperations:
     """The endpoint after a failed update and a failed rollback."""
     alarms["errors"] = "OK"
 
@@ -270,7 +273,7 @@ def rollback_failed(
 
 
 def test_both_fleets_serve_after_a_failed_rollback(
-    rollback_failed: Hosting, monkeypatch: pytest.MonkeyPatch
+    rollback_failed: EndpointOperations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert outcome(described(rollback_failed)) == (
         "UpdateRollbackFailed",
@@ -281,7 +284,7 @@ def test_both_fleets_serve_after_a_failed_rollback(
 
 
 def test_update_repairs_a_failed_rollback(
-    rollback_failed: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    rollback_failed: EndpointOperations, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert outcome(update(rollback_failed)) == ("InService", "new", None)
     assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
@@ -295,10 +298,13 @@ def test_update_repairs_a_failed_rollback(
 
 @pytest.mark.parametrize("alarm", ["OK", "ALARM"])
 def test_stop_during_an_update(
-    endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch, alarm: str
+    endpoint: EndpointOperations,
+    alarms: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    alarm: str,
 ) -> None:
     alarms["errors"] = alarm
-    state = endpoint.by_name["Text"]
+    state = endpoint.endpoints_by_name["Text"]
     monkeypatch.setattr(FakeFleet, "drain", lambda *_: endpoint.stop())
     request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": auto_rollback("errors")}
     endpoint.update_endpoint(request)
@@ -308,7 +314,7 @@ def test_stop_during_an_update(
 # Refusals
 
 
-def test_refused_update_changes_nothing(endpoint: Hosting, fleets: Fleets) -> None:
+def test_refused_update_changes_nothing(endpoint: EndpointOperations, fleets: Fleets) -> None:
     before = described(endpoint)
     for refused, why in (
         (blue_green("CANARY", CanarySize=size(51)), "CanarySize is 51"),

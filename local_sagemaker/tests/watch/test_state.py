@@ -13,7 +13,7 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.component import Component, component_plan
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import StateReader, Usage
@@ -28,13 +28,13 @@ TRACKING = {
 MINILM = "minilm-0123456789ab.tar.gz"
 
 
-def plan(config: str, *variants: str) -> Plan:
+def plan(config: str, *variants: str) -> HostingPlan:
     configs = [
         {"VariantName": variant, "ModelName": "m", "InstanceType": "ml.g5.xlarge"}
         for variant in variants
     ]
     container = {"Mode": "MultiModel"}
-    return Plan(
+    return HostingPlan(
         {"EndpointConfigName": config, "ProductionVariants": configs},
         {"m": {"PrimaryContainer": container}},
     )
@@ -149,7 +149,7 @@ def test_instance_has_its_models(local: Dashboard) -> None:
 def test_both_fleets_of_an_update_are_shown(local: Dashboard) -> None:
     ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(1), ended)
-    local.endpoint.begin(
+    local.endpoint.attach_new_fleet(
         plan("two", "only_variant", "more"),
         fleet("two", instance(2, state="starting")),
         [variant_description("only_variant", 4), variant_description("more")],
@@ -201,7 +201,7 @@ def test_only_new_events_and_rates_are_returned(local: Dashboard) -> None:
     for _ in range(3):
         local.traffic.add("text", "only_variant", 0.1, False)
         now[0] += 1
-    local.endpoint.set(EndpointStatus="Updating")
+    local.endpoint.update_description(EndpointStatus="Updating")
     state = local.reader.state(after=10, since=52)
     assert state["events"] == []
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
@@ -221,7 +221,7 @@ def test_components_and_their_copies_are_shown(
         "EndpointConfigName": "empty",
         "ProductionVariants": [{"VariantName": "only_variant", "InstanceType": "ml.m5.xlarge"}],
     }
-    local.endpoint.plan = local.endpoint.pending_plan = Plan(config, {})
+    local.endpoint.plan = local.endpoint.new_plan = HostingPlan(config, {})
     specification = {
         "ModelName": "m",
         "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},

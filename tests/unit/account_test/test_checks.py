@@ -46,7 +46,7 @@ def first_deploy(status: str, number: float) -> Recording:
 
 
 def durations(seconds: int) -> Recording:
-    rows = {f"`{MODELS_STACK}`": 10, "builds": 10, "its endpoint's update": 10}
+    rows = {f"`{MODELS_STACK}`": 10, "builds": 10, "update of its endpoint": 10}
     recording = Recording()("deploy", "TimeBudget", rows)
     for step, name, kind in (
         ("deploy", MODELS_STACK, "AWS::CloudFormation::Stack"),

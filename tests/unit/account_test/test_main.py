@@ -84,7 +84,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         return world
 
     monkeypatch.setattr(account_test, "Removal", removal)
-    monkeypatch.setattr(account_test, "in_progress", lambda *_: world.busy)
+    monkeypatch.setattr(account_test, "operations_in_progress", lambda *_: world.busy)
     who = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
     monkeypatch.setattr(account_test, "caller", lambda _: who)
 

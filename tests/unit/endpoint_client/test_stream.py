@@ -15,7 +15,7 @@ from endpoint_client import (
     NoCapacity,
     NoResponse,
 )
-from local_sagemaker.sagemaker.response_stream import message
+from local_sagemaker.sagemaker.response_stream import encode_event
 from tests.unit.endpoint_client.conftest import (
     PREFIX,
     Blocker,
@@ -40,7 +40,7 @@ def _streaming_model(aws: Any) -> None:
 
 
 def payload(part: bytes) -> bytes:
-    return message("event", "PayloadPart", part)
+    return encode_event("event", "PayloadPart", part)
 
 
 def events(*texts: str) -> bytes:
@@ -126,7 +126,7 @@ STREAM_ERROR = json.dumps({"Message": "gone", "ErrorCode": "StreamBroken"}).enco
 @pytest.mark.parametrize(
     ("response", "error"),
     [
-        (Response(200, message("exception", "ModelStreamError", STREAM_ERROR)), ".*gone"),
+        (Response(200, encode_event("exception", "ModelStreamError", STREAM_ERROR)), ".*gone"),
         (Response(200, payload(events("a")[:-5])), "the stream ended within an event"),
         (Response(200, payload(events("a")), truncated=True), ""),
     ],

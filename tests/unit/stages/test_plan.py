@@ -144,7 +144,7 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     config = stage(update=update, scaling=scaling)
     budget = StagePlan.of("dev", config).as_json()["time_budget"]
     # Two batches of one instance, each with 40 minutes to start and one to wait.
-    assert budget["rows"]["its endpoint's update"] == 2 * 41
+    assert budget["rows"]["update of its endpoint"] == 2 * 41
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from release.delivery import cdk, deployment, steps
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import StageDeployment
 from tests.unit.release.delivery.fakes import (
-    BEFORE,
     MODELS_STACK,
-    NEW,
-    OLD,
+    NEW_PREFIX,
+    OLD_ARCHIVE,
+    OLD_PREFIX,
     FakeAws,
     FakeCdk,
     endpoint_stack,
@@ -36,13 +36,13 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
     monkeypatch.setattr(steps, "POLL_SECONDS", 0)
     monkeypatch.setattr(
-        deployment, "stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
+        deployment, "describe_stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
     )
     return fake
 
 
 @pytest.fixture
-def delivered(aws: FakeAws, tmp_path: Path) -> StageDeployment:
+def stage_deployment(aws: FakeAws, tmp_path: Path) -> StageDeployment:
     for name in ("text", "vision"):
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
@@ -52,16 +52,22 @@ def delivered(aws: FakeAws, tmp_path: Path) -> StageDeployment:
 
 
 @pytest.fixture
-def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageDeployment:
-    """A deployment of a stage whose endpoint moves from the prefix `OLD` to `NEW`."""
+def moving_deployment(
+    aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StageDeployment:
+    """Return a deployment whose endpoint moves from `OLD_PREFIX` to `NEW_PREFIX`."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
-    (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW)))
+    (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW_PREFIX)))
     (tmp_path / "plan.json").write_text(PLAN)
-    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD))
-    entries = {"before": {"target_model": BEFORE}, "single": {"target_model": None}, "broken": {}}
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD_PREFIX))
+    entries = {
+        "before": {"target_model": OLD_ARCHIVE},
+        "single": {"target_model": None},
+        "broken": {},
+    }
     monkeypatch.setattr("release.delivery.endpoint_moves.current_entries", lambda *_: entries)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()
-    aws.objects = {f"{OLD}{BEFORE}".replace(".tar.gz", ".json"), "sources/d.zip"}
+    aws.objects = {f"{OLD_PREFIX}{OLD_ARCHIVE}".replace(".tar.gz", ".json"), "sources/d.zip"}
     return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))

@@ -20,17 +20,15 @@ OUTPUTS = {
     "StartFunction": "start",
     "PollFunction": "poll",
 }
-
-
-OLD, NEW, ARCHIVE = "text/cpu-24.09/", "text/cpu-25.04/", "model.tar.gz"
-BEFORE = "before-0123456789ab.tar.gz"
+OLD_PREFIX, NEW_PREFIX = "text/cpu-24.09/", "text/cpu-25.04/"
+ARCHIVE, OLD_ARCHIVE = "model.tar.gz", "before-0123456789ab.tar.gz"
 
 
 class FakeAws:
-    """A session and all its clients, with `objects` in the bucket and one `template` of all stacks.
+    """A boto3 session and all its clients: a bucket with `objects`, and stacks with one `template`.
 
     Each DescribeStacks returns the next of `statuses`, then UPDATE_COMPLETE; each DescribeEndpoint
-    the next of `endpoint`, then InService.
+    the next of `endpoint_statuses`, then InService.
     """
 
     region_name = "us-east-1"
@@ -40,9 +38,9 @@ class FakeAws:
         self.template: dict[str, Any] = {}
         self.has_stack = True
         self.statuses: list[str] = []
-        self.endpoint: list[str] = []
+        self.endpoint_statuses: list[str] = []
         self.error: Exception | None = None
-        self.built: list[dict[str, str]] = []
+        self.started_builds: list[dict[str, str]] = []
         self.manifest = b'{"archive": {"checksum": ""}}'
         self.build_error = ""
 
@@ -65,7 +63,11 @@ class FakeAws:
         return {"TemplateBody": self.template}
 
     def describe_endpoint(self, **_: str) -> dict[str, str]:
-        return {"EndpointStatus": self.endpoint.pop(0) if self.endpoint else "InService"}
+        return {
+            "EndpointStatus": self.endpoint_statuses.pop(0)
+            if self.endpoint_statuses
+            else "InService"
+        }
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         assert Bucket == "bucket"
@@ -80,7 +82,7 @@ class FakeAws:
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         assert FunctionName == "start"
-        self.built.append(json.loads(Payload)["ResourceProperties"])
+        self.started_builds.append(json.loads(Payload)["ResourceProperties"])
         if self.build_error:
             body = json.dumps({"errorMessage": self.build_error}).encode()
             return {"Payload": StreamingBody(io.BytesIO(body), len(body)), "FunctionError": ""}
@@ -113,16 +115,16 @@ class FakeSsm:
 
 
 class FakeCdk:
-    """A fake cdk CLI; `runs` are its commands with their stacks.
+    """A fake cdk CLI; `runs` has its commands with their stacks.
 
-    The command `fails` fails. After a run, DescribeStacks returns `statuses_after`, and AWS calls
-    raise `error_after`.
+    The command `failing_command` fails. After a run, DescribeStacks returns `statuses_after`, and
+    AWS calls raise `error_after`.
     """
 
     def __init__(self, aws: FakeAws) -> None:
         self._aws = aws
         self.runs: list[tuple[str, ...]] = []
-        self.fails = ""
+        self.failing_command = ""
         self.statuses_after: list[str] = []
         self.error_after: BaseException | None = None
 
@@ -139,7 +141,7 @@ class FakeCdk:
             raise self.error_after
         self._aws.statuses = list(self.statuses_after)
         self._aws.error = cast(Exception | None, self.error_after)
-        return CdkResult(self.fails != command, ("the CLI: no",))
+        return CdkResult(self.failing_command != command, ("the CLI: no",))
 
 
 MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}

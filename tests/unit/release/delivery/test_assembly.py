@@ -3,7 +3,6 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,14 +22,6 @@ TEXT = {
                 "Digest": "0123456789ab",
                 "Bucket": {"Fn::ImportValue": "prod-models:ExportsOutputRefModelsBucket1"},
                 "Source": {"Fn::Join": ["", [ASSETS, "/0a1b.zip"]]},
-                "Place": {"Ref": "AWS::AccountId"},
-            },
-        },
-        "Endpoint": {
-            "Type": "AWS::SageMaker::Endpoint",
-            "Properties": {
-                "EndpointName": "prod-text",
-                "EndpointConfigName": {"Fn::GetAtt": ["Config1", "EndpointConfigName"]},
             },
         },
     }
@@ -44,82 +35,49 @@ def assembly(tmp_path: Path) -> Assembly:
     return Assembly(tmp_path, "prod")
 
 
-def test_stacks_archives_and_endpoints_of_an_assembly(assembly: Assembly) -> None:
-    assert list(assembly.templates) == ["prod-models", "prod-text"]
-    assert {key: archive.stack for key, archive in assembly.archives.items()} == {KEY: "prod-text"}
-    (endpoint,) = assembly.endpoints
-    assert (endpoint.name, endpoint.short_name) == ("prod-text", "text")
-    assert (endpoint.stack, endpoint.logical_id, endpoint.config) == (
-        *("prod-text", "Endpoint", "Config1"),
-    )
-
-
 def test_build_properties_are_resolved(assembly: Assembly) -> None:
-    known = {
+    values = {
         "AWS::AccountId": "123456789012",
         "AWS::Region": "eu-west-1",
         "prod-models:ExportsOutputRefModelsBucket1": "bucket",
     }
-    assert assembly.builds(known) == {
+    assert assembly.builds(values) == {
         KEY: {
             "Key": KEY,
             "Digest": "0123456789ab",
             "Bucket": "bucket",
             "Source": "assets-123456789012-eu-west-1/0a1b.zip",
-            "Place": "123456789012",
         }
     }
 
 
 def test_replaced_template_is_uploaded_under_its_own_hash(tmp_path: Path) -> None:
-    url, own = "s3://assets-${AWS::AccountId}", "prod-text.template.json"
-    artifacts: dict[str, Any] = {
-        "prod-text": {
-            "type": "aws:cdk:cloudformation:stack",
-            "properties": {
-                "templateFile": own,
-                "stackTemplateAssetObjectUrl": f"{url}/{HASH}.json",
-                "assumeRoleArn": "deploys",
-            },
-            "dependencies": ["prod-models", "prod-text.assets"],
-            "additionalMetadataFile": "prod-text.metadata.json",
+    contents = {
+        "manifest.json": {
+            "artifacts": {
+                "prod-text": {
+                    "properties": {
+                        "templateFile": "prod-text.template.json",
+                        "stackTemplateAssetObjectUrl": f"s3://assets/{HASH}.json",
+                    }
+                }
+            }
         },
-        "prod-text.assets": {
-            "type": "cdk:asset-manifest",
-            "properties": {"file": "prod-text.assets.json"},
+        "prod-text.assets.json": {
+            "files": {HASH: {"objectKey": f"prod/{HASH}.json"}, "0b": {"objectKey": "prod/0b.zip"}}
         },
-        "prod-models": {"type": "aws:cdk:cloudformation:stack"},
+        "prod-text.template.json": TEXT,
+        "asset.0b": "source",
     }
-    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": f"prod/{HASH}.json"}
-    assets: dict[str, Any] = {
-        "version": "55.0.0",
-        "files": {
-            HASH: {"source": {"path": own}, "destinations": {"here": asset}},
-            "0b": {"source": {"path": "asset.0b"}, "destinations": {}},
-        },
-    }
-    for name, content in (
-        ("manifest.json", {"version": "55.0.0", "artifacts": artifacts}),
-        ("prod-text.assets.json", assets),
-        (own, TEXT),
-    ):
-        (tmp_path / name).write_text(json.dumps(content))
-    (tmp_path / "asset.0b").write_text("source")
-    before = {path: path.read_text() for path in tmp_path.iterdir()}
-
+    texts = {name: json.dumps(content) for name, content in contents.items()}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     with Assembly(tmp_path, "prod").with_template("prod-text", MODELS) as folder:
-        manifest, listed, template = (
-            json.loads((folder / name).read_text())
-            for name in ("manifest.json", "prod-text.assets.json", own)
-        )
-        digest = hashlib.sha256((folder / own).read_bytes()).hexdigest()
-        assert (folder / "asset.0b").read_text() == "source"
+        copies = {path.name: path.read_text() for path in folder.iterdir()}
     assert not folder.exists()
-    assert template == MODELS
-    properties = artifacts["prod-text"]["properties"]
-    properties["stackTemplateAssetObjectUrl"] = f"{url}/{digest}.json"
-    assert manifest["artifacts"] == artifacts
-    asset["objectKey"] = f"prod/{digest}.json"
-    assets["files"][digest] = assets["files"].pop(HASH)
-    assert listed == assets
-    assert {path: path.read_text() for path in tmp_path.iterdir()} == before
+    template = copies.pop("prod-text.template.json")
+    assert json.loads(template) == MODELS
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
+    del texts["prod-text.template.json"]
+    new_hash = hashlib.sha256(template.encode()).hexdigest()
+    assert copies == {name: text.replace(HASH, new_hash) for name, text in texts.items()}

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from release.delivery.catalog_differences import Difference, differences, restore
+from release.delivery.catalog_differences import CatalogDifference, differences, restore_entries
 from release.tree import Template
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ NAME = "/triton/prod/text/minilm"
 
 
 class FakeSsm:
-    """Parameters below /triton/prod/text; the values of each, the newest last."""
+    """Parameters below /triton/prod/text; the values of each parameter, the newest last."""
 
     def __init__(self, **parameters: list[dict[str, Any]]) -> None:
-        self.values = {f"/triton/prod/text/{name}": each for name, each in parameters.items()}
-        self.put: list[dict[str, Any]] = []
+        self.values = {
+            f"/triton/prod/text/{name}": versions for name, versions in parameters.items()
+        }
+        self.put_requests: list[dict[str, Any]] = []
 
     def get_paginator(self, operation: str) -> "FakeSsm":
         self.paginate = getattr(self, f"_{operation}")
@@ -48,7 +50,7 @@ class FakeSsm:
         ]
 
     def put_parameter(self, **request: Any) -> None:
-        self.put.append(request)
+        self.put_requests.append(request)
 
 
 def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
@@ -61,10 +63,10 @@ def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
     }
 
 
-def compare(ssm: FakeSsm, expected: dict[str, Any] | None) -> list[Difference]:
-    properties = {"Name": NAME, "Value": json.dumps(expected)}
+def compare(ssm: FakeSsm, template_entry: dict[str, Any] | None) -> list[CatalogDifference]:
+    properties = {"Name": NAME, "Value": json.dumps(template_entry)}
     resource = {"Type": "AWS::SSM::Parameter", "Properties": properties}
-    template: Template = {"Resources": {"Entry": resource} if expected else {}}
+    template: Template = {"Resources": {"Entry": resource} if template_entry else {}}
     return differences(cast("SSMClient", ssm), "prod", {"text": template})
 
 
@@ -72,11 +74,11 @@ def test_same_entry_is_no_difference() -> None:
     assert compare(FakeSsm(minilm=[entry("a")]), entry("a")) == []
 
 
-def test_published_copy_of_the_same_version() -> None:
+def test_published_copy_is_not_repairable() -> None:
     published = entry("a", archive="published/{}.tar.gz")
     (difference,) = compare(FakeSsm(minilm=[published]), entry("a"))
     assert difference.is_published_copy
-    assert not difference.repairable  # before a deploy the builder's archive may be missing
+    assert not difference.is_repairable  # before a deploy the builder's archive may be missing
     assert difference.command == "make deliver STAGE=prod"
     assert "in another archive, published/a.tar.gz, since" in difference.text
 
@@ -84,7 +86,7 @@ def test_published_copy_of_the_same_version() -> None:
 def test_invalid_entry_is_repairable() -> None:
     for broken in ({}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"):
         (difference,) = compare(FakeSsm(minilm=[cast(Any, broken)]), entry("a"))
-        assert difference.repairable
+        assert difference.is_repairable
         assert difference.command == "make deliver STAGE=prod"
         assert "minilm: the catalog's entry is broken, since 2026" in difference.text
 
@@ -92,7 +94,7 @@ def test_invalid_entry_is_repairable() -> None:
 def test_earlier_version_is_restored_by_a_rollback() -> None:
     ssm = FakeSsm(minilm=[entry("b"), entry("a")])
     (difference,) = compare(ssm, entry("b"))
-    assert not difference.repairable
+    assert not difference.is_repairable
     assert difference.text == (
         "text/minilm: the catalog has version a instead of b, since 2026-11-22 03:02:00 UTC, by "
         "arn:aws:iam::123456789012:user/ada"
@@ -100,32 +102,32 @@ def test_earlier_version_is_restored_by_a_rollback() -> None:
     assert difference.command == "tritonsm rollback prod text minilm --to b"
 
 
-def test_unpublished_version_is_published() -> None:
+def test_unpublished_version_is_restored_by_publishing() -> None:
     (difference,) = compare(FakeSsm(minilm=[entry("a")]), entry("b"))
     assert difference.command == "tritonsm publish prod text models/minilm"
 
 
-def test_model_that_is_in_no_template() -> None:
+def test_model_without_a_template_entry_is_deleted_by_hand() -> None:
     (difference,) = compare(FakeSsm(minilm=[entry("a")]), None)
     assert difference.text.endswith("and the commit does not have this model")
-    assert not difference.repairable
+    assert not difference.is_repairable
     assert difference.command == f"aws ssm delete-parameter --name {NAME}"
 
 
 def test_missing_entry_is_restored_without_overwriting() -> None:
     ssm = FakeSsm()
     (difference,) = compare(ssm, entry("b"))
-    assert difference.repairable
-    restore(cast("SSMClient", ssm), [difference])
-    (put,) = ssm.put
-    assert (put["Name"], json.loads(put["Value"])) == (NAME, entry("b"))
-    assert put["Overwrite"] is False
+    assert difference.is_repairable
+    restore_entries(cast("SSMClient", ssm), [difference])
+    (request,) = ssm.put_requests
+    assert (request["Name"], json.loads(request["Value"])) == (NAME, entry("b"))
+    assert request["Overwrite"] is False
 
 
 def test_entry_of_a_single_model_endpoint_is_overwritten() -> None:
     ssm = FakeSsm(minilm=[entry("a", archive=None)])
     (difference,) = compare(ssm, entry("b", archive=None))
-    assert difference.repairable
-    restore(cast("SSMClient", ssm), [difference])
-    assert json.loads(ssm.put[0]["Value"]) == entry("b", archive=None)
-    assert ssm.put[0]["Overwrite"] is True
+    assert difference.is_repairable
+    restore_entries(cast("SSMClient", ssm), [difference])
+    assert json.loads(ssm.put_requests[0]["Value"]) == entry("b", archive=None)
+    assert ssm.put_requests[0]["Overwrite"] is True

@@ -10,8 +10,8 @@ from release.checkouts import Clone
 from release.delivery import command
 from release.delivery.errors import (
     ChangedByHand,
-    DeliveredWrong,
-    EndpointGone,
+    EndpointLost,
+    FaultyDeployment,
     NotDelivered,
     RollbackFailed,
     Unfinished,
@@ -25,17 +25,7 @@ def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
 
 
-def exit_code(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
-    """Return the exit code of a delivery to prod that fails with `error`."""
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(command, "deliver", fail)
-    return tritonsm(["deliver", "prod"])
-
-
-def test_successful_delivery(
+def test_successful_delivery_has_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
@@ -51,12 +41,12 @@ EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}
     [
         (NotDelivered("the build failed"), 1, "not delivered: the build failed\n"),
         (
-            DeliveredWrong("Y is missing"),
+            FaultyDeployment("Y is missing"),
             2,
-            "deployed, and wrong: Y is missing\n  Roll back: make rollback STAGE=prod\n",
+            "deployed, but faulty: Y is missing\n  Roll back: make rollback STAGE=prod\n",
         ),
-        (RollbackFailed("continue"), 2, "deployed, and wrong: continue\n"),
-        (EndpointGone("create it"), 2, "deployed, and wrong: create it\n"),
+        (RollbackFailed("continue"), 2, "deployed, but faulty: continue\n"),
+        (EndpointLost("create"), 2, "deployed, but faulty: create\n"),
         (
             Unfinished("prod-text is updating"),
             3,
@@ -87,7 +77,11 @@ def test_each_error_has_its_exit_code_and_message(
     code: int,
     message: str,
 ) -> None:
-    assert exit_code(monkeypatch, error) == code
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(command, "deliver", fail)
+    assert tritonsm(["deliver", "prod"]) == code
     assert capsys.readouterr().err == message
 
 
@@ -111,6 +105,6 @@ def test_rollback_reports_the_next_step(
     assert "revert it" in result
 
 
-def test_golden_needs_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_golden_without_inputs_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["golden", "dev", "minilm"]) == 1
     assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

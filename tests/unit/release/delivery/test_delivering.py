@@ -9,10 +9,9 @@ import pytest
 
 from release.checkouts import Clone
 from release.delivery import delivering
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import FaultyDeployment, NotDelivered
 from release.preflight import capacity_errors
 from release.tree import CheckoutError
-from stage_record import Delivery, DeliveryOutcome
 from tests.tritonsm import tritonsm
 
 
@@ -22,15 +21,9 @@ class FakeHistory:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def target(self, _: str | None) -> Delivery:
-        return Delivery("a" * 40, "then", DeliveryOutcome.DELIVERED)
-
-    def live(self) -> None: ...
+    def live_delivery(self) -> None: ...
 
     def refuse_in_progress(self, *_: Any, **__: Any) -> None: ...
-
-    def begin(self, commit: str, **_: Any) -> None:
-        self.calls.append(commit)
 
     def refuse_superseded(self) -> None:
         self.calls.append("refuse_superseded")
@@ -48,24 +41,24 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
 ) -> None:
     """A delivery with a long build must not undo a newer one."""
     history: Any = FakeHistory()
-    for name in ("build", "deploy", "verify"):
+    for name in ("build_missing_archives", "deploy", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
     delivering._build_and_deploy(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
-    assert history.calls == ["build", "refuse_superseded", "deploy", "verify"]
+    assert history.calls == ["build_missing_archives", "refuse_superseded", "deploy", "verify"]
 
 
 @pytest.mark.parametrize("step", ["deploy", "verify"])
 def test_missing_capacity_is_reported_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
-    for name in ("build", "deploy", "verify"):
+    for name in ("build_missing_archives", "deploy", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_: None)
-    monkeypatch.setattr(delivering, step, _raises(DeliveredWrong("prod-text: no capacity")))
+    monkeypatch.setattr(delivering, step, _raises(FaultyDeployment("prod-text: no capacity")))
     monkeypatch.setattr(capacity_errors, "advice", lambda message, *_: [f"fix of {message}"])
     deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
     history: Any = FakeHistory()
     tree: Any = SimpleNamespace(models=Path())
-    with pytest.raises(DeliveredWrong, match="fix of prod-text: no capacity"):
+    with pytest.raises(FaultyDeployment, match="fix of prod-text: no capacity"):
         delivering._build_and_deploy(deployment, history, tree)
 
 
@@ -93,7 +86,7 @@ def test_older_commit_needs_allow_older(
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
     monkeypatch.setattr(Clone, "clean_head", lambda _: "a" * 40)
     monkeypatch.setattr(delivering, "_history", lambda *_: FakeHistory())
-    monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would revert it")))
-    monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
+    monkeypatch.setattr(delivering, "refuse_older_commit", _raises(NotDelivered("would revert it")))
+    monkeypatch.setattr(delivering, "synthesise_stage", _raises(NotDelivered("no synthesis")))
     assert tritonsm(["deliver", "prod", *options]) == 1
     assert reason in capsys.readouterr().err

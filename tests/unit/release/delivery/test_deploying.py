@@ -16,7 +16,7 @@ from release.delivery import cdk, deploying, deployment
 from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
+from release.delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
 from release.stack_endpoints import StackEndpoint
 from release.tree import Template
 from tests.unit.release.delivery.test_suspended_scaling import template
@@ -30,46 +30,43 @@ WARNING = (
 )
 
 
-class Stack:
-    """A deployed stack and its deploys; those numbered in `fails` are rolled back."""
+class FakeStack:
+    """A deployed stack; the deploys with the numbers in `failing_deploys` are rolled back."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self.live: Template | None = OLD
         self.deploys: list[Template] = []
-        self.fails: set[int] = set()
-        self.in_progress: list[str] = []
+        self.failing_deploys: set[int] = set()
 
     def deploy(self, folder: Path, *_: str, **__: bool) -> CdkResult:
         new = json.loads((folder / "prod-text.template.json").read_text())
         self.deploys.append(new)
-        if len(self.deploys) in self.fails:
+        if len(self.deploys) in self.failing_deploys:
             return CdkResult(succeeded=False, error_lines=("prod-text: no GPU",))
         self.live = new
         return CdkResult(succeeded=True, error_lines=())
 
     @contextmanager
     def with_template(self, _: Assembly, stack: str, new: Template) -> Iterator[Path]:
-        folder = Path(self.scratch, "other")
+        folder = self._folder / "copy"
         folder.mkdir(exist_ok=True)
         (folder / f"{stack}.template.json").write_text(json.dumps(new))
         yield folder
 
-    scratch: Path
-
 
 @pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
-    deployed = Stack()
-    deployed.scratch = tmp_path
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
+    deployed = FakeStack(tmp_path)
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
     monkeypatch.setattr(Assembly, "endpoints", [endpoint])
     monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", deployed.deploy)
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(deployment, name, lambda *_: None)
-    monkeypatch.setattr(deployment, "in_progress", lambda *_: deployed.in_progress)
-    monkeypatch.setattr(deployment, "rollback_failed", lambda *_: [])
-    monkeypatch.setattr(deployment, "stuck_rollback", lambda *_: "continue the rollback")
+    monkeypatch.setattr(deployment, "operations_in_progress", lambda *_: [])
+    monkeypatch.setattr(deployment, "stacks_with_failed_rollback", lambda *_: [])
+    monkeypatch.setattr(deployment, "describe_stuck_rollback", lambda *_: "continue the rollback")
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: deployed.live)
     monkeypatch.setattr(deploying, "stack_template", lambda *_: deployed.live)
     return deployed
@@ -81,7 +78,7 @@ class FakeSession:
 
 
 @pytest.fixture
-def delivered(stack: Stack, tmp_path: Path) -> StageDeployment:
+def stage_deployment(stack: FakeStack, tmp_path: Path) -> StageDeployment:
     folder = tmp_path / "assembly"
     folder.mkdir()
     (folder / "prod-text.template.json").write_text(json.dumps(NEW))
@@ -89,9 +86,9 @@ def delivered(stack: Stack, tmp_path: Path) -> StageDeployment:
 
 
 def test_live_template_without_scaling_is_deployed_first(
-    stack: Stack, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
+    stack: FakeStack, stage_deployment: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deploy(delivered)
+    deploy(stage_deployment)
     assert stack.deploys == [WITHOUT, NEW]
     assert TWO_DEPLOYS in capsys.readouterr().out
 
@@ -102,35 +99,37 @@ def test_live_template_without_scaling_is_deployed_first(
     ids=["new stack", "unchanged", "not scaled", "other variants"],
 )
 def test_other_changes_need_one_deploy(
-    stack: Stack, delivered: StageDeployment, live: Template | None
+    stack: FakeStack, stage_deployment: StageDeployment, live: Template | None
 ) -> None:
     stack.live = live
-    deploy(delivered)
+    deploy(stage_deployment)
     assert stack.deploys == [NEW]
 
 
 def test_scaling_is_restored_after_a_failed_second_deploy(
-    stack: Stack, delivered: StageDeployment
+    stack: FakeStack, stage_deployment: StageDeployment
 ) -> None:
-    stack.fails = {2}
+    stack.failing_deploys = {2}
     with pytest.raises(NotDelivered) as failed:
-        deploy(delivered)
+        deploy(stage_deployment)
     assert stack.deploys == [WITHOUT, NEW, OLD]
     message = str(failed.value).splitlines()
     assert message[0] == "prod-text: no GPU"
     assert message[-1] == "  prod-text: variant A scales again, as before"
 
 
-def test_failed_first_deploy_changes_nothing(stack: Stack, delivered: StageDeployment) -> None:
-    stack.fails = {1}
+def test_failed_first_deploy_changes_nothing(
+    stack: FakeStack, stage_deployment: StageDeployment
+) -> None:
+    stack.failing_deploys = {1}
     with pytest.raises(NotDelivered) as failed:
-        deploy(delivered)
+        deploy(stage_deployment)
     assert stack.deploys == [WITHOUT]
     assert "again" not in str(failed.value)
 
 
-def test_stack_with_its_new_template_needs_no_restoring(
-    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
+def test_scaling_is_not_restored_in_a_stack_with_its_new_template(
+    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail_for_another_stack(*arguments: Any, **_: bool) -> CdkResult:
         result = stack.deploy(*arguments)
@@ -138,42 +137,38 @@ def test_stack_with_its_new_template_needs_no_restoring(
 
     monkeypatch.setattr(cdk, "deploy", fail_for_another_stack)
     with pytest.raises(NotDelivered):
-        deploy(delivered)
+        deploy(stage_deployment)
     assert stack.deploys == [WITHOUT, NEW]
 
 
-def test_failed_restoring_is_deployed_wrong(stack: Stack, delivered: StageDeployment) -> None:
-    stack.fails = {2, 3}
-    with pytest.raises(DeliveredWrong) as failed:
-        deploy(delivered)
+def test_failed_restoring_of_scaling_is_a_faulty_deployment(
+    stack: FakeStack, stage_deployment: StageDeployment
+) -> None:
+    stack.failing_deploys = {2, 3}
+    with pytest.raises(FaultyDeployment) as failed:
+        deploy(stage_deployment)
     assert str(failed.value).splitlines()[-1].strip() == WARNING
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("module", "function", "failing_deploys", "error"),
     [
-        ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
-        NoCredentialsError(),
-        KeyboardInterrupt(),
+        (StageDeployment, "live_template", set(), KeyboardInterrupt()),
+        (
+            *(cdk, "deploy", set()),
+            ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
+        ),
+        (deploying, "stack_template", {2}, NoCredentialsError()),
     ],
-    ids=["expired", "no credentials", "interrupted"],
+    ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],
 )
-@pytest.mark.parametrize(
-    ("module", "function", "fails"),
-    [
-        (StageDeployment, "live_template", set()),
-        (cdk, "deploy", set()),
-        (deploying, "stack_template", {2}),
-    ],
-    ids=["between deploys", "second deploy", "restoring"],
-)
-def test_error_between_the_deploys_is_unfinished(
-    stack: Stack,
-    delivered: StageDeployment,
+def test_error_after_the_first_deploy_is_unfinished(
+    stack: FakeStack,
+    stage_deployment: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
     module: ModuleType,
     function: str,
-    fails: set[int],
+    failing_deploys: set[int],
     error: BaseException,
 ) -> None:
     original = getattr(module, function)
@@ -184,51 +179,24 @@ def test_error_between_the_deploys_is_unfinished(
         return original(*arguments, **options)
 
     endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
-    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if fails else 2])
+    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if failing_deploys else 2])
     monkeypatch.setattr(module, function, fail_after_first_deploy)
-    stack.fails = fails
+    stack.failing_deploys = failing_deploys
     with pytest.raises(Unfinished) as failed:
-        deploy(delivered)
+        deploy(stage_deployment)
     assert WARNING in str(failed.value)
 
 
-@pytest.mark.parametrize("failing_deploy", [2, 3], ids=["second deploy", "restoring"])
-def test_failed_rollback_has_the_commands(
-    stack: Stack,
-    delivered: StageDeployment,
-    monkeypatch: pytest.MonkeyPatch,
-    failing_deploy: int,
+def test_failed_rollback_of_the_second_deploy_has_the_commands(
+    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rollback_failed(*_: Any) -> list[str]:
-        return ["prod-text"] if len(stack.deploys) == failing_deploy else []
-
-    stack.fails = {2, 3}
-    monkeypatch.setattr(deployment, "rollback_failed", rollback_failed)
+    stack.failing_deploys = {2}
+    monkeypatch.setattr(
+        deployment,
+        "stacks_with_failed_rollback",
+        lambda *_: ["prod-text"] if len(stack.deploys) == 2 else [],
+    )
     with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
-        deploy(delivered)
+        deploy(stage_deployment)
     assert str(failed.value).splitlines()[-1].strip() == WARNING
-    assert len(stack.deploys) == failing_deploy
-
-
-def test_unknown_state_after_the_second_deploy_is_unfinished(
-    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def rollback_failed(*_: Any) -> list[str]:
-        if len(stack.deploys) > 1:
-            raise NoCredentialsError
-        return []
-
-    stack.fails = {2}
-    monkeypatch.setattr(deployment, "rollback_failed", rollback_failed)
-    with pytest.raises(Unfinished) as failed:
-        deploy(delivered)
-    assert str(failed.value).splitlines()[-1].strip() == WARNING
-
-
-def test_operation_in_progress_after_the_second_deploy_is_unfinished(
-    stack: Stack, delivered: StageDeployment
-) -> None:
-    stack.fails, stack.in_progress = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
-    with pytest.raises(Unfinished, match=r"still updating .*UPDATE_IN_PROGRESS") as failed:
-        deploy(delivered)
-    assert str(failed.value).splitlines()[-1].strip() == WARNING
+    assert len(stack.deploys) == 2

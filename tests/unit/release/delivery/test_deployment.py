@@ -8,29 +8,12 @@ from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 
 
-def test_failed_rollback_is_reported_with_the_commands(
-    cli: FakeCdk, delivered: StageDeployment
-) -> None:
-    statuses = ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
-    cli.fails, cli.statuses_after = "deploy", [*statuses, *statuses]
-    with pytest.raises(RollbackFailed) as failed:
-        deploy(delivered)
-    first, second, *_ = str(failed.value).splitlines()
-    assert first == "the CLI: no"
-    assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
-
-
 def test_no_deploy_after_a_failed_rollback(
-    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
+    aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
 ) -> None:
-    aws.statuses = [
-        *["UPDATE_COMPLETE"] * 3,
-        "UPDATE_COMPLETE",
-        "UPDATE_ROLLBACK_FAILED",
-        "UPDATE_COMPLETE",
-    ]
+    aws.statuses = [*["UPDATE_COMPLETE"] * 4, "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
     with pytest.raises(NotDelivered, match="Nothing was changed\n  prod-text is UPDATE_ROLLBACK"):
-        deploy(delivered)
+        deploy(stage_deployment)
     assert cli.runs == []
 
 
@@ -44,24 +27,32 @@ def test_no_deploy_after_a_failed_rollback(
             Unfinished,
             r"still updating prod-vision \(UPDATE_IN_PROGRESS\)",
         ),
+        (
+            2 * ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"],
+            None,
+            RollbackFailed,
+            "the CLI: no\n  prod-vision is UPDATE_ROLLBACK_FAILED",
+        ),
         ([], EXPIRED, Unfinished, "may still be updating: the credentials have expired"),
     ],
-    ids=["rolled back", "still updating", "expired credentials"],
+    ids=["rolled back", "still updating", "rollback failed", "expired credentials"],
 )
 def test_failed_deploy_reports_the_state_of_the_stacks(
     cli: FakeCdk,
-    delivered: StageDeployment,
+    stage_deployment: StageDeployment,
     statuses: list[str],
     error_after: BaseException | None,
     error: type[Exception],
     message: str,
 ) -> None:
-    cli.fails, cli.statuses_after, cli.error_after = "deploy", statuses, error_after
+    cli.failing_command, cli.statuses_after, cli.error_after = "deploy", statuses, error_after
     with pytest.raises(error, match=message):
-        deploy(delivered)
+        deploy(stage_deployment)
 
 
-def test_interrupted_deploy_reports_its_stacks(cli: FakeCdk, delivered: StageDeployment) -> None:
+def test_interrupted_deploy_reports_its_stacks(
+    cli: FakeCdk, stage_deployment: StageDeployment
+) -> None:
     cli.error_after = KeyboardInterrupt()
     with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):
-        deploy(delivered)
+        deploy(stage_deployment)

@@ -5,13 +5,14 @@ from typing import Any, cast
 import pytest
 
 from release.delivery.archive_bucket import ArchiveBucket
-from release.delivery.endpoint_moves import Move
+from release.delivery.endpoint_moves import EndpointMove
 from release.delivery.errors import NotDelivered
 from release.stack_endpoints import StackEndpoint
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
-ARCHIVE, OTHER = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
-SOURCE = {"model": "bert-0", "alternative": None}
+BERT, MINILM = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
+PUBLISHED = f"published/{BERT}"
+MANIFEST = {"digest": "d", "source": {"model": "bert-0", "alternative": None}}
 
 
 class FakeBucket:
@@ -21,7 +22,7 @@ class FakeBucket:
 
     def __init__(self) -> None:
         self.manifests: dict[str, Any] = {}
-        self.keys = {"sources/d.zip", "sources/0123456789abcdef.zip"}
+        self.keys = {"sources/d.zip"}
 
     def manifest(self, archive: str) -> Any:
         return self.manifests.get(archive)
@@ -39,81 +40,70 @@ def bucket() -> FakeBucket:
 
 
 @pytest.fixture
-def move() -> Move:
+def move() -> EndpointMove:
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    return Move("prod", endpoint, frozenset({OLD, NEW}), frozenset({ARCHIVE, OTHER}))
+    return EndpointMove("prod", endpoint, frozenset({OLD, NEW}), frozenset({BERT, MINILM}))
 
 
-def build(move: Move, key: str, bucket: FakeBucket, **builds: Any) -> Any:
-    """Return the build of a missing key, or raise its error."""
-    result = dict(move.missing(builds, cast(ArchiveBucket, bucket)))[key]
-    if isinstance(result, NotDelivered):
-        raise result
-    return result
+def build_of(
+    move: EndpointMove, prefix: str, archive: str, bucket: FakeBucket, **builds: Any
+) -> dict[str, str]:
+    return move.build_of(prefix + archive, archive, builds, cast(ArchiveBucket, bucket))
 
 
-def test_every_archive_is_needed_below_every_prefix(move: Move, bucket: FakeBucket) -> None:
-    bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
-    missing = dict(move.missing({NEW + OTHER: {}}, cast(ArchiveBucket, bucket)))
-    assert list(missing) == [NEW + ARCHIVE, OLD + OTHER]
+def test_every_archive_is_needed_below_every_prefix(move: EndpointMove, bucket: FakeBucket) -> None:
+    bucket.manifests = {OLD + BERT: MANIFEST}
+    missing = move.missing_archives({NEW + MINILM: {}}, cast(ArchiveBucket, bucket))
+    assert list(missing) == [(NEW + BERT, BERT), (OLD + MINILM, MINILM)]
 
 
-def test_old_archive_is_built_from_its_source(move: Move, bucket: FakeBucket) -> None:
-    bucket.manifests = {OLD + ARCHIVE: {"digest": "0123456789abcdef", "source": SOURCE}}
-    assert build(move, NEW + ARCHIVE, bucket) == {
+def test_old_archive_is_built_from_its_source(move: EndpointMove, bucket: FakeBucket) -> None:
+    bucket.manifests = {OLD + BERT: MANIFEST}
+    assert build_of(move, NEW, BERT, bucket) == {
         "Model": "bert-0",
         "Alternative": "",
-        "Digest": "0123456789abcdef",
+        "Digest": "d",
         "Target": "cuda-25.09-sm86",
         "Bucket": "models",
-        "Key": NEW + ARCHIVE,
-        "Source": "models/sources/0123456789abcdef.zip",
+        "Key": NEW + BERT,
+        "Source": "models/sources/d.zip",
     }
 
 
-def test_new_archive_is_built_for_another_target(move: Move, bucket: FakeBucket) -> None:
-    own = {"Key": NEW + OTHER, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
-    assert build(move, OLD + OTHER, bucket, **{NEW + OTHER: own}) == {
-        "Key": OLD + OTHER,
+def test_new_archive_is_built_for_the_old_target(move: EndpointMove, bucket: FakeBucket) -> None:
+    build = {"Key": NEW + MINILM, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
+    assert build_of(move, OLD, MINILM, bucket, **{NEW + MINILM: build}) == {
+        "Key": OLD + MINILM,
         "Target": "cuda-25.04-sm86",
         "Source": "assets/a.zip",
     }
 
 
-def refusal(move: Move, bucket: FakeBucket) -> str:
-    with pytest.raises(NotDelivered) as refused:
-        build(move, NEW + ARCHIVE, bucket)
-    return str(refused.value)
-
-
-FIXES = (
-    ". prod-text cannot move without it. Deliver this version of bert-0 before the move; or go "
-    "back to a delivered version: tritonsm rollback prod text bert-0; or, if no client uses "
-    "bert-0: aws ssm delete-parameter --name /triton/prod/text/bert-0"
+@pytest.mark.parametrize(
+    ("archive", "manifests", "reason"),
+    [
+        (BERT, {}, f"the catalog names it, but none of {OLD}, {NEW} has it"),
+        (BERT, {OLD + BERT: MANIFEST}, "its source s3://models/sources/d.zip was deleted"),
+        (
+            PUBLISHED,
+            {OLD + PUBLISHED: MANIFEST},  # a forged manifest
+            "version 0123456789ab of bert-0 was published by hand; deliveries do not build or copy "
+            "it",
+        ),
+    ],
+    ids=["missing archive", "missing source", "published archive"],
 )
-
-
-def test_missing_archive_is_refused_with_fixes(move: Move, bucket: FakeBucket) -> None:
-    reason = f"the catalog names it, but none of {OLD}, {NEW} has it"
-    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{FIXES}"
-
-
-def test_archive_without_source_is_refused(move: Move, bucket: FakeBucket) -> None:
-    bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
-    bucket.keys.clear()
-    reason = "its source s3://models/sources/d.zip was deleted"
-    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{FIXES}"
-
-
-def test_published_archive_is_not_built(bucket: FakeBucket) -> None:
-    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    archives = frozenset({f"published/{ARCHIVE}", OTHER})
-    move = Move("prod", endpoint, frozenset({OLD, NEW}), archives)
-    place = f"published/{ARCHIVE}"
-    bucket.manifests = {OLD + place: {"digest": "d", "source": SOURCE}}  # a forged manifest
-    with pytest.raises(NotDelivered) as refused:
-        build(move, NEW + place, bucket)
-    reason = (
-        "version 0123456789ab of bert-0 was published by hand; deliveries do not build or copy it"
+def test_archive_that_cannot_be_built_is_an_error(
+    archive: str, manifests: dict[str, Any], reason: str, move: EndpointMove, bucket: FakeBucket
+) -> None:
+    bucket.manifests = manifests
+    if archive == BERT:
+        bucket.keys.clear()
+    with pytest.raises(NotDelivered) as raised:
+        build_of(move, NEW, archive, bucket)
+    assert str(raised.value) == (
+        f"{NEW}{archive}: {reason}. prod-text cannot move without it. Deliver this version of "
+        "bert-0 before the move; or go back to a delivered version: tritonsm rollback prod text "
+        "bert-0; or, if no client uses bert-0: aws ssm delete-parameter --name "
+        "/triton/prod/text/bert-0"
     )
-    assert str(refused.value) == f"{NEW}{place}: {reason}{FIXES}"

@@ -13,9 +13,9 @@ from release.delivery.golden import (
     Array,
     ExpectedOutput,
     Golden,
-    Input,
+    InputTensor,
+    check_golden_files,
     golden_path,
-    read_all,
 )
 
 
@@ -25,53 +25,62 @@ def golden(*data: float | str, allowed: float = 0.01) -> Golden:
     return Golden(inputs={}, outputs={"Y": output}, max_relative_difference=allowed)
 
 
-def row(*values: object) -> dict[str, Array]:
-    return {"Y": np.array([values], np.float32)}
+def row(*values: object) -> Array:
+    return np.array([values], np.float32)
 
 
 def test_input_values_are_repeated_to_fill_the_shape() -> None:
-    array = Input(datatype="FP32", shape=[2, 3], data=[1, 2]).array()
+    array = InputTensor(datatype="FP32", shape=[2, 3], data=[1, 2]).array()
     assert array.tolist() == [[1, 2, 1], [2, 1, 2]]
     assert array.dtype == np.float32
 
 
 def test_expected_output_has_shape_and_first_values() -> None:
-    kept = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
-    assert kept.shape == [2, 300]
-    assert len(kept.data) == MAX_VALUES
-    assert kept.data[:3] == [0.0, 0.333333, 0.666667]
+    output = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
+    assert output.shape == [2, 300]
+    assert len(output.data) == MAX_VALUES
+    assert output.data[:3] == [0.0, 0.333333, 0.666667]
 
 
-def test_allowed_difference_is_relative_to_the_largest_value() -> None:
-    assert golden(100, 1).differences(row(100.5, 0.5)) == []
-    (message,) = golden(100, 1).differences(row(102, 1))
-    assert message == "Y: expected 100, got 102; allowed difference 1 %"
+INFINITY = float("inf")
+TEXTS = np.array([[b"a", b"b"]], object)
 
 
-def test_a_difference_of_zeros_is_absolute() -> None:
-    assert golden(0, 0).differences(row(0.001, 0)) == []
-    assert golden(0, 0).differences(row(0.1, 0)) != []
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (golden(100, 1), row(100.5, 0.5)),  # relative to the largest value
+        (golden(0, 0), row(0.001, 0)),  # absolute, if all values are 0
+        (golden("a", "b"), TEXTS),
+        (golden(-INFINITY, 1), row(-INFINITY, 1)),
+    ],
+)
+def test_small_difference_is_allowed(expected: Golden, answer: Array) -> None:
+    assert expected.differences({"Y": answer}) == []
 
 
-def test_nan_is_a_difference() -> None:
-    assert golden(1, 1).differences(row(float("nan"), 1)) == [
-        "Y: expected 1, got nan; allowed difference 1 %"
-    ]
-
-
-def test_other_shape_is_a_difference() -> None:
-    (message,) = golden(1, 1).differences({"Y": np.ones((2, 2), np.float32)})
-    assert message == "Y: expected shape [1, 2], got [2, 2]"
-
-
-def test_text_must_be_equal() -> None:
-    same = {"Y": np.array([[b"a", b"b"]], object)}
-    assert golden("a", "b").differences(same) == []
-    assert golden("a", "c").differences(same) == ["Y: expected ['a', 'c'], got ['a', 'b']"]
+@pytest.mark.parametrize(
+    ("expected", "answer", "message"),
+    [
+        (golden(100, 1), row(102, 1), "expected 100, got 102; allowed difference 1 %"),
+        (golden(0, 0), row(0.1, 0), "expected 0, got 0.1; allowed difference 1 %"),
+        (golden(1, 1), row(float("nan"), 1), "expected 1, got nan; allowed difference 1 %"),
+        (golden(-INFINITY, 1), row(0, 1), "expected [-inf, 1], got [0.0, 1.0]"),
+        (golden("a", "c"), TEXTS, "expected ['a', 'c'], got ['a', 'b']"),
+        (golden(1, 1), np.ones((2, 2), np.float32), "expected shape [1, 2], got [2, 2]"),
+    ],
+)
+def test_other_answer_is_a_difference(expected: Golden, answer: Array, message: str) -> None:
+    assert expected.differences({"Y": answer}) == [f"Y: {message}"]
 
 
 def test_missing_output_is_a_difference() -> None:
     assert golden(1).differences({}) == ["Y: missing"]
+
+
+def test_infinity_is_written_and_read() -> None:
+    expected = golden(-INFINITY, 1)
+    assert Golden.model_validate_json(json.dumps(expected.model_dump())) == expected
 
 
 def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path) -> None:
@@ -85,7 +94,7 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "errors"),
     [
         (b'{\n"inputs": "\xff"}', [" is not UTF-8: save the file as UTF-8"]),
         (b'{\n"inputs": {},}', ["2: not JSON: Expecting property name enclosed in double quotes"]),
@@ -112,7 +121,7 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
     ],
 )
 def test_errors_in_a_file_have_their_lines(
-    tmp_path: Path, content: bytes, message: list[str]
+    tmp_path: Path, content: bytes, errors: list[str]
 ) -> None:
     path = tmp_path / "models" / "m" / FILE
     path.parent.mkdir(parents=True)
@@ -120,20 +129,13 @@ def test_errors_in_a_file_have_their_lines(
     with pytest.raises(NotDelivered) as refused:
         Golden.read(path)
     assert str(refused.value).splitlines() == [
-        f"models/m/tests/golden.json:{line}" for line in message
+        f"models/m/tests/golden.json:{error}" for error in errors
     ]
 
 
 def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
         Golden.read(tmp_path)
-
-
-def test_infinities_must_be_equal() -> None:
-    expected = golden(float("-inf"), 1)
-    assert expected.differences(row(float("-inf"), 1)) == []
-    assert expected.differences(row(0, 1)) != []
-    assert Golden.model_validate_json(json.dumps(expected.model_dump())) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,5 +151,5 @@ def test_invalid_inputs_are_an_error(tmp_path: Path, tensor: dict[str, object], 
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
     with pytest.raises(NotDelivered, match=text) as refused:
-        read_all(tmp_path)
+        check_golden_files(tmp_path)
     assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)

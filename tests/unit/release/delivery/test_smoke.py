@@ -3,6 +3,8 @@
 import json
 import math
 import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,111 +16,101 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import golden, smoke
 from release.delivery.errors import Unfinished
-from release.delivery.golden import Golden
+from release.delivery.smoke import SmokeTestResult
 
-ENDPOINTS = {"text": {"a": "1"}, "vision": {"a": "1"}}
 INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
+OUTPUTS = {"Y": {"shape": [1, 1], "data": [7]}}
 
 
 class FakeClient:
-    """A client of two endpoints whose invocations wait for each other, and fail."""
+    """A client of all endpoints: models in `errors` fail, others answer with zeros.
 
-    def __init__(self, error: Exception) -> None:
-        self._barrier, self._error = threading.Barrier(2), error
+    With `barrier`, each call waits for another call at the same time.
+    """
 
-    def invoke(self, *_: Any, **__: Any) -> dict[str, Any]:
-        self._barrier.wait()
-        raise self._error
+    def __init__(self, errors: Mapping[str, Exception], barrier: threading.Barrier | None) -> None:
+        self._errors, self._barrier = errors, barrier
+        self.invoked: list[str] = []
+
+    def invoke(self, model: str, _: Any, *, timeout: float) -> dict[str, Any]:
+        assert timeout > smoke.ANSWER_SECONDS
+        self.invoked.append(model)
+        if self._barrier:
+            self._barrier.wait()
+        if model in self._errors:
+            raise self._errors[model]
+        return {"Y": np.zeros(1)}
 
 
-def wrong_answers(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, *, deadline: float = math.inf
-) -> list[str]:
-    client = FakeClient(error)
-    monkeypatch.setattr(smoke, "_client", lambda *_: client)
-    monkeypatch.setattr(golden, "golden_path", lambda _, model: Path(model))
-    outputs = {"Y": {"shape": [1, 1], "data": [7]}}
-    expected = Golden.model_validate({"inputs": INPUTS, "outputs": outputs})
-    monkeypatch.setattr(Golden, "read", lambda _: expected)
+@pytest.fixture
+def make_client(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeClient]:
+    def make(*, is_parallel: bool = False, **errors: Exception) -> FakeClient:
+        client = FakeClient(errors, threading.Barrier(2, timeout=60) if is_parallel else None)
+        monkeypatch.setattr(smoke, "_client", lambda *_: client)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def invoke_all(tmp_path: Path) -> Callable[..., SmokeTestResult]:
+    """Return `smoke.invoke_all` with golden files of a, with outputs, and of b, without."""
+    for model, outputs in {"a": OUTPUTS, "b": {}}.items():
+        (tmp_path / model / "tests").mkdir(parents=True)
+        content = json.dumps({"inputs": INPUTS, "outputs": outputs})
+        (tmp_path / model / golden.FILE).write_text(content)
     session = cast(boto3.Session, None)
-    answers = smoke.invoke_all(session, "prod", ENDPOINTS, Path("models"), deadline=deadline)
-    return answers.wrong
+    return partial(smoke.invoke_all, session, "prod", models=tmp_path, deadline=math.inf)
 
 
 def test_endpoints_are_invoked_in_parallel_and_reported_in_order(
-    monkeypatch: pytest.MonkeyPatch,
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
 ) -> None:
-    assert wrong_answers(monkeypatch, EndpointError("no")) == [
-        "prod-text/a 1: no",
-        "prod-vision/a 1: no",
-    ]
+    make_client(is_parallel=True, a=EndpointError("no"))
+    result = invoke_all({"text": {"a": "1"}, "vision": {"a": "1"}})
+    assert result.wrong_answers == ["prod-text/a 1: no", "prod-vision/a 1: no"]
 
 
-def test_components_are_invoked_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_components_are_invoked_in_parallel(
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
+) -> None:
     """Each may take 10 minutes to scale up; all models have half an hour together."""
-    barrier, client = threading.Barrier(2, timeout=60), Echo()
-
-    def invoke(*_: Any, **__: Any) -> dict[str, Any]:
-        barrier.wait()
-        return {"Y": np.zeros(1)}
-
-    monkeypatch.setattr(client, "invoke", invoke)
-    monkeypatch.setattr(smoke, "_client", lambda *_: client)
-    monkeypatch.setattr(golden, "golden_path", lambda _, model: Path(model))
-    monkeypatch.setattr(Golden, "read", lambda _: Golden.model_validate({"inputs": INPUTS}))
-    session, endpoints = cast(boto3.Session, None), {"night": {"a": "1", "b": "1"}}
-    answers = smoke.invoke_all(
-        session, "prod", endpoints, Path("models"), components={"night"}, deadline=math.inf
-    )
-    assert answers == ([], [])
+    make_client(is_parallel=True, a=EndpointError("no"))
+    result = invoke_all({"night": {"a": "1", "b": "1"}}, component_endpoints={"night"})
+    assert result == (["prod-night/a 1: no"], [])
 
 
 @pytest.mark.parametrize(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )
 def test_error_about_the_caller_is_no_wrong_answer(
-    code: str, monkeypatch: pytest.MonkeyPatch
+    code: str,
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
 ) -> None:
-    refused: Any = {"Error": {"Code": code, "Message": "refused"}}
     error = EndpointError("a 1: refused")
-    error.__cause__ = ClientError(refused, "InvokeEndpoint")
+    error.__cause__ = ClientError({"Error": {"Code": code, "Message": ""}}, "InvokeEndpoint")
+    make_client(a=error)
     with pytest.raises(EndpointError, match="refused"):
-        wrong_answers(monkeypatch, error)
+        invoke_all({"text": {"a": "1"}})
 
 
 def test_model_after_the_deadline_is_unfinished(
-    monkeypatch: pytest.MonkeyPatch,
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
 ) -> None:
+    make_client()
     with pytest.raises(Unfinished, match="everything is deployed, but prod-text/a was not invoked"):
-        wrong_answers(monkeypatch, EndpointError("no"), deadline=0)
+        invoke_all({"text": {"a": "1"}}, deadline=0)
 
 
-class Echo:
-    """A client that fails for the models in `fails`."""
-
-    def __init__(self, *fails: str) -> None:
-        self._fails = fails
-        self.invoked: list[str] = []
-
-    def invoke(self, model: str, _: Any, *, timeout: float) -> dict[str, Any]:
-        self.invoked.append(model)
-        assert timeout > smoke.ANSWER_SECONDS
-        if model in self._fails:
-            raise EndpointError("failed to load")
-        return {"Y": np.zeros(1)}
-
-
-def test_models_without_a_file_or_without_outputs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for model in ("answers", "broken"):
-        (tmp_path / model / "tests").mkdir(parents=True)
-        (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": INPUTS["X"]}}))
-    client, models = Echo("broken"), {"answers": "1", "broken": "2", "unknown": "3"}
-    monkeypatch.setattr(smoke, "_client", lambda *_: client)
-    session = cast(boto3.Session, None)
-    answers = smoke.invoke_all(session, "prod", {"text": models}, tmp_path, deadline=math.inf)
-    assert answers.not_invoked == ["prod-text/unknown"]
-    assert answers.wrong == ["prod-text/broken 2: failed to load"]
-    assert client.invoked == ["answers", "broken"]
-    assert "! the answer of prod-text/answers is not compared" in capsys.readouterr().out
+    client = make_client()
+    result = invoke_all({"text": {"a": "1", "b": "2", "no_file": "3"}})
+    assert client.invoked == ["a", "b"]
+    assert result.uninvoked_models == ["prod-text/no_file"]
+    assert result.wrong_answers == ["prod-text/a 1: Y: expected shape [1, 1], got [1]"]
+    assert "! the answer of prod-text/b is not compared" in capsys.readouterr().out

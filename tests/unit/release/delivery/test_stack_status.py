@@ -4,7 +4,6 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from release.delivery import stack_status, steps
@@ -50,17 +49,3 @@ def test_stack_without_an_operation_is_not_awaited(
     with stub_statuses(cloudformation, status):
         stack_status.wait_for_stacks(cloudformation, ["prod-text"])
     assert capsys.readouterr().out == ""
-
-
-def test_missing_stack_has_no_operation(cloudformation: Any) -> None:
-    stub = Stubber(cloudformation)
-    stub.add_client_error("describe_stacks", "ValidationError", "does not exist")
-    with stub:
-        assert stack_status.in_progress(cloudformation, ["prod-text"]) == []
-
-
-def test_expired_credentials_are_an_error(cloudformation: Any) -> None:
-    stub = Stubber(cloudformation)
-    stub.add_client_error("describe_stacks", "ExpiredTokenException", "expired")
-    with stub, pytest.raises(ClientError, match="ExpiredTokenException"):
-        stack_status.wait_for_stacks(cloudformation, ["prod-text"])

@@ -1,4 +1,4 @@
-"""The message about a stack whose rollback failed."""
+"""Test of the message about a stack whose rollback failed."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 from botocore.stub import Stubber
 
-from release.delivery.stuck_rollback import stuck_rollback
+from release.delivery.stuck_rollback import describe_stuck_rollback
 
 
 def event(resource: str, status: str, reason: str = "") -> dict[str, Any]:
@@ -22,34 +22,26 @@ def event(resource: str, status: str, reason: str = "") -> dict[str, Any]:
 
 
 ROLLBACK = event("prod-text", "UPDATE_ROLLBACK_IN_PROGRESS")
-FAILURE_BEFORE_ROLLBACK = event("Entry", "UPDATE_FAILED", "It exists")
-CHECK_FAILED = event("Check1", "UPDATE_FAILED", "Rolled back. More")
-TARGET_FAILED = event("Target1", "UPDATE_FAILED", "No")
+EVENTS = [
+    event("Target1", "UPDATE_FAILED", "No"),
+    event("Check1", "UPDATE_FAILED", "Rolled back. More"),
+    ROLLBACK,
+    event("Check2", "UPDATE_FAILED", "A failure of the first attempt to roll back"),
+    ROLLBACK,
+    event("Entry", "UPDATE_FAILED", "A failure before the rollback"),
+]
+"""Newest first, as CloudFormation returns events."""
 
 
-def message_lines(*events: dict[str, Any]) -> list[str]:
-    """Return the message for a stack with these events, the newest first."""
-    cloudformation = boto3.Session("key", "secret", region_name="us-east-1").client(
-        "cloudformation"
-    )
+def test_message_has_the_failed_resources_of_the_last_attempt() -> None:
+    session = boto3.Session("key", "secret", region_name="us-east-1")
+    cloudformation = session.client("cloudformation")
     stub = Stubber(cloudformation)
-    stub.add_response("describe_stack_events", {"StackEvents": list(events)})
+    stub.add_response("describe_stack_events", {"StackEvents": EVENTS})
     with stub:
-        return stuck_rollback(cloudformation, "prod-text").splitlines()
-
-
-def test_message_has_failed_resources_and_the_fix() -> None:
-    first, *failed, last = message_lines(
-        TARGET_FAILED, CHECK_FAILED, ROLLBACK, FAILURE_BEFORE_ROLLBACK
-    )
+        first, *failures, last = describe_stuck_rollback(cloudformation, "prod-text").splitlines()
     assert first.startswith("prod-text is UPDATE_ROLLBACK_FAILED: ")
-    assert failed == ["  Check1 failed: Rolled back", "  Target1 failed: No"]
+    assert failures == ["  Check1 failed: Rolled back", "  Target1 failed: No"]
     assert "CloudFormation could not roll an update back" in last
     assert "with NAME=prod-text" in last
-
-
-def test_only_resources_of_the_last_attempt_are_skipped() -> None:
-    message = message_lines(
-        CHECK_FAILED, ROLLBACK, TARGET_FAILED, CHECK_FAILED, ROLLBACK, FAILURE_BEFORE_ROLLBACK
-    )
-    assert message[-1].endswith("--resources-to-skip Check1. Then deliver again")
+    assert last.endswith("--resources-to-skip Check1 Target1. Then deliver again")

@@ -48,7 +48,7 @@ def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types
     return {"Resources": stack_resources, "Parameters": {}}
 
 
-def test_prefixes_are_those_of_multi_model_endpoints() -> None:
+def test_only_multi_model_endpoints_have_prefixes() -> None:
     resources = {
         "A": model("text/cpu-24.09/", Mode="MultiModel"),
         "B": model("text/cuda-25.09-sm86/", Mode="MultiModel"),
@@ -59,7 +59,7 @@ def test_prefixes_are_those_of_multi_model_endpoints() -> None:
     assert prefixes == {"text/cpu-24.09/", "text/cuda-25.09-sm86/"}
 
 
-def test_named_archives_are_those_of_catalog_entries() -> None:
+def test_archives_are_named_by_catalog_entries() -> None:
     def entry(name: str, archive: str | None) -> dict[str, Any]:
         value = json.dumps({"target_model": archive})
         return {"Type": "AWS::SSM::Parameter", "Properties": {"Name": name, "Value": value}}
@@ -73,7 +73,7 @@ def test_named_archives_are_those_of_catalog_entries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "changed"),
+    ("new", "variants"),
     [
         (template(A="g5", B="g5"), []),
         (template(A="g6", B="g5"), ["A"]),
@@ -84,11 +84,11 @@ def test_named_archives_are_those_of_catalog_entries() -> None:
         (template(A="g5", B="g5", C="g6", scaled=("C",)), []),
     ],
 )
-def test_scaling_is_suspended_for_a_new_instance_type(new: Template, changed: list[str]) -> None:
+def test_scaling_is_suspended_for_a_new_instance_type(new: Template, variants: list[str]) -> None:
     live = template(A="g5", B="g5", scaled=("A",))
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
     suspended = suspended_scaling.suspend_scaling(endpoint, live, new)
-    assert (list(suspended.variants) if suspended else []) == changed
+    assert (list(suspended.variants) if suspended else []) == variants
 
 
 def test_scaling_of_components_is_not_suspended() -> None:
@@ -97,26 +97,21 @@ def test_scaling_of_components_is_not_suspended() -> None:
     target = live["Resources"]["ATarget"]["Properties"]
     target["ResourceId"] = "inference-component/A"
     new = json.loads(json.dumps(live))
-    for changed, instance_type in ((live, "g5"), (new, "g6")):
-        changed["Resources"]["Config"]["Properties"]["ProductionVariants"] = [
+    for changed_template, instance_type in ((live, "g5"), (new, "g6")):
+        changed_template["Resources"]["Config"]["Properties"]["ProductionVariants"] = [
             {"VariantName": "A", "InstanceType": instance_type}
         ]
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
     assert suspended_scaling.suspend_scaling(endpoint, live, new) is None
 
 
-def test_dependencies_on_removed_scaling_are_removed() -> None:
+def test_scaling_is_removed_with_dependencies_on_it() -> None:
     live = template(A="g5", B="g5", scaled=("A", "B"))
     live["Resources"]["Entry"] = {"DependsOn": ["ATarget", "APolicy", "BTarget"], "Type": "T"}
     live["Resources"]["Other"] = {"DependsOn": "ATarget", "Type": "T"}
-    resources = suspended_scaling.without_scaling(live, ["A"])["Resources"]
-    assert resources["Entry"] == {"DependsOn": ["BTarget"], "Type": "T"}
-    assert resources["Other"] == {"Type": "T"}
-
-
-def test_only_the_scaling_is_removed() -> None:
-    live = template(A="g5", B="g5", scaled=("A", "B"))
     before = json.dumps(live)
-    without = suspended_scaling.without_scaling(live, ["A"])
-    assert without == template(A="g5", B="g5", scaled=("B",))
+    expected = template(A="g5", B="g5", scaled=("B",))
+    expected["Resources"]["Entry"] = {"DependsOn": ["BTarget"], "Type": "T"}
+    expected["Resources"]["Other"] = {"Type": "T"}
+    assert suspended_scaling.without_scaling(live, ["A"]) == expected
     assert json.dumps(live) == before

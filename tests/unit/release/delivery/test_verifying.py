@@ -9,7 +9,7 @@ from botocore.exceptions import EndpointConnectionError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.deployment import StageDeployment
-from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
+from release.delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
 from tests.unit.model_build.fakes import client_error
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
@@ -21,7 +21,7 @@ from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
         (EXPIRED, Unfinished),
         (KeyboardInterrupt(), Unfinished),
         (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
-        (EndpointError("the catalog is empty"), DeliveredWrong),
+        (EndpointError("the catalog is empty"), FaultyDeployment),
         (client_error("InvokeEndpoint", "ThrottlingException"), Unfinished),
     ],
     ids=["expired", "interrupted", "no network", "empty catalog", "throttled"],
@@ -29,7 +29,7 @@ from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 def test_error_during_verification(
     error: BaseException,
     expected: type[Exception],
-    delivered: StageDeployment,
+    stage_deployment: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: Any, **__: Any) -> list[str]:
@@ -37,12 +37,16 @@ def test_error_during_verification(
 
     monkeypatch.setattr(smoke, "invoke_all", fail)
     with pytest.raises(expected, match="deployed"):
-        verify(delivered, Path("models"))
+        verify(stage_deployment, Path("models"))
 
 
-def test_stack_in_a_failed_state_is_an_error(aws: FakeAws, delivered: StageDeployment) -> None:
+def test_stack_in_a_failed_state_is_an_error(
+    aws: FakeAws, stage_deployment: StageDeployment
+) -> None:
     """The cdk CLI skips a stack that already has the new template, in any status."""
-    aws.statuses = ["UPDATE_COMPLETE"] * len(delivered.assembly.templates) + ["UPDATE_FAILED"]
+    aws.statuses = ["UPDATE_COMPLETE"] * len(stage_deployment.assembly.templates) + [
+        "UPDATE_FAILED"
+    ]
     command = "aws cloudformation describe-stack-events --stack-name prod-"
     with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):
-        verify(delivered, Path("models"))
+        verify(stage_deployment, Path("models"))

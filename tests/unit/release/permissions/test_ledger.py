@@ -15,42 +15,43 @@ PLACE = Place(region="eu-west-1", account="111122223333", stage="prod", endpoint
 ROW = "{ step: Look, actions: ['s3:GetObject'], resources: ['*'], source: a page }"
 
 
-def read(path: Path, text: str) -> Principal:
-    path.write_text(text)
-    return checked_yaml.load(path, Principal)
+SERVICE = "description: A\npolicy_principal: b\n"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"who: A\nrows: [{ROW}]", "write one of roles, named and granted_by"),
         (
-            f"who: A\nnamed: b\ngranted_by: c\nrows: [{ROW}]",
-            "write one of roles, named and granted_by",
+            f"description: A\nrows: [{ROW}]",
+            "write one of roles, policy_principal and granted_by",
         ),
         (
-            f"who: A\nnamed: b\nrows: [{ROW.replace('source: a page', 'when: promotion')}]",
+            f"{SERVICE}granted_by: c\nrows: [{ROW}]",
+            "write one of roles, policy_principal and granted_by",
+        ),
+        (
+            f"{SERVICE}rows: [{ROW.replace('source: a page', 'feature: promotion')}]",
             "write a source, or the reason for the permissions",
         ),
-        (f"who: A\nnamed: b\nrows: [{ROW.replace('step', 'stage')}]", "rows"),
-        (f"who: A\nnamed: b\nrows: [{ROW.replace('a page', 'a page, when: never')}]", "when"),
-        ("who: A\nnamed: b\nrows: []", "rows"),
+        (f"{SERVICE}rows: []", "rows"),
     ],
 )
-def test_invalid_row_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_principal_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
     with pytest.raises(checked_yaml.InvalidFile, match=re.escape(message)):
-        read(tmp_path / "a.yaml", text)
+        checked_yaml.load(path, Principal)
 
 
-@pytest.mark.parametrize("principal", principals(), ids=lambda value: value.name)
+@pytest.mark.parametrize("principal", principals(), ids=lambda principal: principal.name)
 def test_names_and_sources_in_rows_exist(principal: Principal) -> None:
     names = by_name(PLACE)
     for row in principal.rows:
         assert all(filled(resource, names) for resource in row.resources), row.step
         filled_condition(row.condition, names)
         if row.source and not row.source.startswith(("https://", "aws-cdk-lib")):
-            first, *more = map(Path, row.source.split(", "))
-            files = [first, *(path if path.parent.name else first.parent / path for path in more)]
+            first, *others = map(Path, row.source.split(", "))
+            files = [first, *(path if path.parent.name else first.parent / path for path in others)]
             assert all((ROOT / file).is_file() for file in files), row.source
     assert len({row.step for row in principal.rows}) == len(principal.rows)
 

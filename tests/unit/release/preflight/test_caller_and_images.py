@@ -24,7 +24,7 @@ def test_caller_is_compared_with_the_stage_account(
     make: MakeAccount, account: str, verdicts: list[Verdict]
 ) -> None:
     stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
-    findings = list(checks.identity(make(stage=stage)))
+    findings = list(checks.check_caller(make(stage=stage)))
     assert [finding.verdict for finding in findings] == verdicts
     assert ACCOUNT in findings[0].message
 

@@ -95,27 +95,24 @@ def test_pool_gets_more_types(fixes: Any) -> None:
 def test_full_pool_loses_its_least_preferred_types(fixes: Any) -> None:
     sizes = [f"ml.g6.{size}" for size in ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge")]
     (fix,) = fixes(endpoint(*sizes), g5_xlarge=1)
-    kept = ", ".join(sizes[:4])
-    assert f"write instance_types: [{kept}, ml.g5.xlarge]." in fix
+    assert f"write instance_types: [{', '.join(sizes[:4])}, ml.g5.xlarge]." in fix
 
 
-def test_multi_model_endpoint_gets_another_type(fixes: Any) -> None:
-    """AWS documents instance pools only for single-model endpoints."""
-    (fix,) = fixes(endpoint("ml.g6.xlarge", hosting="multi-model"), g5_xlarge=4, g6_2xlarge=1)
-    assert "write instance_type: ml.g5.xlarge. Suitable types: " in fix
-
-
-def test_region_without_pools_gets_another_type(fixes: Any) -> None:
-    (fix,) = fixes(endpoint("ml.g6.xlarge"), region="eu-west-3", g5_xlarge=4)
-    assert "no capacity in eu-west-3 for ml.g6.xlarge: write instance_type: ml.g5.xlarge." in fix
+@pytest.mark.parametrize(
+    ("hosting", "region"), [("multi-model", "us-east-1"), ("single-model", "eu-west-3")]
+)
+def test_endpoint_without_pools_gets_another_type(fixes: Any, hosting: str, region: str) -> None:
+    """AWS documents instance pools only for single-model endpoints, and not in every region."""
+    (fix,) = fixes(endpoint("ml.g6.xlarge", hosting=hosting), region=region, g5_xlarge=4)
+    assert f"no capacity in {region} for ml.g6.xlarge: write instance_type: ml.g5.xlarge." in fix
 
 
 def test_each_variant_gets_its_own_type(fixes: Any) -> None:
-    both: dict[str, Any] = {
+    variants: dict[str, Any] = {
         "A": variant("ml.g6.xlarge"),
         "B": variant("ml.g5.xlarge", target="cuda-25.09-sm86"),
     }
-    first, second = fixes(endpoint(**both), g6_2xlarge=2)
+    first, second = fixes(endpoint(**variants), g6_2xlarge=2)
     assert first.startswith("stages/prod.yaml:6: endpoints.text.variants.A: ")
     assert second.startswith("stages/prod.yaml:7: endpoints.text.variants.B: ")
     assert "write instance_type: ml.g6.2xlarge" in first
@@ -130,7 +127,7 @@ def test_engines_need_a_hardware_compatible_gpu(
     assert ("write instance_types: [ml.g5.xlarge, ml.g4dn.xlarge]" in fix) is is_suitable
 
 
-def test_old_release_of_a_multi_model_endpoint(fixes: Any) -> None:
+def test_multi_model_endpoint_of_an_old_release_gets_its_gpu(fixes: Any) -> None:
     old = variant("ml.g5.xlarge", target="cuda-22.12-sm86")
     text = endpoint(hosting="multi-model", engines=False, AllTraffic=old)
     (fix,) = fixes(text, g5_2xlarge=1, g4dn_xlarge=1, g4dn_2xlarge=1)
@@ -142,13 +139,13 @@ def test_newer_gpus_come_first_among_types_of_one_size(fixes: Any) -> None:
     assert "write instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g4dn.xlarge]" in fix
 
 
-def test_no_suitable_type(fixes: Any) -> None:
+def test_without_a_suitable_type_the_fix_is_to_wait(fixes: Any) -> None:
     old = variant("ml.g5.xlarge", target="cuda-22.07-sm86")
     (fix,) = fixes(endpoint(AllTraffic=old))
     assert fix.endswith("ml.g5.xlarge, and no other type fits: deploy again later")
 
 
-def test_no_quota_for_a_suitable_type(fixes: Any) -> None:
+def test_quota_is_requested_for_suitable_types(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge"), g5_xlarge=0)
     assert (
         "and no quota for a suitable type: request a quota for one of ml.g6e.xlarge, ml.g5.xlarge, "
@@ -163,7 +160,7 @@ def test_unreadable_quotas_are_reported(fixes: Any, aws: Aws) -> None:
     assert "; their quotas are unknown: no permission (servicequotas:ListServiceQuotas)" in fix
 
 
-def test_error_with_stack_name_or_endpoint_name(fixes: Any) -> None:
+def test_error_may_name_the_stack_or_the_endpoint(fixes: Any) -> None:
     text = {**endpoint("ml.g6.xlarge", hosting="components"), "name": "prod-text-g6-xlarge"}
     for name in ("prod-text", "prod-text-g6-xlarge"):
         (fix,) = fixes(text, f"{name}, Endpoint8024A810: {REASON}", g5_xlarge=4)

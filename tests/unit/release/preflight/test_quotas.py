@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from release.plan import PLAN
 from release.preflight.findings import Verdict
@@ -48,7 +47,7 @@ def test_new_endpoint_adds_its_instances(make: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
     deploy_stacks(aws, None)
     peak = peaks(make(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
+    assert (peak.running, peak.needed, peak.maximum) == (3, 5, 13)
 
 
 def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws) -> None:
@@ -63,25 +62,11 @@ def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws
     ]
     account = make(prod_text=stack)
     by_type = peaks(account)
-    assert {name: (peak.needed, peak.most) for name, peak in by_type.items()} == {
+    assert {name: (peak.needed, peak.maximum) for name, peak in by_type.items()} == {
         "ml.g5.xlarge": (2, 4),
         "ml.g6.xlarge": (2, 4),
     }
-    assert list(peaks(account, preferred=True)) == ["ml.g6.xlarge"]
-
-
-def test_blue_green_update_doubles_the_scaled_count(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, endpoint_stack(image="another"))
-    account = make(prod_text=endpoint_stack(count=2))
-    assert peaks(account)["ml.g5.xlarge"].needed == 14
-
-
-def test_update_without_retained_counts_uses_the_template(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, endpoint_stack(image="another"))
-    account = make(prod_text=endpoint_stack(count=2, retain=False))
-    assert peaks(account)["ml.g5.xlarge"].needed == 9
+    assert list(peaks(account, only_preferred=True)) == ["ml.g6.xlarge"]
 
 
 def test_scheduled_action_can_raise_the_maximum(make: MakeAccount, aws: Aws) -> None:
@@ -90,40 +75,35 @@ def test_scheduled_action_can_raise_the_maximum(make: MakeAccount, aws: Aws) -> 
     stack = endpoint_stack(count=2, max_capacity=4)
     launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
     stack["Target"][1]["ScheduledActions"] = [launch]
-    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].most == 9
+    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].maximum == 9
 
 
-def test_changed_tags_start_no_instances(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, endpoint_stack(count=2))
-    tagged = endpoint_stack(count=2)
-    for name in ("Model", "Config", "Endpoint"):
-        tagged[name][1]["Tags"] = [{"Key": "team", "Value": "search"}]
-    assert peaks(make(prod_text=tagged))["ml.g5.xlarge"].needed == 7
-
-
-def test_unchanged_endpoint_starts_no_instances(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})
-    peak = peaks(make(prod_text=endpoint_stack(count=2)))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed) == (7, 7)
+TAGS = [{"Key": "team", "Value": "search"}]
+UNCHANGED = endpoint_stack(image="old")
+TAGGED = {name: (kind, {**rest, "Tags": TAGS}) for name, (kind, rest) in UNCHANGED.items()}
 
 
 @pytest.mark.parametrize(
-    ("batch", "needed"),
+    ("new_stack", "needed"),
     [
-        ({"Type": "INSTANCE_COUNT", "Value": 2}, 9),
-        ({"Type": "CAPACITY_PERCENT", "Value": 50}, 10),
-        ({"Type": "CAPACITY_PERCENT", "Value": 10}, 8),
-        ({"Type": "INSTANCE_COUNT", "Value": 50}, 14),
+        ({**UNCHANGED, "Other": ("AWS::SSM::Parameter", {"Name": "x"})}, 7),
+        (TAGGED, 7),
+        (endpoint_stack(), 14),
+        (endpoint_stack(retain=False), 7 + 2),
+        (endpoint_stack(rolling={"Type": "INSTANCE_COUNT", "Value": 2}), 7 + 2),
+        (endpoint_stack(rolling={"Type": "INSTANCE_COUNT", "Value": 50}), 14),
+        (endpoint_stack(rolling={"Type": "CAPACITY_PERCENT", "Value": 50}), 7 + 3),
+        (endpoint_stack(rolling={"Type": "CAPACITY_PERCENT", "Value": 10}), 7 + 1),
     ],
+    ids=["other resource", "tags", "blue/green", "count of the template", *map(str, range(4))],
 )
-def test_rolling_update_starts_one_batch(
-    make: MakeAccount, aws: Aws, batch: dict[str, Any], needed: int
+def test_update_adds_instances(
+    make: MakeAccount, aws: Aws, new_stack: dict[str, Any], needed: int
 ) -> None:
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, endpoint_stack(image="another"))
-    assert peaks(make(prod_text=endpoint_stack(rolling=batch)))["ml.g5.xlarge"].needed == needed
+    deploy_stacks(aws, UNCHANGED)
+    peak = peaks(make(prod_text=new_stack))["ml.g5.xlarge"]
+    assert (peak.running, peak.needed) == (7, needed)
 
 
 def test_all_endpoints_are_updated_in_parallel(make: MakeAccount, aws: Aws) -> None:
@@ -138,36 +118,39 @@ def test_all_endpoints_are_updated_in_parallel(make: MakeAccount, aws: Aws) -> N
     assert (peak.running, peak.needed) == (7, 7 + 2 + 4 + 3)
 
 
-def test_quota_below_the_peak_is_refused_with_the_command(make: MakeAccount, aws: Aws) -> None:
+@pytest.mark.parametrize(
+    ("applied", "default", "verdicts", "message", "desired"),
+    [
+        ({G5: 1, ALL: 20}, {}, (REFUSED, OK), "quota 1; 0 run, 2 at the peak", 6),
+        ({G5: 4, ALL: 40}, {}, (OK, OK), "2 at the peak of this deploy, 6 at the maximum of", 6),
+        ({G5: 6, ALL: 1}, {}, (OK, REFUSED), "quota 6; 0 run", None),
+        # The account may have more than the default.
+        ({ALL: 20}, {G5: 0, ALL: 4}, (UNKNOWN, OK), "quota 0, AWS default;", 6),
+        ({ALL: 20}, {}, (UNKNOWN, OK), "Service Quotas has no such quota in this region", None),
+    ],
+    ids=["below the peak", "below the maximum", "all types", "AWS default", "missing quota"],
+)
+def test_quotas_are_compared_with_the_peak(
+    make: MakeAccount,
+    aws: Aws,
+    applied: dict[str, float],
+    default: dict[str, float],
+    verdicts: tuple[Verdict, Verdict],
+    message: str,
+    desired: int | None,
+) -> None:
     run_endpoints(aws)
     deploy_stacks(aws, None)
-    set_quotas(aws, {G5: 1, ALL: 20})
+    set_quotas(aws, applied, default)
     first, second = check_instances(make(prod_text=endpoint_stack(count=2, max_capacity=6)))
-    assert (first.subject, first.verdict) == (G5, REFUSED)
-    assert first.fix == (
+    assert (first.subject, second.subject) == (G5, ALL)
+    assert (first.verdict, second.verdict) == verdicts
+    assert message in first.message
+    command = (
         "aws service-quotas request-service-quota-increase --service-code sagemaker "
-        "--quota-code L-0 --desired-value 6"
+        f"--quota-code L-0 --desired-value {desired}"
     )
-    assert (second.subject, second.verdict) == (ALL, OK)
-
-
-def test_quota_on_all_endpoints(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, other=("ml.m5.xlarge", 9))
-    deploy_stacks(aws, None)
-    set_quotas(aws, {G5: 5, ALL: 10})
-    first, second = check_instances(make(prod_text=endpoint_stack(count=2)))
-    assert (first.verdict, second.verdict) == (OK, REFUSED)
-    assert "9 run, 11 at the peak" in second.message
-
-
-def test_scaling_beyond_the_quota_is_not_refused(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws)
-    deploy_stacks(aws, None)
-    set_quotas(aws, {G5: 4, ALL: 40})
-    first, _ = check_instances(make(prod_text=endpoint_stack(count=2, max_capacity=10)))
-    assert first.verdict is OK
-    assert "10 at the maximum of scaling" in first.message
-    assert "--desired-value 10" in first.fix
+    assert first.fix == (command if desired else "")
 
 
 def test_exceeded_quota_does_not_refuse_an_unchanged_stage(make: MakeAccount, aws: Aws) -> None:
@@ -178,55 +161,38 @@ def test_exceeded_quota_does_not_refuse_an_unchanged_stage(make: MakeAccount, aw
     assert first.verdict is OK
 
 
-def test_default_quota_is_unknown_not_refused(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws)
-    deploy_stacks(aws, None)
-    set_quotas(aws, {ALL: 20}, {G5: 0, ALL: 4})
-    first, second = check_instances(make(prod_text=endpoint_stack(count=2)))
-    assert first.verdict is UNKNOWN  # the account may have more than the default
-    assert "quota 0, AWS default" in first.message
-    assert "--desired-value 2" in first.fix
-    assert second.message.startswith("quota 20;")
-
-
-def test_missing_or_unreadable_quota(make: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws)
-    deploy_stacks(aws, None)
-    set_quotas(aws, {ALL: 20})
-    first, _ = check_instances(make(prod_text=endpoint_stack()))
-    assert (first.verdict, first.subject) == (UNKNOWN, G5)
-    aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
-    with pytest.raises(ClientError, match="ListServiceQuotas"):
-        list(check_instances(make(prod_text=endpoint_stack())))
-
-
-def test_failed_or_deleted_endpoints_have_no_instances(make: MakeAccount, aws: Aws) -> None:
+def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
+    make: MakeAccount, aws: Aws
+) -> None:
     run_endpoints(
-        aws, failed=("ml.g5.xlarge", 3), gone=("ml.g5.xlarge", 4), lost=("ml.g5.xlarge", 5)
+        aws,
+        failed=("ml.g5.xlarge", 3),
+        deleted=("ml.g5.xlarge", 4),
+        no_config=("ml.g5.xlarge", 5),
     )
     deploy_stacks(aws, None)
     describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
     config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
 
-    def describe_changed(request: dict[str, Any]) -> dict[str, Any]:
-        if request["EndpointName"] == "gone":
+    def describe_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointName"] == "deleted":
             raise error("ValidationException", "Could not find endpoint")
         result: dict[str, Any] = describe(request)
         failed = request["EndpointName"] == "failed"
         return {**result, "EndpointStatus": "Failed" if failed else "InService"}
 
-    def configure_changed(request: dict[str, Any]) -> dict[str, Any]:
-        if request["EndpointConfigName"] == "lost":
+    def describe_config(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointConfigName"] == "no-config":
             raise error("ValidationException", "Could not find endpoint configuration")
         result: dict[str, Any] = config(request)
         return result
 
-    aws.answers["sagemaker.DescribeEndpoint"] = describe_changed
-    aws.answers["sagemaker.DescribeEndpointConfig"] = configure_changed
+    aws.answers["sagemaker.DescribeEndpoint"] = describe_endpoint
+    aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
     set_quotas(aws, {G5: 9, ALL: 9})
     findings = list(check_instances(make(prod_text=endpoint_stack(count=1))))
     assert "0 run" in findings[0].message
-    assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["lost"]
+    assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]
 
 
 @pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
@@ -297,17 +263,6 @@ def test_engine_needs_a_gpu_build(make: MakeAccount, aws: Aws) -> None:
     assert "models with engines to build: 1" in gpu.message
     assert (cpu.subject, cpu.verdict) == (CPU, OK)
     assert "archives to build: 2" in cpu.message
-
-
-def test_default_quota_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
-    deploy_stacks(aws, None)
-    set_quotas(aws, {GPU: 0}, {CPU: 0})
-    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
-    write_plan(account, a=[])
-    gpu, cpu = check_builds(account)
-    assert (gpu.verdict, cpu.verdict) == (OK, UNKNOWN)
-    assert "quota 0, AWS default" in cpu.message
-    assert "--desired-value 1" in cpu.fix
 
 
 @pytest.mark.parametrize(("archives", "verdict"), [(12, OK), (13, REFUSED)])

@@ -5,14 +5,15 @@ from typing import Any
 
 from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.copies import Placement
+from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.component import Component, component_plan
-from local_sagemaker.sagemaker.deployment import alarms_of, deployment
-from local_sagemaker.sagemaker.deployment_checks import check_alarms, check_deployment
+from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alarms
+from local_sagemaker.sagemaker.deployment_checks import check_alarms_exist, check_deployment
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
+from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, ENDPOINT, MODEL, Record
 from local_sagemaker.sagemaker.update import Update
 
@@ -30,25 +31,22 @@ SCALE_SECONDS = 60.0
 """Interval of scaling the instances, in AWS's seconds."""
 
 
-class Components(Hosting):
-    """SageMaker's hosting operations with inference components; `components` is by name.
+class ComponentOperations(EndpointOperations):
+    """All supported operations of SageMaker. Idle times of instances are divided by `speed`."""
 
-    Idle times of instances are divided by `speed`.
-    """
-
-    def __init__(self, host: Host, *, speed: float = 1, **more: Any) -> None:
-        super().__init__(host, **more)
+    def __init__(self, host: Host, *, speed: float = 1, **settings: Any) -> None:
+        super().__init__(host, **settings)
         self._speed = speed
         self.components: dict[str, Component] = {}
 
     def create_inference_component(self, request: Record) -> Record:
-        """CreateInferenceComponent: returns immediately; it is InService or Failed later."""
+        """CreateInferenceComponent: returns immediately; InService or Failed later."""
         name = request["InferenceComponentName"]
         with self._lock:
             COMPONENT.check_name_is_free(self.components, name)
-            endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
+            endpoint = ENDPOINT.find(self.endpoints_by_name, request["EndpointName"])
             if not endpoint.hosts_components:
-                # The text: pulumi/pulumi-aws#4940.
+                # Source of the message: pulumi/pulumi-aws#4940.
                 raise invalid(
                     "Inference Components are not supported in this Endpoint. Please make sure "
                     "this endpoint can deploy inference components."
@@ -56,26 +54,31 @@ class Components(Hosting):
             if endpoint.status != "InService":  # no source
                 raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
             (variant,) = endpoint.plan.config["ProductionVariants"]
-            hosted_by = request.get("VariantName", variant["VariantName"])
-            if hosted_by != variant["VariantName"]:  # no source
-                raise invalid(f"Could not find variant {hosted_by}.")
+            variant_name = request.get("VariantName", variant["VariantName"])
+            if variant_name != variant["VariantName"]:  # no source
+                raise invalid(f"Could not find variant {variant_name}.")
             count = request.get("RuntimeConfig", {}).get("CopyCount", 0)
             if count < 1:
-                # The text: stdapi-ai/stdapi.ai#43; that RuntimeConfig is required has no source.
+                # Source of the message: stdapi-ai/stdapi.ai#43. The requirement has no source.
                 raise invalid("Inference components copy count an integer larger than 0")
             plan = self._component_plan(name, endpoint, request.get("Specification", {}))
-            described = _counted(plan, count)
-            born = self._born(COMPONENT, {**request, "VariantName": hosted_by})
-            named = {"EndpointName": endpoint.name, "EndpointArn": endpoint.arn}
-            report = self._site.host.report_event
-            component = Component({**born, **named}, plan, self._lock, report)
+            copies = _variant_of_copies(plan, count)
+            description = {
+                **self._new_description(COMPONENT, {**request, "VariantName": variant_name}),
+                "EndpointName": endpoint.name,
+                "EndpointArn": endpoint.arn,
+            }
+            component = Component(description, plan, self._lock, self._context.host.report_event)
             self.components[name] = component
-            fleet = self._copies(endpoint)
-            component.begin(
-                plan, fleet, described, EndpointStatus="Creating", ProductionVariants=described
+            component.attach_new_fleet(
+                plan,
+                self._new_copies(endpoint),
+                copies,
+                EndpointStatus="Creating",
+                ProductionVariants=copies,
             )
-        self._in_background(self._bring_up, component, plan)
-        return {"InferenceComponentArn": born["InferenceComponentArn"]}
+        self._in_background(self._finish_creation, component, plan)
+        return {"InferenceComponentArn": description["InferenceComponentArn"]}
 
     def update_inference_component(self, request: Record) -> Record:
         """UpdateInferenceComponent: the old copies serve until the new ones are healthy.
@@ -85,36 +88,36 @@ class Components(Hosting):
         instance needs another instance.
         """
         config = request.get("DeploymentConfig", {})
-        if alarms := alarms_of(config):
-            check_alarms(alarms, self._site.alarms(alarms))
+        if alarms := rollback_alarms(config):
+            check_alarms_exist(alarms, self._context.alarms(alarms))
         with self._lock:
-            component = self._settled(request, "update")
-            (current,) = variants.counts(component.variants).values()
-            count = request.get("RuntimeConfig", {}).get("CopyCount", current)
+            component = self._idle_component(request, "update")
+            (current_count,) = variants.desired_counts(component.variants).values()
+            count = request.get("RuntimeConfig", {}).get("CopyCount", current_count)
             if "Specification" not in request:
                 if "RuntimeConfig" not in request:
-                    # hashicorp/terraform-provider-aws#48894; the text has no source.
+                    # Source: hashicorp/terraform-provider-aws#48894; the message has no source.
                     raise invalid("Specify a Specification or a RuntimeConfig.")
                 return self._scale(component, count)
-            endpoint = ENDPOINT.find(self.by_name, component.name)
-            plan = self._component_plan(component.key, endpoint, request["Specification"])
-            pending = _counted(plan, count)
-            counts = variants.counts(pending)
+            endpoint = ENDPOINT.find(self.endpoints_by_name, component.name)
+            plan = self._component_plan(component.resource_name, endpoint, request["Specification"])
+            pending = _variant_of_copies(plan, count)
+            counts = variants.desired_counts(pending)
             if count:
                 check_deployment(config, counts)
-            steps = deployment(config if count else {}, counts)
-            fleet = self._copies(endpoint)
-            kept = {"LastDeploymentConfig": config} if config else {}
+            steps = parse_deployment(config if count else {}, counts)
+            fleet = self._new_copies(endpoint)
+            changes = {"LastDeploymentConfig": config} if config else {}
             component.operation = "UPDATE_IN_PROGRESS"
-            component.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
-            update = Update(component, plan, steps, site=self._site, new=fleet)
+            component.attach_new_fleet(plan, fleet, pending, EndpointStatus="Updating", **changes)
+            update = Update(component, plan, steps, context=self._context, new=fleet)
         self._in_background(update.run)
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 
     def update_inference_component_runtime_config(self, request: Record) -> Record:
         """UpdateInferenceComponentRuntimeConfig: Updating until the number of copies is reached."""
         with self._lock:
-            component = self._settled(request, "update")
+            component = self._idle_component(request, "update")
             return self._scale(component, request["DesiredRuntimeConfig"]["CopyCount"])
 
     def delete_inference_component(self, request: Record) -> Record:
@@ -124,10 +127,10 @@ class Components(Hosting):
         components" (huggingface/skills, hf-cloud-sagemaker-production-defaults).
         """
         with self._lock:
-            component = self._settled(request, "delete")
+            component = self._idle_component(request, "delete")
             component.operation = "DELETE_IN_PROGRESS"
-            component.set(EndpointStatus="Deleting")
-        self._in_background(self._take_down, component, self.components)
+            component.update_description(EndpointStatus="Deleting")
+        self._in_background(self._finish_deletion, component, self.components)
         return {}
 
     def describe_inference_component(self, request: Record) -> Record:
@@ -136,24 +139,24 @@ class Components(Hosting):
             component: Component = COMPONENT.find(
                 self.components, request["InferenceComponentName"]
             )
-            return component.described()
+            return component.describe()
 
     def list_inference_components(self, request: Record) -> Record:
         """ListInferenceComponents."""
         with self._lock:
             return COMPONENT.list(
-                (component.described() for component in self.components.values()), request
+                (component.describe() for component in self.components.values()), request
             )
 
-    def deployed(self) -> list[Endpoint]:
+    def fleet_owners(self) -> list[Endpoint]:
         """Return the components and the endpoints."""
         with self._lock:
-            return [*self.components.values(), *self.by_name.values()]
+            return [*self.components.values(), *self.endpoints_by_name.values()]
 
     def scale_instances(self) -> None:
-        """Add or end instances of endpoints with ManagedInstanceScaling.
+        """Add missing instances and stop idle ones of endpoints with ManagedInstanceScaling.
 
-        Instances that new copies need are added by `Placement`.
+        The instances that new copies need are added by `Placement`.
         """
         for endpoint in self.endpoints():
             if endpoint.hosts_components and endpoint.status == "InService":
@@ -162,16 +165,16 @@ class Components(Hosting):
                 if scaling.get("Status") == "ENABLED":
                     self._scale_instances(endpoint, scaling["MinInstanceCount"])
 
-    def _scale_instances(self, endpoint: Endpoint, least: int) -> None:
-        ((_, count),) = variants.counts(endpoint.variants).items()
-        seconds = IDLE_SECONDS / self._speed
+    def _scale_instances(self, endpoint: Endpoint, minimum: int) -> None:
+        (count,) = variants.desired_counts(endpoint.variants).values()
+        idle_seconds = IDLE_SECONDS / self._speed
         placement = self._placement(endpoint)
-        if count < least:
+        if count < minimum:
             placement.add_instance()
-        elif placement.release_idle_instances(seconds, count - least):
-            self._count_instances(endpoint)
+        elif placement.release_idle_instances(idle_seconds, count - minimum):
+            self._update_instance_counts(endpoint)
 
-    def _settled(self, request: Record, verb: str) -> Component:
+    def _idle_component(self, request: Record, verb: str) -> Component:
         """Return a component with no operation in progress. Raise `ApiError`.
 
         Source of the message for deletions: huggingface/skills,
@@ -179,17 +182,17 @@ class Components(Hosting):
         a failed component can only be deleted, like an endpoint.
         """
         component: Component = COMPONENT.find(self.components, request["InferenceComponentName"])
-        failed = component.status == "Failed"
+        is_failed = component.status == "Failed"
         if component.status in ("InService", "UpdateRollbackFailed") or (
-            failed and verb == "delete"
+            is_failed and verb == "delete"
         ):
             return component
         raise invalid(
             f'Cannot {verb} inference component "{component.description["InferenceComponentArn"]}" '
-            f"while it is in state {'CREATE_FAILED' if failed else component.operation}"
+            f"while it is in state {'CREATE_FAILED' if is_failed else component.operation}"
         )
 
-    def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> Plan:
+    def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> HostingPlan:
         for member in ("ModelName", "ComputeResourceRequirements"):
             if member not in specification:
                 raise invalid(f"The local SageMaker needs {member} in the Specification.")
@@ -203,36 +206,40 @@ class Components(Hosting):
         return component_plan(name, variant["InstanceType"], specification, model)
 
     def _scale(self, component: Component, count: int) -> Record:
-        desired = [{"VariantName": component.key, "DesiredInstanceCount": count}]
-        changed = variants.with_desired(component.variants, desired)
+        desired = [{"VariantName": component.resource_name, "DesiredInstanceCount": count}]
         component.operation = "UPDATE_RC_IN_PROGRESS"
-        component.set(EndpointStatus="Updating", FailureReason=None, ProductionVariants=changed)
-        self._in_background(self._reach_desired, component)
+        component.update_description(
+            EndpointStatus="Updating",
+            FailureReason=None,
+            ProductionVariants=variants.with_desired(component.variants, desired),
+        )
+        self._in_background(self._finish_scaling, component)
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 
     # Instances
 
-    def _copies(self, endpoint: Endpoint) -> Any:
-        return self._site.fleet(self._placement(endpoint))
+    def _new_copies(self, endpoint: Endpoint) -> Fleet:
+        return self._context.fleet(self._placement(endpoint))
 
     def _placement(self, endpoint: Endpoint) -> Placement:
         with self._lock:
             if endpoint.placement is None:
                 assert endpoint.fleet is not None
                 (variant,) = endpoint.plan.config["ProductionVariants"]
-                add = partial(self._add_instance, endpoint)
-                endpoint.placement = Placement(endpoint.fleet, variant["InstanceType"], add)
+                endpoint.placement = Placement(
+                    endpoint.fleet, variant["InstanceType"], partial(self._add_instance, endpoint)
+                )
             return endpoint.placement
 
     def _add_instance(self, endpoint: Endpoint) -> bool:
         """Add an instance, unless MaxInstanceCount is reached; return whether it was added.
 
-        Raise `ApiError` if the account's quota is exceeded, and `LocalSageMakerError` without
-        capacity.
+        Raise `ApiError` if the account's quota is exceeded, and `LocalSageMakerError` if AWS has no
+        capacity of the type.
         """
         (variant,) = endpoint.plan.config["ProductionVariants"]
         scaling = variant.get("ManagedInstanceScaling", {})
-        ((name, count),) = variants.counts(endpoint.variants).items()
+        ((name, count),) = variants.desired_counts(endpoint.variants).items()
         if (
             endpoint.fleet is None
             or scaling.get("Status") != "ENABLED"
@@ -240,23 +247,23 @@ class Components(Hosting):
         ):
             return False
         self._check_quotas(endpoint.plan.config, {name: 1})
-        self._site.clock().wait_until_elapsed(PROVISION_SECONDS, self._site.stopping)
+        self._context.clock().wait_until_elapsed(PROVISION_SECONDS, self._context.stopping)
         endpoint.fleet.scale({name: count + 1})
-        self._count_instances(endpoint)
+        self._update_instance_counts(endpoint)
         return True
 
-    def _count_instances(self, endpoint: Endpoint) -> None:
-        """Set the instance counts in an endpoint's description."""
+    def _update_instance_counts(self, endpoint: Endpoint) -> None:
+        """Set the instance counts in an endpoint's description to those of the fleet."""
         with self._lock:
             if endpoint.fleet is not None:
                 counts = endpoint.fleet.counts
                 (variant,) = variants.with_current_counts(endpoint.variants, counts)
                 variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
-                endpoint.set(ProductionVariants=[variant])
+                endpoint.update_description(ProductionVariants=[variant])
 
 
-def _counted(plan: Plan, count: int) -> list[Record]:
-    """Return the component as a variant with `count` copies."""
+def _variant_of_copies(plan: HostingPlan, count: int) -> list[Record]:
+    """Return the variant of a component's plan, with `count` copies as its instances."""
     members = ("CurrentInstanceCount", "DesiredInstanceCount")
-    (variant,) = variants.described(plan.config)
+    (variant,) = variants.from_config(plan.config)
     return [{**variant, **dict.fromkeys(members, count)}]

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import (
     FakeClock,
     Fleets,
@@ -28,7 +28,9 @@ from local_sagemaker.tests.support.waiting import eventually
 # Update
 
 
-def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleets: Fleets) -> None:
+def test_old_instances_answer_until_new_ones_are_healthy(
+    hosting: EndpointOperations, fleets: Fleets
+) -> None:
     create(hosting)
     before = wait_in_service(hosting)
     fleets.ready.clear()
@@ -45,7 +47,7 @@ def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleet
     assert "FailureReason" not in after
 
 
-def test_old_instances_drain_before_they_stop(hosting: Hosting, fleets: Fleets) -> None:
+def test_old_instances_drain_before_they_stop(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)
     fleets.quiet.clear()
@@ -78,7 +80,7 @@ CAPTURED = {
     ],
 )
 def test_data_capture_is_described(
-    hosting: Hosting, more: dict[str, Any], enabled: bool, capture: str, key: str
+    hosting: EndpointOperations, more: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
     requests = {**CAPTURED, **more}
     hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": requests})
@@ -99,7 +101,7 @@ def test_data_capture_is_described(
 
 @pytest.mark.parametrize("state", ["Creating", "Updating"])
 def test_endpoint_in_transition_refuses_changes(
-    hosting: Hosting, fleets: Fleets, state: str
+    hosting: EndpointOperations, fleets: Fleets, state: str
 ) -> None:
     if state == "Updating":
         create(hosting)
@@ -118,12 +120,12 @@ def test_endpoint_in_transition_refuses_changes(
 
 
 def test_invocation_in_progress_is_counted_during_an_update(
-    hosting: Hosting, fleets: Fleets
+    hosting: EndpointOperations, fleets: Fleets
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
     old = fleets.started[0]
-    route = hosting.by_name["Text"].route()
+    route = hosting.endpoints_by_name["Text"].route()
     assert route
     fleet, instance = route
     assert old.busy == 1
@@ -133,7 +135,7 @@ def test_invocation_in_progress_is_counted_during_an_update(
     assert old.busy == 0
 
 
-INTERNAL_ERROR = "An internal error of the local SageMaker; its log says which."
+INTERNAL_ERROR = "Internal error of the local SageMaker: see its log."
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ INTERNAL_ERROR = "An internal error of the local SageMaker; its log says which."
     ],
 )
 def test_failure_reason_hides_internal_errors(
-    hosting: Hosting,
+    hosting: EndpointOperations,
     fleets: Fleets,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
@@ -165,7 +167,7 @@ def test_failure_reason_hides_internal_errors(
     assert serving_config(hosting) == "one"
 
 
-def test_failed_endpoint_refuses_updates(hosting: Hosting, fleets: Fleets) -> None:
+def test_failed_endpoint_refuses_updates(hosting: EndpointOperations, fleets: Fleets) -> None:
     fleets.fail("out of memory")
     create(hosting)
     eventually(lambda: status(hosting) == "Failed")
@@ -182,7 +184,7 @@ def test_failed_endpoint_refuses_updates(hosting: Hosting, fleets: Fleets) -> No
 
 
 def test_endpoint_serves_after_deletion_of_its_configuration(
-    hosting: Hosting, fleets: Fleets
+    hosting: EndpointOperations, fleets: Fleets
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
@@ -193,7 +195,7 @@ def test_endpoint_serves_after_deletion_of_its_configuration(
     delete(hosting)
 
 
-def test_endpoint_without_configuration_refuses_updates(hosting: Hosting) -> None:
+def test_endpoint_without_configuration_refuses_updates(hosting: EndpointOperations) -> None:
     create(hosting)
     wait_in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
@@ -207,7 +209,7 @@ def test_endpoint_without_configuration_refuses_updates(hosting: Hosting) -> Non
 
 @pytest.mark.parametrize("name", ["one", "two"])
 def test_configurations_of_an_update_cannot_be_deleted(
-    hosting: Hosting, fleets: Fleets, name: str
+    hosting: EndpointOperations, fleets: Fleets, name: str
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
@@ -222,7 +224,7 @@ def test_configurations_of_an_update_cannot_be_deleted(
 
 
 def test_failed_update_has_a_minimum_duration(
-    hosting: Hosting, fleets: Fleets, clock: FakeClock
+    hosting: EndpointOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
@@ -247,7 +249,7 @@ def test_failed_update_has_a_minimum_duration(
     ],
 )
 def test_scalable_target_keeps_its_instance_type(
-    hosting: Hosting, scaled: set[str], new: dict[str, Any], refused: bool
+    hosting: EndpointOperations, scaled: set[str], new: dict[str, Any], refused: bool
 ) -> None:
     hosting.create_model(model("n"))
     hosting.create_endpoint_config(config("three", **new))
@@ -265,7 +267,7 @@ def test_scalable_target_keeps_its_instance_type(
 
 
 def test_deletion_deregisters_scalable_targets(
-    hosting: Hosting, fleets: Fleets, scaled: set[str]
+    hosting: EndpointOperations, fleets: Fleets, scaled: set[str]
 ) -> None:
     fleets.ready.clear()
     create(hosting)
@@ -279,7 +281,7 @@ def test_deletion_deregisters_scalable_targets(
     assert not scaled
 
 
-def test_deletion_waits_for_invocations(hosting: Hosting, fleets: Fleets) -> None:
+def test_deletion_waits_for_invocations(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)
     fleets.quiet.clear()
@@ -299,7 +301,9 @@ def test_deletion_waits_for_invocations(hosting: Hosting, fleets: Fleets) -> Non
 
 
 @pytest.mark.parametrize("transition", ["deletion", "update"])
-def test_stop_ends_draining_instances(hosting: Hosting, fleets: Fleets, transition: str) -> None:
+def test_stop_ends_draining_instances(
+    hosting: EndpointOperations, fleets: Fleets, transition: str
+) -> None:
     create(hosting)
     wait_in_service(hosting)
     fleets.quiet.clear()
@@ -309,7 +313,7 @@ def test_stop_ends_draining_instances(hosting: Hosting, fleets: Fleets, transiti
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
-def test_stop_ends_starting_instances(hosting: Hosting, fleets: Fleets) -> None:
+def test_stop_ends_starting_instances(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)
     fleets.ready.clear()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, model
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -26,7 +26,7 @@ REQUEST: dict[str, Any] = {
 }
 
 
-def create_host(hosting: Components, name: str, **variant: Any) -> None:
+def create_host(hosting: ComponentOperations, name: str, **variant: Any) -> None:
     """Create an endpoint for inference components, and wait until it is in service."""
     request = {
         "EndpointConfigName": f"{name}-config",
@@ -38,29 +38,29 @@ def create_host(hosting: Components, name: str, **variant: Any) -> None:
     eventually(lambda: endpoint(hosting, name)["EndpointStatus"] == "InService")
 
 
-def endpoint(hosting: Components, name: str = "Empty") -> dict[str, Any]:
+def endpoint(hosting: ComponentOperations, name: str = "Empty") -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": name})
 
 
-def described(hosting: Components) -> dict[str, Any]:
+def described(hosting: ComponentOperations) -> dict[str, Any]:
     return hosting.describe_inference_component(TIMES)
 
 
-def settled(hosting: Components, status: str = "InService") -> dict[str, Any]:
+def settled(hosting: ComponentOperations, status: str = "InService") -> dict[str, Any]:
     """Wait until the component has a status, and return its description."""
     eventually(lambda: described(hosting)["InferenceComponentStatus"] == status)
     return described(hosting)
 
 
 @pytest.fixture
-def host(hosting: Components) -> Components:
+def host(hosting: ComponentOperations) -> ComponentOperations:
     """Endpoints with the endpoint `Empty` for inference components."""
     create_host(hosting, "Empty")
     return hosting
 
 
 @pytest.fixture
-def serving(host: Components) -> Components:
+def serving(host: ComponentOperations) -> ComponentOperations:
     """The endpoint `Empty` with the component `times`, which has one copy."""
     host.create_inference_component(REQUEST)
     settled(host)
@@ -74,7 +74,7 @@ def refusal(call: Callable[..., Any], request: dict[str, Any]) -> str:
     return refused.value.message
 
 
-def test_failed_copies_fail_the_component(host: Components, fleets: Fleets) -> None:
+def test_failed_copies_fail_the_component(host: ComponentOperations, fleets: Fleets) -> None:
     fleets.fail("there is no room")
     host.create_inference_component(REQUEST)
     assert settled(host, "Failed")["FailureReason"] == "there is no room"
@@ -110,7 +110,7 @@ def test_failed_copies_fail_the_component(host: Components, fleets: Fleets) -> N
     ],
 )
 def test_invalid_component_is_refused(
-    host: Components, change: dict[str, Any], message: str
+    host: ComponentOperations, change: dict[str, Any], message: str
 ) -> None:
     host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
     host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
@@ -118,14 +118,14 @@ def test_invalid_component_is_refused(
     assert host.list_inference_components({})["InferenceComponents"] == []
 
 
-def test_updating_endpoint_refuses_components(hosting: Components, fleets: Fleets) -> None:
+def test_updating_endpoint_refuses_components(hosting: ComponentOperations, fleets: Fleets) -> None:
     create_host(hosting, "Empty")
-    hosting.by_name["Empty"].set(EndpointStatus="Updating")
+    hosting.endpoints_by_name["Empty"].update_description(EndpointStatus="Updating")
     refused = refusal(hosting.create_inference_component, REQUEST)
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
-def test_copy_count_changes_down_to_0(serving: Components, fleets: Fleets) -> None:
+def test_copy_count_changes_down_to_0(serving: ComponentOperations, fleets: Fleets) -> None:
     for count in (3, 0, 1):
         request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
         serving.update_inference_component_runtime_config(request)
@@ -134,7 +134,9 @@ def test_copy_count_changes_down_to_0(serving: Components, fleets: Fleets) -> No
         assert scaled["RuntimeConfig"] == counts
 
 
-def test_failed_scaling_restores_the_copy_count(serving: Components, fleets: Fleets) -> None:
+def test_failed_scaling_restores_the_copy_count(
+    serving: ComponentOperations, fleets: Fleets
+) -> None:
     fleets.scaling_errors.append(LocalSageMakerError("there is no room"))
     serving.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
@@ -145,7 +147,7 @@ def test_failed_scaling_restores_the_copy_count(serving: Components, fleets: Fle
 
 
 def test_rolling_update_replaces_batches_of_copies(
-    serving: Components, fleets: Fleets, clock: FakeClock
+    serving: ComponentOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     policy = {
         "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
@@ -167,7 +169,7 @@ def test_rolling_update_replaces_batches_of_copies(
 
 
 def test_alarm_rolls_an_update_back(
-    serving: Components, alarms: dict[str, str], clock: FakeClock
+    serving: ComponentOperations, alarms: dict[str, str], clock: FakeClock
 ) -> None:
     alarms["errors"] = "OK"
     clock.on_sleep = lambda _: alarms.update(errors="ALARM")
@@ -185,7 +187,9 @@ def test_alarm_rolls_an_update_back(
     assert settled(serving)["Specification"] == SPECIFICATION
 
 
-def test_update_without_copies_applies_to_later_copies(serving: Components, fleets: Fleets) -> None:
+def test_update_without_copies_applies_to_later_copies(
+    serving: ComponentOperations, fleets: Fleets
+) -> None:
     serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
     settled(serving)
     changed = {**SPECIFICATION, "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128}}
@@ -203,12 +207,12 @@ def test_update_without_copies_applies_to_later_copies(serving: Components, flee
     assert counts == {"times": 0}
 
 
-def test_update_without_a_change_is_refused(serving: Components) -> None:
+def test_update_without_a_change_is_refused(serving: ComponentOperations) -> None:
     assert "Specify a Specification" in refusal(serving.update_inference_component, TIMES)
 
 
 def test_deletion_is_refused_during_an_operation(
-    host: Components, fleets: Fleets, clock: FakeClock
+    host: ComponentOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     def state(call: Callable[..., Any], request: dict[str, Any]) -> str:
         return refusal(call, request).rpartition(" ")[2]
@@ -236,9 +240,9 @@ def test_deletion_is_refused_during_an_operation(
     assert "Could not find inference component" in refusal(host.describe_inference_component, TIMES)
 
 
-def test_components_outlive_their_endpoint(serving: Components) -> None:
+def test_components_outlive_their_endpoint(serving: ComponentOperations) -> None:
     serving.delete_endpoint({"EndpointName": "Empty"})
-    eventually(lambda: not serving.by_name)
+    eventually(lambda: not serving.endpoints_by_name)
     assert described(serving)["InferenceComponentStatus"] == "InService"
     create_host(serving, "Another")
     request = {**REQUEST, "EndpointName": "Another"}
@@ -247,7 +251,7 @@ def test_components_outlive_their_endpoint(serving: Components) -> None:
     eventually(lambda: not serving.components)
 
 
-def test_list_filters_by_endpoint_and_status(serving: Components) -> None:
+def test_list_filters_by_endpoint_and_status(serving: ComponentOperations) -> None:
     def names(**request: str) -> list[str]:
         listed = serving.list_inference_components(request)["InferenceComponents"]
         return [summary["InferenceComponentName"] for summary in listed]
@@ -256,7 +260,7 @@ def test_list_filters_by_endpoint_and_status(serving: Components) -> None:
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
 
 
-def test_endpoint_keeps_its_instance_type(serving: Components) -> None:
+def test_endpoint_keeps_its_instance_type(serving: ComponentOperations) -> None:
     request = {"EndpointName": "Empty", "EndpointConfigName": "next"}
     create_config(serving, "next", InstanceType="ml.g5.2xlarge")
     assert refusal(serving.update_endpoint, request) == (
@@ -265,7 +269,7 @@ def test_endpoint_keeps_its_instance_type(serving: Components) -> None:
     )
 
 
-def test_endpoint_update_keeps_the_copies(serving: Components, fleets: Fleets) -> None:
+def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
     made = len(fleets.made)
@@ -288,21 +292,21 @@ def test_endpoint_update_keeps_the_copies(serving: Components, fleets: Fleets) -
     ],
 )
 def test_unsupported_endpoint_update_is_refused(
-    serving: Components, request_: dict[str, Any], message: str
+    serving: ComponentOperations, request_: dict[str, Any], message: str
 ) -> None:
     create_config(serving, "same")
     request = {"EndpointName": "Empty", **request_}
     assert message in refusal(serving.update_endpoint, request)
 
 
-def test_instance_count_cannot_be_set(serving: Components) -> None:
+def test_instance_count_cannot_be_set(serving: ComponentOperations) -> None:
     desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
     request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
     refused = refusal(serving.update_endpoint_weights_and_capacities, request)
     assert "ManagedInstanceScaling" in refused
 
 
-def create_config(hosting: Components, name: str, **variant: Any) -> None:
+def create_config(hosting: ComponentOperations, name: str, **variant: Any) -> None:
     hosting.create_endpoint_config(
         {
             "EndpointConfigName": name,
