@@ -83,7 +83,9 @@ class Invocations:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
             if unsupported := headers.keys() & _UNSUPPORTED:
-                reject_members("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
+                reject_members(
+                    "sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported]
+                )
             await invocation.receive()
             variant = await self._invoke(name, endpoint, invocation)
             if config and isinstance(invocation, CapturedInvocation):
@@ -135,7 +137,9 @@ class Invocations:
             if not component:
                 dimensions_list.append(all_dimensions._replace(config=fleet.config))
             family = names.COPY_METRICS if component else names.INSTANCE_METRICS
-            values = partial(invocation_metrics, invocation, family.calls, seconds=seconds, error=failure)
+            values = partial(
+                invocation_metrics, invocation, family.calls, seconds=seconds, error=failure
+            )
             self._metrics.add_all(values(instances=max(1, count)), dimensions_list)
             if type_dimensions:
                 instances = fleet.serving().get(variant, [])
