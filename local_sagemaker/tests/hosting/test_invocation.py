@@ -86,10 +86,12 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     server = await asyncio.start_server(container.serve, "127.0.0.1", 0)
     address = server.sockets[0].getsockname()
     connections = Connections(lambda: socket.create_connection(address))
-    instance = Instance("only", lambda: running)
+    instance = Instance("only", lambda: running_server)
     triton: Any = SimpleNamespace(connections=connections)
-    running = RunningServer(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
-    instance.healthy_server = running
+    running_server = RunningServer(
+        triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1)
+    )
+    instance.healthy_server = running_server
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
     text: Any = SimpleNamespace(
         route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
