@@ -20,11 +20,12 @@ def scaling_limits(
     return None, WeeklyLimits(count, count, count, count)
 
 
-def wakes_on_first_call(template: Template, component: str, target: str | None) -> bool:
-    """Return whether an alarm starts a copy of a component when a single call finds none.
+def has_scale_from_zero_alarm(template: Template, component: str, target: str | None) -> bool:
+    """Return whether an alarm starts a copy of a component after one call that failed without copy.
 
-    The alarm's action is a step scaling policy of the scalable target with logical id `target`.
-    Source: developer guide, endpoint-auto-scaling-zero-instances; its alarm is on more than one.
+    The alarm's action is a step scaling policy of the scalable target with the logical id `target`.
+    Source: developer guide, endpoint-auto-scaling-zero-instances, whose example alarm needs more
+    than one failed call.
     """
     policies = {
         logical_id

@@ -31,25 +31,26 @@ class WeeklyLimits(NamedTuple):
 
 def weekly_limits(target: Mapping[str, Any]) -> WeeklyLimits:
     """Return the limits of a scalable target over a week in which all its actions run."""
-    current = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
+    current_limits = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
     actions = target.get("ScheduledActions", ())
     runs = sorted(
-        (time, number) for number, action in enumerate(actions) for time in _weekly_runs(action)
+        (time, index) for index, action in enumerate(actions) for time in _weekly_runs(action)
     )
-    for _, number in runs:  # the week begins with the limits that the previous week ended with
-        current = _apply(actions[number], current)
-    spans = [] if runs else [(current, WEEK)]
+    for _, index in runs:  # the week begins with the limits that the previous week ended with
+        current_limits = _apply(actions[index], current_limits)
+    spans = [] if runs else [(current_limits, WEEK)]
     ends = [*(time for time, _ in runs[1:]), *(time + WEEK for time, _ in runs[:1])]
-    for (time, number), end in zip(runs, ends, strict=True):
-        current = _apply(actions[number], current)
-        spans.append((current, end - time))
-    rare = [action for action in actions if not any(_weekly_runs(action))]
-    bounds = [limits for limits, _ in spans]
-    bounds += [_apply(action, limits) for action in rare for limits, _ in spans]
+    for (time, index), end in zip(runs, ends, strict=True):
+        current_limits = _apply(actions[index], current_limits)
+        spans.append((current_limits, end - time))
+    rare_actions = [action for action in actions if not any(_weekly_runs(action))]
+    all_limits = [limits for limits, _ in spans]
+    all_limits += [_apply(action, limits) for action in rare_actions for limits, _ in spans]
     means = (
-        round(sum(limits[side] * (span / WEEK) for limits, span in spans), 6) for side in (0, 1)
+        round(sum(limits[index] * (span / WEEK) for limits, span in spans), 6) for index in (0, 1)
     )
-    return WeeklyLimits(min(low for low, _ in bounds), max(high for _, high in bounds), *means)
+    minimum, maximum = min(low for low, _ in all_limits), max(high for _, high in all_limits)
+    return WeeklyLimits(minimum, maximum, *means)
 
 
 def _apply(action: Mapping[str, Any], limits: tuple[int, int]) -> tuple[int, int]:

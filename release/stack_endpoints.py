@@ -1,13 +1,13 @@
 """Endpoints, variants and inference components in the templates of a stage.
 
-They are read from templates alone: a live stack, or an earlier commit, has no plan.
+They are read from templates, not from a plan, because a live stack and old commits have no plan.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from release.scaling_limits import scaling_limits, wakes_on_first_call
+from release.scaling_limits import has_scale_from_zero_alarm, scaling_limits
 from release.schedules import WeeklyLimits
 from release.template_resources import references, resources
 from release.tree import Template
@@ -36,9 +36,10 @@ class _Scalable:
 class StackVariant(_Scalable):
     """A production or shadow variant, and its number of instances.
 
-    `instance_types` has the preferred one first, `mode` is that of its container. Inference
-    components keep at least one instance while they keep a copy; how many copies fit on one
-    instance is not computed.
+    instance_types: the preferred type first.
+    mode: mode of the container, or `COMPONENTS`. While an inference component has a copy, the
+        minimum is at least one instance; how many copies fit on one instance is not computed.
+    scaled: whether the variant has a scalable target.
     """
 
     instance_types: tuple[str, ...]
@@ -50,13 +51,13 @@ class StackVariant(_Scalable):
 class StackComponent(_Scalable):
     """An inference component, and its number of copies.
 
-    Each copy reserves `accelerators` and `cpus` of an instance. With `wakes`, a single call that
-    finds no copy starts one.
+    accelerators, cpus: GPUs and vCPUs of an instance that each copy reserves.
+    scales_from_zero: whether one call that fails without a copy starts a copy.
     """
 
     accelerators: int
     cpus: float
-    wakes: bool
+    scales_from_zero: bool
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def stack_components(template: Template) -> Iterator[StackComponent]:
             accelerators=int(needs.get("NumberOfAcceleratorDevicesRequired", 0)),
             cpus=float(needs.get("NumberOfCpuCoresRequired", 0)),
             initial=count,
-            wakes=wakes_on_first_call(template, name, target),
+            scales_from_zero=has_scale_from_zero_alarm(template, name, target),
             **limits._asdict(),
         )
 
@@ -151,10 +152,11 @@ def scaled_variants_that_change(
 ) -> list[str]:
     """Return the names of scaled variants whose instance type changes.
 
-    SageMaker refuses that while they are registered (developer guide, "Update endpoints that use
-    auto scaling"). With several instance types, before or after, they may stay registered (AWS
-    machine learning blog, "Capacity-aware inference"). An update to variants of other names, or to
-    other hosting, is refused in any case: the result is then empty.
+    SageMaker rejects such an update while the variants are registered for scaling (developer guide,
+    "Update endpoints that use auto scaling"). A variant with several instance types, before or
+    after, may stay registered (AWS machine learning blog, "Capacity-aware inference"). The result
+    is empty for an update that is rejected in any case: to other variant names or another hosting
+    mode.
     """
     new = {variant.name: variant for variant in after}
     modes = [{variant.mode for variant in variants} for variants in (before, after)]

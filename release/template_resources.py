@@ -25,25 +25,24 @@ def references(value: Any) -> Iterator[str]:
         case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), _]}:
             yield name
         case dict():
-            for part in value.values():
-                yield from references(part)
+            yield from references([*value.values()])
         case list():
-            for part in value:
-                yield from references(part)
+            for item in value:
+                yield from references(item)
 
 
-def resolve(value: Any, known: Mapping[str, str]) -> str:
+def resolve(value: Any, values: Mapping[str, str]) -> str:
     """Return a text with its intrinsic functions resolved. Raise `Unresolved`.
 
-    `known` maps the names of references and of imports to their values.
+    `values` is the name of a reference or an import -> its value.
     """
     match value:
-        case {"Ref": str(name)} | {"Fn::ImportValue": str(name)} if name in known:
-            return known[name]
+        case {"Ref": str(name)} | {"Fn::ImportValue": str(name)} if name in values:
+            return values[name]
         case {"Fn::Join": [str(separator), list(parts)]}:
-            return separator.join(resolve(part, known) for part in parts)
+            return separator.join(resolve(part, values) for part in parts)
         case {"Fn::Sub": str(text)}:
-            return re.sub(r"\$\{([^}!]+)\}", lambda match: resolve({"Ref": match[1]}, known), text)
+            return re.sub(r"\$\{([^}!]+)\}", lambda match: resolve({"Ref": match[1]}, values), text)
         case dict() | list():
             raise Unresolved(json.dumps(value))
     return str(value)

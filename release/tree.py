@@ -31,13 +31,13 @@ core/lib/private/synthesis-validation.js of 2.275.0)."""
 Template = dict[str, Any]
 
 BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
-"""Where Python caches the bytecode of a tree: outside of every tree, so that no commit has it."""
+"""The folder of Python's bytecode cache: outside of every tree, so that no commit contains it."""
 
 PROGRAMS = Path(sys.executable).parent
 """The folder of the pinned linters and Node.js; it comes first in PATH."""
 
-_INHERITED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
-"""Environment variables that the app and linters of a tree inherit: none gives credentials. The
+_INHERITED_VARIABLES = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
+"""Environment variables that the app and linters of a tree inherit; none contains credentials. The
 processes can still read files and use the network."""
 
 _TRACEBACK = re.compile(r"^(?:jsii\.errors\.\w+:|Traceback ).*\n(?=\S)", re.M | re.S)
@@ -70,7 +70,9 @@ class Tree:
         in place of the reviewed source.
         """
         inherited = {
-            name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)
+            name: value
+            for name, value in os.environ.items()
+            if _INHERITED_VARIABLES.fullmatch(name)
         }
         return {
             "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
@@ -96,14 +98,14 @@ class Tree:
         }
 
     def compiled(self) -> list[str]:
-        """Return the compiled Python files that git tracks: they would run in place of sources."""
+        """Return the compiled Python files that git tracks; Python would run them, not sources."""
         with suppress(CheckoutError):  # outside of a clone, no file is tracked
             names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
             return [name for name in names if name]
         return []
 
     def links(self) -> list[str]:
-        """Return the symbolic links and submodules that git tracks: their content is elsewhere."""
+        """Return the symbolic links and submodules that git tracks; their content is elsewhere."""
         entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
         return [
             entry.partition("\t")[2] for entry in entries if entry.startswith(("120000", "160000"))
@@ -116,22 +118,23 @@ class Tree:
     def stage(self, name: str) -> StageFile:
         """Return a stage's file. Raise `CheckoutError` if it is missing or invalid."""
         path = self.root / "stages" / f"{name}.yaml"
-        shown = f"stages/{name}.yaml"
+        relative_path = Path("stages", f"{name}.yaml")
         try:
-            return checked_yaml.parse(Path(shown), path.read_bytes(), StageFile)
+            return checked_yaml.parse(relative_path, path.read_bytes(), StageFile)
         except checked_yaml.InvalidFile as error:
             raise CheckoutError(str(error)) from None
         except OSError as error:
-            known = self.stages()
-            if name in known:  # a folder, or a link to nothing
+            stages = self.stages()
+            if name in stages:  # a folder, or a broken link
                 raise CheckoutError(
-                    f"{shown} cannot be read: {error.strerror}: write a file there, or delete it"
+                    f"{relative_path} cannot be read: {error.strerror}: write a file there, or "
+                    "delete it"
                 ) from None
-            close = difflib.get_close_matches(name, known, n=1)
-            guess = f"did you mean {close[0]}? " if close else ""
+            similar_names = difflib.get_close_matches(name, stages, n=1)
+            question = f"did you mean {similar_names[0]}? " if similar_names else ""
             raise CheckoutError(
-                f"no stage {name!r}: {guess}stages are {', '.join(known) or 'none'} (one YAML file "
-                "each in stages/)"
+                f"no stage {name!r}: {question}stages are {', '.join(stages) or 'none'} (one YAML "
+                "file each in stages/)"
             ) from None
 
     def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
@@ -157,7 +160,7 @@ class Tree:
             environment |= WITHOUT_VALIDATION
         finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
-            reason = "\n".join(nag_refusals(to)) or _reason(finished.stderr)
+            reason = "\n".join(nag_errors(to)) or _short_error(finished.stderr)
             raise NotSynthesised(reason or f"exit code {finished.returncode}")
 
 
@@ -204,7 +207,7 @@ def templates(assembly: Path) -> dict[str, Template]:
     }
 
 
-def nag_refusals(assembly: Path) -> Iterator[str]:
+def nag_errors(assembly: Path) -> Iterator[str]:
     """Yield rule, construct and reason of each error in the CDK's validation report."""
     report = assembly / "validation-report.json"
     if not report.is_file():
@@ -217,6 +220,6 @@ def nag_refusals(assembly: Path) -> Iterator[str]:
                     yield f"{violation['ruleName']}: {path}: {violation['description']}"
 
 
-def _reason(stderr: str) -> str:
+def _short_error(stderr: str) -> str:
     """Return the app's standard error, with only the last line of a traceback."""
     return _TRACEBACK.sub("", stderr.strip()).removeprefix("error: ")

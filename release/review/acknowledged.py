@@ -10,10 +10,11 @@ import checked_yaml
 
 
 class Acknowledgement(BaseModel):
-    """An entry of the file.
+    """The acknowledgement of a danger, an entry of the file.
 
-    `danger` is the key STAGE/RULE/SUBJECT from the report, `who` the person who accepts the danger,
-    and `until` the last day on which the acknowledgement is valid.
+    danger: key STAGE/RULE/SUBJECT from the report.
+    who: person who accepts the danger.
+    until: last day on which the acknowledgement is valid.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,8 +32,8 @@ class Acknowledgements(BaseModel):
 
     acknowledged: list[Acknowledgement] = []
 
-    def of(self, key: str, today: date) -> Acknowledgement | None:
-        """Return the acknowledgement of a danger that has not expired, None if there is none."""
+    def find(self, key: str, today: date) -> Acknowledgement | None:
+        """Return the valid acknowledgement of the danger with a key, None if there is none."""
         entries = (entry for entry in self.acknowledged if entry.danger == key)
         return next((entry for entry in entries if entry.until >= today), None)
 

@@ -19,7 +19,7 @@ from release.checkouts import Clone
 from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
-ERROR = ".error"
+ERROR_SUFFIX = ".error"
 """Suffix of the file STAGE.error, which contains the reason if a stage has no assembly."""
 
 MAX_BYTES = 8_000_000
@@ -28,7 +28,7 @@ size"), and a manifest is a few times larger."""
 MAX_ERROR_CHARACTERS = 10_000
 """Maximum characters of an error message of the app that the report shows."""
 
-_STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
+_STACK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 """Valid names of stacks (CloudFormation API reference, CreateStack, StackName)."""
 _STACK_TYPE = "aws:cloudformation:stack"
 """Type of the artifacts in the manifest that are stacks."""
@@ -39,8 +39,8 @@ _DERIVED_PROPERTIES = (
 """Properties of a stack in the manifest that follow from its template and its name."""
 _IGNORED_TYPES = ("cdk:tree", "cdk:feature-flag-report")
 """Types of artifacts that are not deployed."""
-_ASSETS = ".assets.json"
-_ASSET = re.compile(r"[\w-][\w.-]*")
+_ASSETS_SUFFIX = ".assets.json"
+_ASSET_NAME = re.compile(r"[\w-][\w.-]*")
 """A valid name of a file or folder in the assembly."""
 
 
@@ -77,18 +77,18 @@ def write_assemblies(
     If a stage fails, its error message and the invalid templates are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    write_stage = partial(_write, tree, folder, validate)
+    write_stage = partial(_write_assembly, tree, folder, validate)
     with ThreadPoolExecutor() as pool:
         list(pool.map(write_stage, tree.stages() if stages is None else stages))
     return SynthesisedTree(tree.root, folder)
 
 
-def _write(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
+def _write_assembly(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
     (folder / stage).mkdir()
     try:
         tree.synthesise(stage, to=folder / stage, validate=validate)
     except NotSynthesised as error:
-        (folder / f"{stage}{ERROR}").write_text(str(error), encoding="utf-8")
+        (folder / f"{stage}{ERROR_SUFFIX}").write_text(str(error), encoding="utf-8")
 
 
 def read_synthesis(folder: Path, stage: str) -> Synthesis:
@@ -100,32 +100,37 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
     Raises:
         NotSynthesised: the app failed, or the assembly is invalid.
     """
-    assembly = folder / stage
-    if os.path.lexists(folder / f"{stage}{ERROR}"):
-        raise NotSynthesised(_content(folder / f"{stage}{ERROR}")[:MAX_ERROR_CHARACTERS])
+    assembly, error_file = folder / stage, folder / f"{stage}{ERROR_SUFFIX}"
+    if os.path.lexists(error_file):
+        raise NotSynthesised(_read_text(error_file)[:MAX_ERROR_CHARACTERS])
     try:
         if not stat.S_ISDIR(assembly.lstat().st_mode):
             raise NotSynthesised(f"{stage}: the assembly is not a folder")
         names = {path.name for path in assembly.iterdir()}
     except FileNotFoundError:
         raise NotSynthesised(f"{stage} was not synthesised: its assembly is missing") from None
-    settings = dict(_stacks(_load_json(assembly / "manifest.json")))
-    known = {f"{stack}{end}" for stack in settings for end in (SUFFIX, _ASSETS)}
-    if unknown := {name for name in names - known if name.endswith((SUFFIX, _ASSETS))}:
+    settings = dict(_stack_settings(_load_json(assembly / "manifest.json")))
+    suffixes = (SUFFIX, _ASSETS_SUFFIX)
+    stack_files = {f"{stack}{suffix}" for stack in settings for suffix in suffixes}
+    if other_files := {name for name in names - stack_files if name.endswith(suffixes)}:
         raise NotSynthesised(
-            f"{', '.join(sorted(unknown))}: a template without a stack, such as of a nested stack, "
-            "is not reviewed: make it a stack of its own"
+            f"{', '.join(sorted(other_files))}: a template without a stack, such as of a nested "
+            "stack, is not reviewed: make it a stack of its own"
         )
-    for stack, own in settings.items():
-        if f"{stack}{_ASSETS}" in names:
-            own["assets"] = _assets(assembly / f"{stack}{_ASSETS}")
-    templates = {stack: _template(assembly / f"{stack}{SUFFIX}") for stack in settings}
-    metadata = (f"{stack}.metadata.json" for stack in sorted(settings))
-    lines = (line for name in metadata if name in names for line in _acknowledged(assembly / name))
-    return Synthesis(templates, tuple(lines), settings)
+    for stack, stack_settings in settings.items():
+        if f"{stack}{_ASSETS_SUFFIX}" in names:
+            stack_settings["assets"] = _asset_locations(assembly / f"{stack}{_ASSETS_SUFFIX}")
+    templates = {stack: _load_template(assembly / f"{stack}{SUFFIX}") for stack in settings}
+    acknowledged = [
+        line
+        for stack in sorted(settings)
+        if f"{stack}.metadata.json" in names
+        for line in _acknowledgements(assembly / f"{stack}.metadata.json")
+    ]
+    return Synthesis(templates, tuple(acknowledged), settings)
 
 
-def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _stack_settings(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and settings of each stack. Raise `NotSynthesised` for other artifacts."""
     match manifest:
         case {"artifacts": dict(artifacts)}:
@@ -137,12 +142,12 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             case {"type": kind} if kind in _IGNORED_TYPES:
                 continue
             case {"type": "cdk:asset-manifest", "properties": {"file": file}} if (
-                file == f"{name}.json" and file.endswith(_ASSETS)
+                file == f"{name}.json" and file.endswith(_ASSETS_SUFFIX)
             ):
-                continue  # `_assets` reads it with its stack
+                continue  # `_asset_locations` reads it with its stack
             case {"type": kind, "properties": {"templateFile": file, **properties}} if (
                 kind == _STACK_TYPE
-                and _STACK.fullmatch(name)
+                and _STACK_NAME.fullmatch(name)
                 and file == f"{name}{SUFFIX}"
                 and properties.get("stackName", name) == name
             ):
@@ -165,23 +170,26 @@ def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _assets(path: Path) -> list[str]:
-    """Return the destinations of assets, with roles. Raise `NotSynthesised` for unsafe sources.
+def _asset_locations(path: Path) -> list[str]:
+    """Return the destinations of a stack's assets, with roles. Raise `NotSynthesised`.
 
     A deploy runs an asset's `executable`, builds its image, and uploads the file at its path (cloud
-    assembly schema, FileSource and DockerImageSource).
+    assembly schema, FileSource and DockerImageSource): only files of the assembly are accepted.
     """
     locations: set[str] = set()
     match _load_json(path):
-        case {"files": dict(files), **more} if not more.get("dockerImages"):
+        case {"files": dict(files), **other_assets} if not other_assets.get("dockerImages"):
             assets = list(files.values())
         case _:
             raise NotSynthesised(f"{path.name}: images are not reviewed: use only file assets")
     for asset in assets:
         match asset:
-            case {"source": {"path": str(source), **more}, "destinations": dict(destinations)} if (
-                _ASSET.fullmatch(source)
-                and more.keys() <= {"packaging"}
+            case {
+                "source": {"path": str(source), **options},
+                "destinations": dict(destinations),
+            } if (
+                _ASSET_NAME.fullmatch(source)
+                and options.keys() <= {"packaging"}
                 and all(isinstance(value, dict) for value in destinations.values())
             ):
                 locations.update(map(_location, destinations.values()))
@@ -194,11 +202,12 @@ def _assets(path: Path) -> list[str]:
 
 
 def _location(destination: dict[str, Any]) -> str:
+    """Return a destination as JSON, with the folder of the object in place of its key."""
     folder = str(destination.get("objectKey")).rpartition("/")[0]
     return json.dumps({**destination, "objectKey": folder}, sort_keys=True)
 
 
-def _template(path: Path) -> Template:
+def _load_template(path: Path) -> Template:
     content = _load_json(path)
     if isinstance(content, dict) and has_transform(content):
         raise NotSynthesised(
@@ -215,13 +224,13 @@ def _template(path: Path) -> Template:
 def _is_resource(value: Any) -> bool:
     match value:
         case {"Type": str(kind)}:
-            parts = [value.get(name, {}) for name in ("Properties", "Metadata")]
-            nested = kind == "AWS::CloudFormation::Stack"
-            return not nested and all(isinstance(part, dict) for part in parts)
+            attributes = [value.get(name, {}) for name in ("Properties", "Metadata")]
+            is_nested_stack = kind == "AWS::CloudFormation::Stack"
+            return not is_nested_stack and all(isinstance(item, dict) for item in attributes)
     return False
 
 
-def _acknowledged(path: Path) -> Iterator[str]:
+def _acknowledgements(path: Path) -> Iterator[str]:
     """Yield one line for each acknowledgement in the metadata of constructs."""
     try:
         for construct, entries in sorted(_load_json(path).items()):
@@ -236,19 +245,19 @@ def _acknowledged(path: Path) -> Iterator[str]:
 
 def _load_json(path: Path) -> Any:
     try:
-        return json.loads(_content(path), object_pairs_hook=_unique)
+        return json.loads(_read_text(path), object_pairs_hook=_to_object)
     except (ValueError, RecursionError):
         raise NotSynthesised(f"{path.name} is not JSON, or has a duplicate key") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raise `ValueError` if a key is duplicate: parsers disagree."""
+def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raise `ValueError` for a duplicate key, because parsers differ."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)
 
 
-def _content(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Return the text of a file that is not a link. Raise `NotSynthesised`."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:

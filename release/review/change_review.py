@@ -1,4 +1,4 @@
-"""The review of a change; a part that fails becomes a gap in the report."""
+"""The review of a change. A part that cannot be reviewed becomes a gap in the report."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -42,14 +42,14 @@ def review_change(
         read_acknowledgements(head.root)
     with _recorded_gap(gaps, "acknowledgements"):
         acknowledgements = read_acknowledgements(base.root)
-    linted: dict[str, FindingsChange] = {}
+    stage_findings: dict[str, FindingsChange] = {}
     with _recorded_gap(gaps, "cfn-lint and checkov"):
-        sides = (_templates(side, stages) for side in (base, head))
-        linted = findings.template_findings(base, *sides)
+        base_templates, head_templates = (_templates(tree, stages) for tree in (base, head))
+        stage_findings = findings.template_findings(base, base_templates, head_templates)
     reviews: list[StageReview] = []
     for stage in stages:
         with _recorded_gap(gaps, stage):
-            reviews.append(review_stage(stage, base, head, linted.get(stage, NO_FINDINGS)))
+            reviews.append(review_stage(stage, base, head, stage_findings.get(stage, NO_FINDINGS)))
     model_findings, files = NO_FINDINGS, FileReview()
     with _recorded_gap(gaps, "model lint"):
         model_findings = findings.model_findings(base, head)
@@ -58,7 +58,7 @@ def review_change(
 
     def with_acknowledgements(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
         return tuple(
-            replace(danger, acknowledgement=acknowledgements.of(danger.key, today))
+            replace(danger, acknowledgement=acknowledgements.find(danger.key, today))
             for danger in dangers
         )
 
@@ -92,7 +92,7 @@ def commit_range(*trees: Tree) -> str:
 def _templates(tree: SynthesisedTree, stages: Iterable[str]) -> Templates:
     """Return the templates of stages.
 
-    A stage that was not synthesised is omitted: its own review reports the error.
+    A stage that was not synthesised is omitted: the review of the stage reports the error.
     """
     templates = {}
     for stage in stages:
@@ -104,7 +104,7 @@ def _templates(tree: SynthesisedTree, stages: Iterable[str]) -> Templates:
 
 @contextmanager
 def _recorded_gap(gaps: list[Gap], part: str) -> Iterator[None]:
-    """Record any error of the `with` block as a gap, so that the rest is still reviewed.
+    """Record any error of the `with` block as a gap, so that the review continues.
 
     Files of the head can have any content, so a rule can raise an unexpected error.
     """

@@ -25,7 +25,7 @@ from release.review.output_files import DANGER, INCOMPLETE, remove_outputs, writ
 from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
-INSTALLED = (".venv-checkov", "node_modules")
+INSTALLED_FOLDERS = (".venv-checkov", "node_modules")
 """Folders that `make` installs below the root; a worktree of the base does not have them."""
 
 
@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
         code = _review(options.base, options.stages, options.output)
     except ERRORS as error:
         gap = Gap("everything", str(error))
-        here = commit_range(Tree(Path.cwd()))
+        commit = commit_range(Tree(Path.cwd()))
         report = ChangeReport(
-            options.base, stages=(), findings=NO_FINDINGS, commits=here, gaps=(gap,)
+            options.base, stages=(), findings=NO_FINDINGS, commits=commit, gaps=(gap,)
         )
         code = write_outputs(report, options.output)
     print(options.output / "review.md")
@@ -63,20 +63,20 @@ def _review(base: str, stages: list[str], output: Path) -> int:
     print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
     assemblies = output / "assemblies"
     shutil.rmtree(assemblies, ignore_errors=True)
-    known = clone.stages()
-    write_assemblies(clone, assemblies, [stage for stage in stages or known if stage in known])
+    head_stages = [stage for stage in clone.stages() if not stages or stage in stages]
+    write_assemblies(clone, assemblies, head_stages)
     with clone.checked_out(commit) as tree:
-        for name in INSTALLED:
+        for name in INSTALLED_FOLDERS:
             with suppress(FileExistsError):
                 (tree.root / name).symlink_to(clone.root / name)
         arguments = ["--base", tree.root, "--name", base, "--head", clone.root]
         arguments += ["--assemblies", assemblies.resolve(), "--output", output.resolve()]
-        arguments += [part for stage in stages for part in ("--stage", stage)]
-        return _judge(tree, list(map(str, arguments)))
+        arguments += [f"--stage={stage}" for stage in stages]
+        return _run_judge(tree, list(map(str, arguments)))
 
 
-def _judge(base: Tree, arguments: list[str]) -> int:
-    """Run the review with the code of the base, in its own process; return the exit code."""
+def _run_judge(base: Tree, arguments: list[str]) -> int:
+    """Run the review with the code of the base, in a separate process; return the exit code."""
     program = [sys.executable, "-m", "release.review.judge", *arguments]
     code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
     if code not in (0, DANGER, INCOMPLETE):

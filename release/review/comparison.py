@@ -10,14 +10,14 @@ from release.review.descriptions import ChangeDescription, describe_changes
 from release.review.endpoints import TemplateEndpoint, parse_endpoint
 from release.review.environments import StackValues
 from release.review.findings import NO_FINDINGS, FindingsChange
-from release.review.stack_differences import Change, StackDifference, stack_differences
+from release.review.stack_differences import ResourceChange, StackDifference, stack_differences
 from release.stage_file import StageFile
 from release.tree import Template
 
 
 @dataclass(frozen=True)
 class EndpointPair:
-    """The endpoint of a stack before and after a change; at most one of them is None."""
+    """The endpoint of a stack before and after a change; one is None if it does not exist."""
 
     before: TemplateEndpoint | None
     after: TemplateEndpoint | None
@@ -55,14 +55,14 @@ class Comparison:
     models: tuple[Path | None, Path | None] = (None, None)
 
     @property
-    def production(self) -> bool:
+    def is_production(self) -> bool:
         """Whether the stage is production, before or after the change."""
         return self.file_before.production or self.file_after.production
 
     @property
-    def moves(self) -> bool:
+    def is_moved(self) -> bool:
         """Whether the stage moves to another region or account, so that all stacks are new."""
-        return bool(self.before) and environments.moves(self.file_before, self.file_after)
+        return bool(self.before) and environments.is_moved(self.file_before, self.file_after)
 
     @cached_property
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
@@ -77,18 +77,17 @@ class Comparison:
         return stack_differences(*self.templates)
 
     @property
-    def changes(self) -> list[Change]:
-        """Every resource that differs."""
+    def changes(self) -> list[ResourceChange]:
+        """The changes of all resources, in all stacks."""
         return [change for stack in self.stacks for change in stack.changes]
 
     @property
-    def deployed_changes(self) -> list[Change]:
-        """The changes that CloudFormation makes to deployed resources.
+    def deployed_changes(self) -> list[ResourceChange]:
+        """The changes in stacks that exist before and after.
 
-        They are in the stacks that exist before and after. If the stage moves to another region or
-        account, no deployed stack changes.
+        If the stage moves to another region or account, no deployed stack changes.
         """
-        if self.moves:
+        if self.is_moved:
             return []
         common_stacks = self.before.keys() & self.after.keys()
         return [change for change in self.changes if change.stack in common_stacks]
@@ -100,7 +99,7 @@ class Comparison:
 
     @cached_property
     def access(self) -> list[AccessChange]:
-        """The permissions that each stack's policies add and remove."""
+        """The permissions that the change adds and removes, by stack."""
         return list(access_changes(*self.templates))
 
     @cached_property
@@ -115,8 +114,8 @@ class Comparison:
         return pairs
 
     @property
-    def kept_endpoints(self) -> list[tuple[TemplateEndpoint, TemplateEndpoint]]:
-        """The endpoints whose name does not change: pairs of the old and the new endpoint."""
+    def common_endpoints(self) -> list[tuple[TemplateEndpoint, TemplateEndpoint]]:
+        """(before, after) of the endpoints that exist before and after under the same name."""
         return [
             (pair.before, pair.after)
             for pair in self.endpoints.values()

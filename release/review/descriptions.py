@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from release.review.describer_table import describer
 from release.review.describers.generic import both_values, not_described
 from release.review.property_change import Describer, PropertyChange
-from release.review.stack_differences import Change
+from release.review.stack_differences import ResourceChange
 from release.review.values import ValueDifference, value_differences
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ NOT_COMPARED = ("Metadata", "Properties", "Type")
 
 @dataclass(frozen=True)
 class ChangeDescription:
-    """A description of a resource change; `rule` is empty if the change is not a danger."""
+    """A description of a changed property; `rule` is empty if the change is not a danger."""
 
-    change: Change
+    change: ResourceChange
     path: str
     text: str
     rule: str
@@ -30,12 +30,12 @@ class ChangeDescription:
 def describe_changes(comparison: "Comparison") -> Iterator[ChangeDescription]:
     """Yield all changes in existing stacks, and only the dangers in new stacks.
 
-    A deployment does not change the stacks that are removed from the app.
+    A stack that is removed from the app is not described: a deployment does not change it.
     """
     for change in comparison.changes:
         if change.stack not in comparison.after:
             continue
-        is_deployed = change.stack in comparison.before and not comparison.moves
+        is_deployed = change.stack in comparison.before and not comparison.is_moved
         lines = (
             (difference.path, line)
             for difference in _differences(change)
@@ -48,12 +48,12 @@ def describe_changes(comparison: "Comparison") -> Iterator[ChangeDescription]:
                 yield ChangeDescription(change, path, line.text, line.rule)
 
 
-def _describer(change: Change, path: str) -> Describer:
+def _describer(change: ResourceChange, path: str) -> Describer:
     default = both_values if path else not_described("the properties have descriptions")
     return describer(change.type, path) or default
 
 
-def _differences(change: Change) -> Iterator[ValueDifference]:
+def _differences(change: ResourceChange) -> Iterator[ValueDifference]:
     """Yield the whole resource, with an empty path, then each property that differs."""
     sides = (change.before, change.after)
     properties = (side.get("Properties", {}) if side else None for side in sides)

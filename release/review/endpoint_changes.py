@@ -10,7 +10,7 @@ from release.review.endpoints import TemplateEndpoint
 from release.review.model_changes import ModelChange
 from release.review.rejected_updates import rejection_reason
 from release.review.stack_changes import stack_details
-from release.review.stack_differences import Change
+from release.review.stack_differences import ResourceChange
 from release.stack_endpoints import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
@@ -31,17 +31,17 @@ class EndpointChange:
 def endpoint_changes(
     comparison: Comparison, models: Sequence[ModelChange] = ()
 ) -> Iterator[EndpointChange]:
-    """Yield the change of every endpoint of a stage."""
+    """Yield the change of every endpoint of a stage; `models` are the changes of all models."""
     for stack, pair in comparison.endpoints.items():
-        if comparison.moves and pair.after:  # the old endpoint remains in the old environment
+        if comparison.is_moved and pair.after:  # the old endpoint remains in the old environment
             pair = EndpointPair(None, pair.after)
         changes = [change for change in comparison.changes if change.stack == stack]
-        own = [model for model in models if model.endpoint == pair.name]
-        parts = "; ".join(_clauses(comparison, stack, pair, changes, own))
-        yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {parts}")
+        own_models = [model for model in models if model.endpoint == pair.name]
+        clauses = "; ".join(_clauses(comparison, stack, pair, changes, own_models))
+        yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {clauses}")
 
 
-def _state(pair: EndpointPair, changes: Sequence[Change]) -> State:
+def _state(pair: EndpointPair, changes: Sequence[ResourceChange]) -> State:
     if pair.before is None:
         return "new"
     if pair.after is None:
@@ -55,7 +55,7 @@ def _clauses(
     comparison: Comparison,
     stack: str,
     pair: EndpointPair,
-    changes: Sequence[Change],
+    changes: Sequence[ResourceChange],
     models: Sequence[ModelChange],
 ) -> Iterator[str]:
     before, after = pair.before, pair.after
@@ -78,17 +78,17 @@ def _clauses(
 
 
 def _update_text(
-    before: TemplateEndpoint, after: TemplateEndpoint, changes: Sequence[Change]
+    before: TemplateEndpoint, after: TemplateEndpoint, changes: Sequence[ResourceChange]
 ) -> str:
     if before.name != after.name:
         return f"created with this name, {before.name} deleted"
     if not changes:
         return "no change"
-    # New tags replace no instances.
-    changed = {change.type for change in changes if set(change.properties) != {"Tags"}}
-    if not changed:
+    # An update of only the tags does not replace instances.
+    changed_types = {change.type for change in changes if set(change.properties) != {"Tags"}}
+    if not changed_types:
         return "tags changed, its instances are not replaced"
-    if ENDPOINT_CONFIG not in changed:
+    if ENDPOINT_CONFIG not in changed_types:
         return "its instances are not replaced"
     if reason := rejection_reason(before, after):
         return f"**rejected before it begins**: {reason}"
@@ -105,14 +105,14 @@ def _copies_text(component: StackComponent) -> str:
     return f"{component.name}, {_limits(component)} copies"
 
 
-def _limits(scaled: StackVariant | StackComponent) -> str:
-    low, high = scaled.minimum, scaled.maximum
+def _limits(target: StackVariant | StackComponent) -> str:
+    low, high = target.minimum, target.maximum
     return f"{low}" if low == high else f"{low}-{high}"
 
 
 def _model_text(change: ModelChange) -> str:
-    many = len(change.because) > MAX_FILES
-    causes = f"{len(change.because)} files" if many else ", ".join(change.because)
-    because = f" ({causes})" if causes else ""
-    breaking = ", **breaking for clients**" if change.breaking else ""
-    return f"{change.model} {change.state}{because}{breaking}"
+    count = len(change.causes)
+    causes = f"{count} files" if count > MAX_FILES else ", ".join(change.causes)
+    in_parentheses = f" ({causes})" if causes else ""
+    breaking = ", **breaking for clients**" if change.breaking_changes else ""
+    return f"{change.model} {change.state}{in_parentheses}{breaking}"

@@ -38,9 +38,10 @@ class TemplateModel:
 class TemplateEndpoint:
     """An endpoint with its variants and models.
 
+    release: Triton release, such as 25.09; `?` if the image is not a literal text.
     rollback_alarms: number of alarms that roll an update back.
-    deployment: its DeploymentConfig.
-    shadows: its shadow variants.
+    deployment: property DeploymentConfig.
+    variants, shadows, components, models: name -> variant etc.; `shadows` are shadow variants.
     """
 
     name: str
@@ -83,20 +84,21 @@ def parse_endpoint(template: Template) -> TemplateEndpoint | None:
 def _with_component_minimum(
     variant: StackVariant, components: Mapping[str, StackComponent]
 ) -> StackVariant:
-    """Return a variant with a minimum number of instances that has GPUs for all minimum copies."""
+    """Return a variant whose minimum of instances has enough GPUs for the minimum of all copies."""
     try:
         gpus = platform_facts.instance_type(variant.instance_types[0]).gpu_count
     except platform_facts.UnknownFact:  # the type is missing in this commit's facts
         gpus = 0
     if not gpus:
         return variant
-    copies = components.values()
-    least = ceil(sum(item.accelerators * item.minimum for item in copies) / gpus)
-    mean = sum(item.accelerators * item.mean_minimum for item in copies) / gpus
+    minimum = mean = 0.0
+    for component in components.values():
+        minimum += component.accelerators * component.minimum
+        mean += component.accelerators * component.mean_minimum
     return replace(
         variant,
-        minimum=max(variant.minimum, least),
-        mean_minimum=max(variant.mean_minimum, mean),
+        minimum=max(variant.minimum, ceil(minimum / gpus)),
+        mean_minimum=max(variant.mean_minimum, mean / gpus),
     )
 
 

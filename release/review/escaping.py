@@ -1,9 +1,9 @@
-"""Escaping of texts from a change, which must not become markup, links or mentions in a report."""
+"""Functions that escape texts of a change, which must not become markup or links in a report."""
 
 import html
 import re
 
-_MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
+_MARKUP = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
 """Characters that are markup in Markdown, except **, which marks names in the report."""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
@@ -20,7 +20,7 @@ Technical Report 36, "Bidirectional Text Spoofing"; CVE-2021-42574)."""
 
 def plain(text: str, longest: int) -> str:
     """Return a text on one line, escaped for Markdown."""
-    line = _MARKS.sub(lambda mark: f"\\{mark[0]}", cut(text, longest))
+    line = _MARKUP.sub(lambda mark: f"\\{mark[0]}", cut(text, longest))
     return _without_links(_NUMBERED.sub(r"\1\\\2", line))
 
 

@@ -28,14 +28,14 @@ class LinterFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FindingsChange:
-    """New, fixed and remaining (`still`) findings, one line each."""
+    """New, fixed and remaining findings, one line each."""
 
-    new: tuple[str, ...]
-    fixed: tuple[str, ...]
-    still: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
 
 
-NO_FINDINGS = FindingsChange(new=(), fixed=(), still=())
+NO_FINDINGS = FindingsChange()
 
 
 def compare_findings(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
@@ -44,17 +44,17 @@ def compare_findings(before: Iterable[str], after: Iterable[str]) -> FindingsCha
     return FindingsChange(
         new=tuple(sorted((new - old).elements())),
         fixed=tuple(sorted((old - new).elements())),
-        still=tuple(sorted((old & new).elements())),
+        remaining=tuple(sorted((old & new).elements())),
     )
 
 
 def join_findings(changes: Iterable[FindingsChange]) -> FindingsChange:
     """Return one change with the findings of all `changes`."""
-    parts = list(changes)
+    all_changes = list(changes)
     return FindingsChange(
-        new=tuple(line for change in parts for line in change.new),
-        fixed=tuple(line for change in parts for line in change.fixed),
-        still=tuple(line for change in parts for line in change.still),
+        new=tuple(line for change in all_changes for line in change.new),
+        fixed=tuple(line for change in all_changes for line in change.fixed),
+        remaining=tuple(line for change in all_changes for line in change.remaining),
     )
 
 
@@ -65,7 +65,7 @@ def model_findings(base: Tree, head: Tree) -> FindingsChange:
 
 
 def _lint_models(judge: Tree, tree: Tree) -> list[str]:
-    """Return the findings in a tree's models, by the linter of `judge`.
+    """Return the findings of the linter of the tree `judge` in the models of `tree`.
 
     Without -P, Python would search the working directory for modules first.
     """
@@ -82,31 +82,31 @@ def template_findings(
 ) -> dict[str, FindingsChange]:
     """Return stage -> findings of cfn-lint and checkov in changed templates.
 
-    Both run once for all stages, with the settings of the tree `judge`. Templates are linted
-    without metadata, because metadata can suppress findings (cfn-lint, "Template based metadata";
-    checkov, "Suppressing and skipping policies"). Raise `LinterFailed`.
+    Both linters run once for all stages, with the settings of the tree `judge`. Templates are
+    linted without metadata, because metadata can suppress findings (cfn-lint, "Template based
+    metadata"; checkov, "Suppressing and skipping policies"). Raise `LinterFailed`.
     """
     stacks = before.keys() | after.keys()
-    changed = {stack for stack in stacks if before.get(stack) != after.get(stack)}
-    if not changed:
+    changed_stacks = {stack for stack in stacks if before.get(stack) != after.get(stack)}
+    if not changed_stacks:
         return {}
     with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
         for side, templates in (("before", before), ("after", after)):
-            for stage, stack in templates.keys() & changed:
+            for stage, stack in templates.keys() & changed_stacks:
                 path = Path(folder, side, stage, stack + SUFFIX)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(json.dumps(_without_metadata(templates[stage, stack])))
         paths = sorted(map(str, Path(folder).glob(f"*/*/*{SUFFIX}")))
-        settings = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
-        linting = pool.submit(_run_linter, judge, "cfn-lint", "--format", "json", *paths)
-        checking = pool.submit(_run_linter, judge, judge.root / CHECKOV, *settings)
-        lint, checks = linting.result(), checking.result()
+        options = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
+        cfn_lint = pool.submit(_run_linter, judge, "cfn-lint", "--format", "json", *paths)
+        checkov = pool.submit(_run_linter, judge, judge.root / CHECKOV, *options)
+        cfn_lint_findings, checkov_report = cfn_lint.result(), checkov.result()
     lines: dict[tuple[str, str], list[str]] = {}
-    for finding in lint:
+    for finding in cfn_lint_findings:
         side, stage, stack = _location(finding["Filename"])
         line = f"cfn-lint: {stack}: {finding['Message']} [{finding['Rule']['Id']}]"
         lines.setdefault((side, stage), []).append(line)
-    for check in checks.get("results", {}).get("failed_checks", ()):
+    for check in checkov_report.get("results", {}).get("failed_checks", ()):
         side, stage, stack = _location(check["file_path"])
         text = f"{check['resource']}: {check['check_name']} [{check['check_id']}]"
         lines.setdefault((side, stage), []).append(f"checkov: {stack}, {text}")
@@ -126,7 +126,10 @@ def _without_metadata(template: Template) -> Template:
 
 
 def _run_linter(judge: Tree, program: str | Path, *arguments: str) -> Any:
-    """Return the JSON output of a linter, whose exit code is not 0 if it has findings."""
+    """Return the JSON output of a linter. Raise `LinterFailed` if there is none.
+
+    The exit code is ignored, because it is not 0 if there are findings.
+    """
     try:
         finished = subprocess.run(
             [str(program), *arguments],

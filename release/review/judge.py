@@ -31,13 +31,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     remove_outputs(options.output)
     head = SynthesisedTree(options.head.resolve(), options.assemblies.resolve())
-    tree = Tree(options.base.resolve())
-    known = tree.stages()
-    stages = options.stage or sorted({*head.stages(), *known})
+    base_tree = Tree(options.base.resolve())
+    stages = options.stage or sorted({*head.stages(), *base_tree.stages()})
     with TemporaryDirectory(prefix="review-") as folder:
-        shared = [stage for stage in stages if stage in known]
-        # Without cdk-nag, which the base passed when it was reviewed itself.
-        base = write_assemblies(tree, Path(folder), shared, validate=False)
+        base_stages = [stage for stage in stages if stage in base_tree.stages()]
+        # The templates of the base were validated when the base itself was reviewed.
+        base = write_assemblies(base_tree, Path(folder), base_stages, validate=False)
         report = review_change(base, head, name=options.name, stages=stages)
     return write_outputs(report, options.output)
 

@@ -16,33 +16,33 @@ MAX_CHARACTERS = 60_000
 """Maximum characters of a report: GitHub accepts 65,536 in a comment."""
 
 
-class Level(NamedTuple):
-    """Limits of a report.
+class DetailLevel(NamedTuple):
+    """Limits of a report: the items of a list and of a collapsed list, and characters.
 
-    items, folded: items of a list, and of a collapsed list.
-    text, difference: characters of a text, and of the output of `cdk diff`.
+    max_characters: maximum characters of a text.
+    max_difference_characters: maximum characters of the output of `cdk diff` for a stack.
     """
 
-    items: int
-    folded: int
-    text: int
-    difference: int
+    max_items: int
+    max_folded_items: int
+    max_characters: int
+    max_difference_characters: int
 
 
 LEVELS = (
-    Level(items=200, folded=100, text=2000, difference=8000),
-    Level(items=200, folded=30, text=2000, difference=0),
-    Level(items=100, folded=0, text=1000, difference=0),
-    Level(items=40, folded=0, text=500, difference=0),
-    Level(items=15, folded=0, text=200, difference=0),
-    Level(items=5, folded=0, text=50, difference=0),
+    DetailLevel(200, 100, 2000, 8000),
+    DetailLevel(200, 30, 2000, 0),
+    DetailLevel(100, 0, 1000, 0),
+    DetailLevel(40, 0, 500, 0),
+    DetailLevel(15, 0, 200, 0),
+    DetailLevel(5, 0, 50, 0),
 )
-"""Levels, the most detailed first. The first one that fits is used; the last one always fits."""
+"""The most detailed level that fits into `MAX_CHARACTERS` is used; the last one always fits."""
 
 
 def render(report: ChangeReport) -> str:
     """Return the report at the first level that fits into `MAX_CHARACTERS`."""
-    shown = {
+    variables = {
         "report": report,
         "summary": summary(report),
         "prices": platform_facts.prices(),
@@ -51,9 +51,7 @@ def render(report: ChangeReport) -> str:
         "first": LEVELS[0],
     }
     for level in LEVELS:
-        text = f"{_template(level.text).render(shown, level=level).rstrip()}\n"
-        if len(text) > MAX_CHARACTERS:  # skip the translation, which makes it longer
-            continue
+        text = f"{_template(level.max_characters).render(variables, level=level).rstrip()}\n"
         text = text.translate(escaping.REORDERING)
         if len(text) <= MAX_CHARACTERS:
             return text

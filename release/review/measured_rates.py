@@ -40,8 +40,10 @@ def measurements(models: Path, model: str) -> list[Measurement]:
     for path in models.glob(f"*/{FOLDER}/*.json"):
         with suppress(OSError, ValidationError):
             results.append(Measurement.model_validate_json(path.read_bytes()))
-    own = [item for item in results if item.model == model and item.measured_on != LAPTOP]
-    return sorted(own, key=lambda item: item.date, reverse=True)
+    model_results = [
+        result for result in results if result.model == model and result.measured_on != LAPTOP
+    ]
+    return sorted(model_results, key=lambda result: result.date, reverse=True)
 
 
 def measured_rates(comparison: Comparison) -> Iterator[str]:
@@ -50,35 +52,38 @@ def measured_rates(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.endpoints.values():
         if pair.after and pair.after != pair.before:
             for model in pair.after.models.values():
-                known = measurements(folder, model.name) if folder else []
-                sentence = _sentence(pair.after, model, known, comparison.file_after.region)
-                yield f"{pair.name}, {model.name}: {sentence}"
+                results = measurements(folder, model.name) if folder else []
+                rates = _rates(pair.after, model, results, comparison.file_after.region)
+                yield f"{pair.name}, {model.name}: {rates}"
 
 
-def _sentence(
-    endpoint: TemplateEndpoint, model: TemplateModel, known: list[Measurement], region: str
+def _rates(
+    endpoint: TemplateEndpoint, model: TemplateModel, results: list[Measurement], region: str
 ) -> str:
+    """Return the newest rate on each instance type; `results` are the newest first."""
+    if not results:
+        return "not measured"
     counts: dict[str, int] = {}
     for variant in endpoint.variants.values():
         for name in variant.instance_types[:1]:
             counts[name] = counts.get(name, 0) + variant.minimum
-    newest = {item.measured_on: item for item in reversed(known)}
-    if not known:
-        return "not measured"
-    parts = [_rate(newest[name], counts[name], model, region) for name in counts if name in newest]
+    newest = {result.measured_on: result for result in reversed(results)}
+    rates = [_rate(newest[name], counts[name], model, region) for name in counts if name in newest]
     if missing := [name for name in counts if name not in newest]:
-        other = "" if parts else f", but on {', '.join(newest)}"
-        parts.append(f"not measured on {', '.join(missing)}{other}")
-    return "; ".join(parts)
+        other_types = "" if rates else f", but on {', '.join(newest)}"
+        rates.append(f"not measured on {', '.join(missing)}{other_types}")
+    return "; ".join(rates)
 
 
 def _rate(result: Measurement, count: int, model: TemplateModel, region: str) -> str:
-    name, price = result.measured_on, platform_facts.prices().of(region, result.measured_on)
+    """Return the request rate, latency and cost of `count` instances."""
+    price = platform_facts.prices().of(region, result.measured_on)
     usd = (
         f"{price * count * HOURS_PER_MONTH:,.0f} USD a month" if price else f"no price in {region}"
     )
-    version = f" of version {result.version}, not {model.version}"
-    measured = f"measured {result.date}{version if result.version != model.version else ''}"
-    p95 = f"p95 {result.latency_ms.get('p95', 0):.0f} ms"
+    is_other_version = result.version != model.version
+    version = f" of version {result.version}, not {model.version}" if is_other_version else ""
     rate = f"{SCALING_TARGET_SHARE * result.max_rps * count:g} rps"
-    return f"{rate}: {count} x {name}, {p95} ({measured}), {usd}"
+    p95 = f"p95 {result.latency_ms.get('p95', 0):.0f} ms"
+    instances = f"{count} x {result.measured_on}"
+    return f"{rate}: {instances}, {p95} (measured {result.date}{version}), {usd}"

@@ -10,42 +10,42 @@ from release.review.endpoints import TemplateModel
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
-_IGNORED = ("__pycache__", "tests")
+_IGNORED_FOLDERS = {"__pycache__", "tests"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
     """The change of a model on an endpoint.
 
-    because: the changed files or build targets.
-    breaking: the changes of the signature that break clients.
+    causes: the changed files or the new build targets.
+    breaking_changes: the changes of the signature that break clients.
     """
 
     endpoint: str
     model: str
     state: State
-    because: tuple[str, ...] = ()
-    breaking: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    breaking_changes: tuple[str, ...] = ()
 
     @property
     def is_change(self) -> bool:
         """Whether the model or its signature changes."""
-        return self.state != "unchanged" or bool(self.breaking)
+        return self.state != "unchanged" or bool(self.breaking_changes)
 
 
 def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return the change of each model of each endpoint, sorted by name."""
     changes = []
     for pair in comparison.endpoints.values():
-        before = None if comparison.moves else pair.before
-        old, new = (side.models if side else {} for side in (before, pair.after))
-        for model in sorted(old.keys() | new.keys()):
-            versions = old.get(model), new.get(model)
-            changes.append(_change(pair.name, model, *versions, comparison.models))
+        before = None if comparison.is_moved else pair.before
+        old_models, models = (side.models if side else {} for side in (before, pair.after))
+        for name in sorted(old_models.keys() | models.keys()):
+            old, new = old_models.get(name), models.get(name)
+            changes.append(_model_change(pair.name, name, old, new, comparison.models))
     return changes
 
 
-def _change(
+def _model_change(
     endpoint: str,
     name: str,
     old: TemplateModel | None,
@@ -56,19 +56,22 @@ def _change(
         state: State = "removed" if new is None else "new"
         return ModelChange(endpoint=endpoint, model=name, state=state)
     state = "unchanged"
-    because: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     if old.version != new.version:
-        state, because = "rebuilt", _causes(name, *folders)
+        state, causes = "rebuilt", _changed_files(name, *folders)
     elif targets := sorted(new.targets - old.targets):
-        state, because = "compiled again", tuple(f"for {target}" for target in targets)
-    breaking = tuple(_breaking(old.signature, new.signature))
+        state, causes = "compiled again", tuple(f"for {target}" for target in targets)
     return ModelChange(
-        endpoint=endpoint, model=name, state=state, because=because, breaking=breaking
+        endpoint=endpoint,
+        model=name,
+        state=state,
+        causes=causes,
+        breaking_changes=tuple(_breaking_changes(old.signature, new.signature)),
     )
 
 
-def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
-    """Return the changed files of the model's folder."""
+def _changed_files(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
+    """Return the changed files of the model's folder, or why they are not known."""
     if not before or not after:
         return ("the model's sources are not available",)
     old, new = _contents(before, model), _contents(after, model)
@@ -92,11 +95,12 @@ def _contents(models: Path, model: str) -> dict[str, bytes]:
     return {
         f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and not {*path.relative_to(models).parts} & {*_IGNORED}
+        if path.is_file() and not {*path.relative_to(models).parts} & _IGNORED_FOLDERS
     }
 
 
-def _breaking(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+def _breaking_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """Yield the changes between two signatures that break clients."""
     for kind in ("input", "output"):
         before, after = ({tensor["name"]: tensor for tensor in side[f"{kind}s"]}
                          for side in (old, new))  # fmt: skip
@@ -109,6 +113,5 @@ def _breaking(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
                     yield f"{kind} {name} has {key} {after[name][key]}, before {tensor[key]}"
         if kind == "input":
             yield from (f"input {name} is new and required" for name in after if name not in before)
-    was, now = old["max_batch_size"], new["max_batch_size"]
-    if now < was:
-        yield f"batches up to {now}, before {was}"
+    if new["max_batch_size"] < old["max_batch_size"]:
+        yield f"batches up to {new['max_batch_size']}, before {old['max_batch_size']}"

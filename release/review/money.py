@@ -15,16 +15,16 @@ HOURS_PER_MONTH = 730
 class Cost:
     """USD a month for the on-demand instances of an endpoint.
 
-    minimum: cost if each variant runs its minimum instance count, averaged over a week, on the
-        cheapest of its instance types.
-    maximum: cost if each variant runs its maximum instance count, averaged over a week, on the most
-        expensive of its instance types.
-    unknown: instance types without a price; then both amounts are None.
+    minimum: cost of each variant's mean minimum instance count over a week, on the cheapest of its
+        instance types.
+    maximum: cost of each variant's mean maximum instance count over a week, on the most expensive
+        of its instance types.
+    missing_prices: one message for each instance type without a price; then both amounts are None.
     """
 
     minimum: float | None
     maximum: float | None
-    unknown: tuple[str, ...] = ()
+    missing_prices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +40,10 @@ class CostChange:
     keeps_running: bool = False
 
     @property
-    def unknown(self) -> list[str]:
+    def missing_prices(self) -> list[str]:
         """The instance types without a price, with the reason."""
-        return [name for cost in (self.before, self.after) if cost for name in cost.unknown]
+        costs = [cost for cost in (self.before, self.after) if cost]
+        return [message for cost in costs for message in cost.missing_prices]
 
 
 @dataclass(frozen=True)
@@ -63,26 +64,24 @@ def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
     """Return the cost of an endpoint's instances in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
-    hourly = {
-        kind: prices.of(region, kind) for variant in variants for kind in variant.instance_types
-    }
+    types = {name for variant in variants for name in variant.instance_types}
+    hourly_prices = {name: prices.of(region, name) for name in types}
     reason = f"the price table of {prices.date} does not contain it"
     if region not in prices.per_hour:
         reason = f"the price table only has {', '.join(sorted(prices.per_hour))}"
-    unknown = tuple(
+    missing_prices = tuple(
         f"{name} in {region} has no price: {reason}"
-        for name, price in sorted(hourly.items())
+        for name, price in sorted(hourly_prices.items())
         if price is None
     )
-    if unknown:
-        return Cost(minimum=None, maximum=None, unknown=unknown)
-    rates = [
-        ([hourly[kind] or 0 for kind in variant.instance_types], variant) for variant in variants
-    ]
-    return Cost(
-        minimum=HOURS_PER_MONTH * sum(min(rate) * variant.mean_minimum for rate, variant in rates),
-        maximum=HOURS_PER_MONTH * sum(max(rate) * variant.mean_maximum for rate, variant in rates),
-    )
+    if missing_prices:
+        return Cost(minimum=None, maximum=None, missing_prices=missing_prices)
+    minimum = maximum = 0.0
+    for variant in variants:
+        variant_prices = [hourly_prices[name] or 0 for name in variant.instance_types]
+        minimum += min(variant_prices) * variant.mean_minimum
+        maximum += max(variant_prices) * variant.mean_maximum
+    return Cost(minimum=HOURS_PER_MONTH * minimum, maximum=HOURS_PER_MONTH * maximum)
 
 
 def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
@@ -95,8 +94,8 @@ def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
     for stack, pair in comparison.endpoints.items():
         before = endpoint_cost(pair.before, old_region) if pair.before else None
         after = endpoint_cost(pair.after, new_region) if pair.after else None
-        name = f"{pair.name} in {old_region}" if comparison.moves else pair.name
-        if before and (comparison.moves or stack not in comparison.after):
+        name = f"{pair.name} in {old_region}" if comparison.is_moved else pair.name
+        if before and (comparison.is_moved or stack not in comparison.after):
             yield CostChange(endpoint=name, before=before, after=before, keeps_running=True)
             before = None
         if before or after:
@@ -105,9 +104,9 @@ def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
 
 def total(costs: Iterable[Cost | None], amount: str) -> Total:
     """Return the sum of the attribute `amount`, such as `maximum`, over all endpoints."""
-    values = [getattr(cost, amount) for cost in costs if cost]
-    known = [value for value in values if value is not None]
-    return Total(sum(known), len(known) == len(values))
+    amounts = [getattr(cost, amount) for cost in costs if cost]
+    known_amounts = [usd for usd in amounts if usd is not None]
+    return Total(sum(known_amounts), len(known_amounts) == len(amounts))
 
 
 def total_change(costs: Sequence[CostChange], amount: str) -> str:

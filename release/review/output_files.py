@@ -1,4 +1,4 @@
-"""The output files of a review: review.md for people, review.json for programs."""
+"""The output files of a review: review.md for people, and review.json for programs."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ DANGER, INCOMPLETE = 3, 4
 
 
 def remove_outputs(folder: Path) -> None:
-    """Remove the files of an earlier review, so that they do not remain if this review fails."""
+    """Remove the files of an earlier review, which would remain if this review failed."""
     for name in (MARKDOWN, JSON):
         (folder / name).unlink(missing_ok=True)
 

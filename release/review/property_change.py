@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from release.review.stack_differences import Change
+from release.review.stack_differences import ResourceChange
 from release.review.values import format_change, format_value
 
 if TYPE_CHECKING:
-    from release.review.comparison import Comparison, EndpointPair
+    from release.review.comparison import Comparison
+    from release.review.endpoints import TemplateEndpoint
 
 
 class ChangeLine(NamedTuple):
@@ -20,13 +21,14 @@ class ChangeLine(NamedTuple):
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """A property of a resource before and after, None if it is absent.
+    """A changed property of a resource.
 
-    An empty `path` stands for the whole resource, with its properties as values. `item` is the name
-    of the list item with the property, empty outside a list.
+    path: keys below `Properties`, empty for the whole resource.
+    item: name of the list item that has the property, empty outside a list.
+    before, after: the value, None if it is absent; for the whole resource, its properties.
     """
 
-    change: Change
+    resource_change: ResourceChange
     comparison: "Comparison"
     path: str
     item: str
@@ -42,12 +44,13 @@ class PropertyChange:
     @property
     def resources(self) -> tuple[Any, Any]:
         """The whole resource, before and after."""
-        return self.change.before, self.change.after
+        return self.resource_change.before, self.resource_change.after
 
     @property
-    def pair(self) -> "EndpointPair | None":
-        """The endpoint of the resource's stack, before and after."""
-        return self.comparison.endpoints.get(self.change.stack)
+    def endpoints(self) -> "tuple[TemplateEndpoint | None, TemplateEndpoint | None]":
+        """The endpoint of the resource's stack before and after, None if it does not exist."""
+        pair = self.comparison.endpoints.get(self.resource_change.stack)
+        return (pair.before, pair.after) if pair else (None, None)
 
     @property
     def value_change(self) -> str:
@@ -57,11 +60,17 @@ class PropertyChange:
     @property
     def texts(self) -> tuple[str, str]:
         """Both values as text."""
+        old_resources, resources = self.stack_resources
+        return format_value(self.before, old_resources), format_value(self.after, resources)
+
+    @property
+    def stack_resources(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The resources of the stack, before and after."""
         before, after = (
-            side.get(self.change.stack, {}).get("Resources", {})
+            side.get(self.resource_change.stack, {}).get("Resources", {})
             for side in self.comparison.templates
         )
-        return format_value(self.before, before), format_value(self.after, after)
+        return before, after
 
 
 Describer = Callable[[PropertyChange], Iterable[ChangeLine]]

@@ -18,10 +18,10 @@ def rejection_reason(before: TemplateEndpoint, after: TemplateEndpoint) -> str |
     if COMPONENTS in modes[0] and _types(before) != _types(after):
         # Source: aws-samples/sample-auto-extract-ai-ocr-app#66.
         return "SageMaker does not change the instance type of inference components"
-    removed = sorted(before.models.keys() - after.models.keys())
-    if removed and "SingleModel" in modes[1]:
-        served = ", ".join(sorted(after.models))
-        return f"{served} would answer the clients of {', '.join(removed)}"
+    removed_models = sorted(before.models.keys() - after.models.keys())
+    if removed_models and "SingleModel" in modes[1]:
+        models = ", ".join(sorted(after.models))
+        return f"{models} would answer the clients of {', '.join(removed_models)}"
     return None
 
 

@@ -47,14 +47,14 @@ class ChangeReport:
         return not self.gaps
 
     @property
-    def causes(self) -> list[EndpointDangers]:
-        """The dangers of files and of all stages, grouped by cause."""
+    def danger_groups(self) -> list[EndpointDangers]:
+        """The dangers of files and of all stages, grouped across endpoints."""
         return group_across_endpoints([*self.dangers, *self.all_of("dangers")])
 
     @property
     def open_dangers(self) -> list[Danger]:
         """The dangers without an acknowledgement."""
-        dangers = (danger for cause in self.causes for danger in cause.dangers)
+        dangers = (danger for group in self.danger_groups for danger in group.dangers)
         return [danger for danger in dangers if danger.acknowledgement is None]
 
     @property
@@ -74,7 +74,7 @@ class ChangeReport:
             cost for cost in self.all_of("costs") if cost.before != cost.after or cost.keeps_running
         ]
 
-    def all_of(self, part: str) -> Iterator[Any]:
+    def all_of(self, attribute: str) -> Iterator[Any]:
         """Yield the items of an attribute of every stage review."""
         for stage in self.stages:
-            yield from getattr(stage, part)
+            yield from getattr(stage, attribute)

@@ -8,7 +8,7 @@ from release.review.access.grants import grant_sentences
 from release.review.comparison import Comparison
 from release.review.dangers.replaced_resources import IMMUTABLE_TYPES
 from release.review.money import cost_changes
-from release.review.stack_differences import Change
+from release.review.stack_differences import ResourceChange
 from release.review.values import format_change, format_value
 from release.tree import Template
 
@@ -19,12 +19,12 @@ MAX_CLAUSES = 12
 """Maximum number of clauses in a stack's description."""
 
 MAX_TYPES = 4
-"""Maximum number of resource types in a description; with more types, it has only total numbers."""
+"""Maximum number of resource types in a description. For more types, it has only total numbers."""
 
-VARIANT_TYPES = ("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")
+VARIANT_TYPE_PREFIXES = ("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")
 """Types with one resource for each variant: with a single variant, the resource is not named."""
 
-DESCRIBED_TYPES = (
+TYPES_DESCRIBED_ELSEWHERE = (
     *(*IMMUTABLE_TYPES, "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::SageMaker::Endpoint"),
     *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::SSM::Parameter", "Custom::TritonModel"),
 )
@@ -32,21 +32,21 @@ DESCRIBED_TYPES = (
 
 ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "retained",
         "WILL_UPDATE": "changed"}  # fmt: skip
-"""The CDK's impact -> verb in the report; `replaced` for all others."""
+"""The CDK's impact -> participle in the report; `replaced` for all other impacts."""
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """Yield sentences about changes of the stage's settings and of stacks without an endpoint."""
-    yield from _stage(comparison)
+    yield from _stage_notes(comparison)
     before, after = comparison.templates
-    changed = {stack.stack: stack.changes for stack in comparison.stacks}
+    changes_by_stack = {difference.stack: difference.changes for difference in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
-        changes = changed.get(stack, ())
+        changes = changes_by_stack.get(stack, ())
         if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]
-        elif stack not in before or comparison.moves:
+        elif stack not in before or comparison.is_moved:
             clauses = [f"new, {count_changes(changes)}"]
         else:
             clauses = stack_details(comparison, stack)
@@ -55,44 +55,46 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 def stack_details(comparison: Comparison, stack: str) -> list[str]:
     """Return the changes in an existing stack that are not dangers, without duplicates."""
-    if comparison.moves:
+    if comparison.is_moved:
         return []
     before, after = (side[stack] for side in comparison.templates)
-    parts = list(dict.fromkeys(_sections(before, after)))
-    texts: dict[str, list[Change]] = {}
-    for line in comparison.descriptions:
-        if line.change.stack == stack and not line.rule:
-            texts.setdefault(line.text, []).append(line.change)
-    parts += [_with_resources(comparison, text, changes) for text, changes in texts.items()]
+    clauses = list(dict.fromkeys(_section_changes(before, after)))
+    changes_by_text: dict[str, list[ResourceChange]] = {}
+    for description in comparison.descriptions:
+        if description.change.stack == stack and not description.rule:
+            changes_by_text.setdefault(description.text, []).append(description.change)
+    clauses += [
+        _with_resources(comparison, text, changes) for text, changes in changes_by_text.items()
+    ]
     for access in comparison.access:
         if access.stack == stack:
-            parts += grant_sentences(access.lost, "may no longer")
-            parts += grant_sentences(access.new_denials, "is now denied")
-    covered = DESCRIBED_TYPES if stack in comparison.endpoints else ()
+            clauses += grant_sentences(access.removed_grants, "may no longer")
+            clauses += grant_sentences(access.new_denials, "is now denied")
+    omitted_types = TYPES_DESCRIBED_ELSEWHERE if stack in comparison.endpoints else ()
     created_or_deleted = [
         change
         for change in comparison.changes
         if change.stack == stack
         and not (change.before and change.after)
-        and change.type not in covered
+        and change.type not in omitted_types
     ]
     if created_or_deleted:
-        parts.append(count_changes(created_or_deleted))
-    more = (
-        [f"{len(parts) - MAX_CLAUSES} more in the difference"] if len(parts) > MAX_CLAUSES else []
-    )
-    return [*parts[:MAX_CLAUSES], *more]
+        clauses.append(count_changes(created_or_deleted))
+    if len(clauses) > MAX_CLAUSES:
+        more = f"{len(clauses) - MAX_CLAUSES} more in the difference"
+        return [*clauses[:MAX_CLAUSES], more]
+    return clauses
 
 
-def _sections(before: Template, after: Template) -> Iterator[str]:
+def _section_changes(before: Template, after: Template) -> Iterator[str]:
     """Yield the changes in all sections except Resources."""
     for section in sorted((before.keys() | after.keys()) - {"Resources"}):
         old, new = before.get(section) or {}, after.get(section) or {}
         if old != new:
-            yield from _outputs(old, new) if section == "Outputs" else [f"{section} changed"]
+            yield from _output_changes(old, new) if section == "Outputs" else [f"{section} changed"]
 
 
-def _outputs(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _output_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for name in sorted(before.keys() | after.keys()):
         values = [format_value((side.get(name) or {}).get("Value")) for side in (before, after)]
         if before.get(name) == after.get(name):
@@ -104,46 +106,43 @@ def _outputs(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def count_changes(changes: Sequence[Change]) -> str:
+def count_changes(changes: Sequence[ResourceChange]) -> str:
     """Return the numbers of resources, by type, that are created, changed, replaced or deleted."""
-    kinds = Counter((change.type, ACTIONS.get(change.impact, "replaced")) for change in changes)
-    if len(kinds) > MAX_TYPES:
-        totals = Counter(action for _, action in kinds.elements())
+    counts = Counter((change.type, ACTIONS.get(change.impact, "replaced")) for change in changes)
+    if len(counts) > MAX_TYPES:
+        totals = Counter(action for _, action in counts.elements())
         return ", ".join(f"{count} resource{'' if count == 1 else 's'} {action}"
                          for action, count in sorted(totals.items()))  # fmt: skip
-    return ", ".join(f"{count} {kind} {action}" for (kind, action), count in sorted(kinds.items()))
+    return ", ".join(
+        f"{count} {resource_type} {action}"
+        for (resource_type, action), count in sorted(counts.items())
+    )
 
 
-def _with_resources(comparison: Comparison, text: str, changes: list[Change]) -> str:
-    first, pair = changes[0], comparison.endpoints.get(changes[0].stack)
+def _with_resources(comparison: Comparison, text: str, changes: list[ResourceChange]) -> str:
+    """Return a description with the path of the changed resource, or the number of resources."""
     if len(changes) > 1:
-        kinds = {change.type for change in changes}
-        return f"{text} ({len(changes)} {kinds.pop() if len(kinds) == 1 else 'resources'})"
-    if (
-        first.type.startswith(VARIANT_TYPES)
-        and pair
-        and pair.after
-        and len(pair.after.variants) == 1
-    ):
+        types = {change.type for change in changes}
+        return f"{text} ({len(changes)} {types.pop() if len(types) == 1 else 'resources'})"
+    change, pair = changes[0], comparison.endpoints.get(changes[0].stack)
+    has_one_variant = pair and pair.after and len(pair.after.variants) == 1
+    if has_one_variant and change.type.startswith(VARIANT_TYPE_PREFIXES):
         return text
-    return f"{first.path}: {text}"
+    return f"{change.path}: {text}"
 
 
-def _stage(comparison: Comparison) -> Iterator[str]:
-    if (
-        comparison.file_after.production
-        and comparison.before
-        and not comparison.file_before.production
-    ):
+def _stage_notes(comparison: Comparison) -> Iterator[str]:
+    before, after = comparison.file_before, comparison.file_after
+    if after.production and comparison.before and not before.production:
         yield f"**{comparison.stage}**: becomes production"
-    old_limit, limit = comparison.file_before.max_monthly_usd, comparison.file_after.max_monthly_usd
+    old_limit, limit = before.max_monthly_usd, after.max_monthly_usd
     if old_limit != limit:
         texts = ("none" if amount is None else f"{amount:,.0f}" for amount in (old_limit, limit))
         yield f"**{comparison.stage}**: max_monthly_usd {' -> '.join(texts)}"
-    sides = [change.after for change in cost_changes(comparison) if change.after]
-    unknown = sorted({name for side in sides for name in side.unknown})
-    if limit is not None and unknown:
+    costs = [change.after for change in cost_changes(comparison) if change.after]
+    missing_prices = sorted({message for cost in costs for message in cost.missing_prices})
+    if limit is not None and missing_prices:
         yield (
             f"**{comparison.stage}**: max_monthly_usd is checked without costs that are unknown: "
-            f"{', '.join(unknown)}"
+            f"{', '.join(missing_prices)}"
         )

@@ -15,8 +15,14 @@ NO_CHANGE = "NO_CHANGE"
 
 
 @dataclass(frozen=True)
-class Change:
-    """A changed resource; `impact` is the CDK's name for CloudFormation's action on it."""
+class ResourceChange:
+    """A changed resource.
+
+    id: logical ID.
+    impact: the CDK's name for CloudFormation's action on the resource, such as WILL_UPDATE.
+    properties: names of the changed properties.
+    before, after: the resource in the templates, empty if it does not exist.
+    """
 
     stack: str
     id: str
@@ -39,7 +45,7 @@ class StackDifference:
     """The changes of a stack, with the output of `cdk diff`."""
 
     stack: str
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     text: str
 
 
@@ -50,12 +56,13 @@ def stack_differences(
     stacks = sorted(
         stack for stack in before.keys() | after.keys() if before.get(stack) != after.get(stack)
     )
-    pairs = [(before.get(stack, {}), after.get(stack, {})) for stack in stacks]
+    template_pairs = [(before.get(stack, {}), after.get(stack, {})) for stack in stacks]
+    stack_outputs = _diff_output(template_pairs)
     changed_stacks = []
-    for stack, pair, difference in zip(stacks, pairs, _differences(pairs), strict=True):
-        old, new = (side.get("Resources", {}) for side in pair)
+    for stack, pair, output in zip(stacks, template_pairs, stack_outputs, strict=True):
+        old, new = (template.get("Resources", {}) for template in pair)
         changes = tuple(
-            Change(
+            ResourceChange(
                 stack,
                 logical_id := change["id"],
                 change["type"],
@@ -64,11 +71,11 @@ def stack_differences(
                 old.get(logical_id, {}),
                 new.get(logical_id, {}),
             )
-            for change in difference["changes"]
+            for change in output["changes"]
             if _impact(change) != NO_CHANGE
         )
         if changes:
-            changed_stacks.append(StackDifference(stack, changes, difference["text"]))
+            changed_stacks.append(StackDifference(stack, changes, output["text"]))
     return changed_stacks
 
 
@@ -82,12 +89,12 @@ def _impact(change: dict[str, Any]) -> str:
     return "WILL_UPDATE" if impact == NO_CHANGE and change["properties"] else impact
 
 
-def _differences(pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]:
-    """Return the output of diff.mjs for pairs of templates."""
-    if not pairs:
+def _diff_output(template_pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]:
+    """Return the output of diff.mjs for each pair of templates."""
+    if not template_pairs:
         return []
     stdin, stdout = _diff_process()
-    stdin.write(json.dumps(pairs) + "\n")
+    stdin.write(json.dumps(template_pairs) + "\n")
     stdin.flush()
     output: list[dict[str, Any]] = json.loads(stdout.readline())
     return output

@@ -54,20 +54,23 @@ def review_stage(
         NotSynthesised: the base or the head could not be synthesised.
         CheckoutError: neither the base nor the head has the stage.
     """
-    new = _synthesis(head, stage)
+    new = _read_synthesis(head, stage)
     try:
-        old = _synthesis(base, stage)
+        old = _read_synthesis(base, stage)
     except NotSynthesised as error:
         raise NotSynthesised(f"the stage in the base: {error}") from None
-    files = [tree.stage(stage) for tree in (base, head) if stage in tree.stages()]
-    was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
+    trees = [tree for tree in (base, head) if stage in tree.stages()] or [head]
+    file_before, file_after = trees[0].stage(stage), trees[-1].stage(stage)
+    settings = environments.normalize_environment(
+        old.settings, file_before, new.settings, file_after
+    )
     comparison = Comparison(
         stage,
         old.templates,
         new.templates,
-        was,
-        will_be,
-        settings=environments.normalize_environment(old.settings, was, new.settings, will_be),
+        file_before,
+        file_after,
+        settings=settings,
         findings=findings,
         acknowledged=compare_findings(old.acknowledged, new.acknowledged),
         base_strings=_string_constants(base.root),
@@ -82,7 +85,7 @@ def review_stage(
         costs=tuple(cost_changes(comparison)),
         rates=tuple(measured_rates(comparison)),
         access=tuple(
-            line for access in comparison.access for line in grant_sentences(access.by_new)
+            line for access in comparison.access for line in grant_sentences(access.grants_to_new)
         ),
         stacks=tuple(comparison.stacks),
         findings=findings,
@@ -91,7 +94,7 @@ def review_stage(
     )
 
 
-def _synthesis(tree: SynthesisedTree, stage: str) -> Synthesis:
+def _read_synthesis(tree: SynthesisedTree, stage: str) -> Synthesis:
     return tree.synth(stage) if stage in tree.stages() else Synthesis({})
 
 

@@ -1,12 +1,12 @@
 """The first line of a report."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from release.review.money import total
 from release.review.report import ChangeReport
 
 MAX_GAPS = 3
-"""Maximum number of gaps that the line names; for further gaps, it has only their number."""
+"""Maximum number of gaps that the line names; it has only the number of further gaps."""
 
 
 def summary(report: ChangeReport) -> str:
@@ -16,13 +16,15 @@ def summary(report: ChangeReport) -> str:
 
 def _dangers(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
-        yield f"not everything was reviewed ({_listed(gap.part for gap in report.gaps)})"
-    causes = report.causes
-    count = sum(cause.first.acknowledgement is None for cause in causes)
+        parts = [gap.part for gap in report.gaps]
+        more = f" and {len(parts) - MAX_GAPS} more" if len(parts) > MAX_GAPS else ""
+        yield f"not everything was reviewed ({', '.join(parts[:MAX_GAPS])}{more})"
+    groups = report.danger_groups
+    count = sum(group.first.acknowledgement is None for group in groups)
     if count or report.is_complete:
         yield f"{count or 'no'} danger{'' if count == 1 else 's'}"
-    if acknowledged := len(causes) - count:
-        yield f"{acknowledged} acknowledged"
+    if acknowledged_count := len(groups) - count:
+        yield f"{acknowledged_count} acknowledged"
 
 
 def _changes(report: ChangeReport) -> Iterator[str]:
@@ -30,8 +32,8 @@ def _changes(report: ChangeReport) -> Iterator[str]:
     if changed := len(report.changed_endpoints):
         yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
     elif report.stages and report.is_complete:
-        stacks = any(report.all_of("stacks"))
-        yield "no endpoint changes" if stacks else "no change to any deployed resource"
+        has_changed_stack = any(report.all_of("stacks"))
+        yield "no endpoint changes" if has_changed_stack else "no change to any deployed resource"
 
 
 def _money(report: ChangeReport) -> Iterator[str]:
@@ -50,9 +52,3 @@ def _money(report: ChangeReport) -> Iterator[str]:
 def _not_judged(report: ChangeReport) -> Iterator[str]:
     if report.not_judged:
         yield f"not judged: {', '.join(report.not_judged)}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    gaps = list(names)
-    more = len(gaps) - MAX_GAPS
-    return ", ".join(gaps[:MAX_GAPS]) + (f" and {more} more" if more > 0 else "")

@@ -14,10 +14,12 @@ MAX_DEPTH = 40
 MAX_ITEMS = 1000
 """Maximum items of a list: a comparison can take quadratic time."""
 
-_EXPORT = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
+_EXPORT_NAME = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
 """The CDK's name of an export; the group is the logical ID."""
 
-NAMES = ("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName")
+NAME_PROPERTIES = (
+    *("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName"),
+)
 """Properties that identify a list item: items with the same name are compared with each other."""
 
 KeyPath = tuple[str | int, ...]
@@ -90,17 +92,17 @@ def _list_differences(
     before, after = whole.before or [], whole.after or []
     if max(len(before), len(after)) > MAX_ITEMS:
         raise Unreadable(f"has a list of more than {MAX_ITEMS} items")
-    names = (name for name in NAMES if all(_have_unique(name, side) for side in (before, after)))
-    if name := next(names, None):
-        old, new = ({item[name]: item for item in side} for side in (before, after))
-        for label in sorted(old.keys() | new.keys()):
-            difference = ValueDifference(
-                (*whole.steps, "[]"), label, old.get(label), new.get(label)
-            )
+    name_properties = (
+        name for name in NAME_PROPERTIES if _have_unique(name, before) and _have_unique(name, after)
+    )
+    if name_property := next(name_properties, None):
+        old, new = ({item[name_property]: item for item in side} for side in (before, after))
+        for name in sorted(old.keys() | new.keys()):
+            difference = ValueDifference((*whole.steps, "[]"), name, old.get(name), new.get(name))
             if None in difference[2:] and is_leaf(difference.path):
                 yield difference
             else:
-                yield from value_differences(*difference[2:], is_leaf, whole.steps, label)
+                yield from value_differences(*difference[2:], is_leaf, whole.steps, name)
     elif sorted(map(repr, before)) == sorted(map(repr, after)):
         yield whole
     else:
@@ -110,24 +112,25 @@ def _list_differences(
 
 
 def _have_unique(name: str, items: list[Any]) -> bool:
-    """Return whether all items are objects with a different text as property `name`."""
+    """Return whether all items are objects, and their properties `name` are different texts."""
     names = [item.get(name) for item in items if isinstance(item, dict)]
     return len(names) == len(items) == len({value for value in names if isinstance(value, str)})
 
 
 def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield index, old and new value of changed items; scalars are only added or removed."""
-    texts = [repr(item) for item in before], [repr(item) for item in after]
-    matcher = SequenceMatcher(None, texts[0], texts[1], autojunk=False)
-    for tag, low, high, start, end in matcher.get_opcodes():
+    matcher = SequenceMatcher(None, [*map(repr, before)], [*map(repr, after)], autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
             continue
-        old, new = before[low:high], after[start:end]
-        pairs = len(old) == len(new) and all(isinstance(item, dict | list) for item in (*old, *new))
-        for offset, item in enumerate(old):
-            yield low + offset, item, new[offset] if pairs else None
-        for offset, item in enumerate(() if pairs else new):
-            yield start + offset, None, item
+        old, new = before[old_start:old_end], after[new_start:new_end]
+        if len(old) == len(new) and all(isinstance(item, dict | list) for item in (*old, *new)):
+            yield from zip(range(old_start, old_end), old, new, strict=True)
+            continue
+        for index, item in enumerate(old, old_start):
+            yield index, item, None
+        for index, item in enumerate(new, new_start):
+            yield index, None, item
 
 
 def _is_object(value: Any) -> bool:
@@ -154,7 +157,7 @@ def construct_path(logical_id: str, resources: Mapping[str, Any]) -> str:
 
 def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
     """Return a value as text, with construct paths for resources. Raise `Unreadable`."""
-    known = resources or {}
+    resources = resources or {}
     match value:
         case None:
             return "none"
@@ -163,13 +166,13 @@ def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
         case float():
             return f"{value:.15g}"
         case {"Ref": str(name)}:
-            return construct_path(name, known) if name in known else f"${{{name}}}"
-        case {"Fn::GetAtt": [str(name), *_]} if name in known:
-            return construct_path(name, known)
-        case {"Fn::Join": [str(joint), list(parts)]}:
-            return joint.join(format_value(part, known) for part in parts)
+            return construct_path(name, resources) if name in resources else f"${{{name}}}"
+        case {"Fn::GetAtt": [str(name), *_]} if name in resources:
+            return construct_path(name, resources)
+        case {"Fn::Join": [str(separator), list(parts)]}:
+            return separator.join(format_value(part, resources) for part in parts)
         case {"Fn::ImportValue": str(name)}:
-            return _EXPORT.sub(r"\1", name)
+            return _EXPORT_NAME.sub(r"\1", name)
         case {"Fn::Sub": str(text)}:
             return text
     try:
@@ -197,10 +200,11 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _excerpt(text: str, start: int) -> str:
+    """Return at most `MAX_LENGTH` characters of a text from `start`, with … for omitted text."""
     line = " ".join(text.split())
-    part = line[start : start + MAX_LENGTH]
-    end = "…" if start + MAX_LENGTH < len(line) else ""
-    return f"{'…' if start and part else ''}{part}{end}" if part else "…"
+    excerpt = line[start : start + MAX_LENGTH]
+    ending = "…" if start + MAX_LENGTH < len(line) else ""
+    return f"{'…' if start else ''}{excerpt}{ending}" if excerpt else "…"
 
 
 def iterate_texts(value: Any) -> Iterator[str]:
@@ -208,8 +212,8 @@ def iterate_texts(value: Any) -> Iterator[str]:
     match value:
         case str():
             yield value
-        case {"Fn::Join": [str(between), list(parts)]}:
-            yield between.join("".join(iterate_texts(part)) or "..." for part in parts)
+        case {"Fn::Join": [str(separator), list(parts)]}:
+            yield separator.join("".join(iterate_texts(part)) or "..." for part in parts)
         case dict():
             for key, item in value.items():
                 yield from (key, *iterate_texts(item))

@@ -26,7 +26,7 @@ SELECTED = {
         ("a new version", "a model added", "a model removed", "scaling", "another error rate"),
         ("a variant renamed",),
     ),
-    "single-model": (("a model for another",),),
+    "single-model": (("a model replaced by another",),),
 }
 """Base state -> groups of changes that are deployed together and then reverted."""
 
@@ -79,7 +79,7 @@ def trial(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Trial
         json.dumps(state): state for pair in selected_pairs() for state in (pair.before, pair.after)
     }
     templates = Templates(folder)
-    by_state = dict(zip(states, templates.alone(list(states.values())), strict=True))
+    by_state = dict(zip(states, templates.with_imports(list(states.values())), strict=True))
     stacks = [f"{STAGE}-{name}" for name in ("models", "network", "capture")]
     checkout.cdk("deploy", *stacks, "--require-approval", "never", "--app", str(templates.app))
     result: dict[str, Template] = {}

@@ -17,13 +17,13 @@ from tests.review_changes.silent import silent_changes, unlisted_changes
 
 def main(count: int) -> int:
     """Make the changes; return the exit code."""
-    silent = [change for change in map(random_change, range(count)) if not review_lines(change)]
-    unlisted = unlisted_changes(silent)
-    unused = [entry for entry in silent_changes() if not any(map(entry.covers, silent))]
-    totals = Counter((change.type, change.path, change.kind) for change in silent)
+    unreported = [change for change in map(random_change, range(count)) if not review_lines(change)]
+    unlisted = unlisted_changes(unreported)
+    unused = [entry for entry in silent_changes() if not any(map(entry.covers, unreported))]
+    totals = Counter((change.type, change.path, change.kind) for change in unreported)
     for (resource_type, path, kind), total in sorted(totals.items()):
         print(f"{total:4} not reported: {kind} {resource_type} {path}")
-    print(f"{count} changes, {len(silent)} not reported")
+    print(f"{count} changes, {len(unreported)} not reported")
     for title in unlisted:
         print(f"error: neither reported nor in silent.yaml: {title}")
     for entry in unused:

@@ -24,7 +24,7 @@ NEW_PERMISSION = {"Action": "s3:DeleteBucketPolicy", "Resource": "arn:aws:s3:::o
 
 
 @dataclass(frozen=True)
-class Change:
+class RandomChange:
     """A changed stage.
 
     resource: logical ID.
@@ -46,14 +46,15 @@ class Change:
         return f"{self.stage.name}: {self.kind} {self.type} {self.path} ({self.resource})"
 
 
-class Impossible(Exception):
-    """The drawn resource cannot be changed in the drawn way."""
+class ImpossibleChange(Exception):
+    """The chosen resource cannot be changed in the chosen way."""
 
 
-def random_change(seed: int) -> Change:
-    """Return the change of a seed: stage, kind, type, resource and property are drawn in turn.
+def random_change(seed: int) -> RandomChange:
+    """Return a change that depends only on the seed.
 
-    All types, and all properties of a type, are equally likely.
+    Stage, kind, type, resource and property are chosen in this order. All types, and all properties
+    of a type, are equally likely.
     """
     draw = random.Random(seed)
     while True:
@@ -65,11 +66,11 @@ def random_change(seed: int) -> Change:
         template = json.loads(_to_json(stage, stack))  # a copy, faster than by `copy`
         try:
             path = KINDS[kind](draw, template, logical_id)
-        except Impossible:
+        except ImpossibleChange:
             continue
         after = {**stage.templates, stack: template}
         if after != stage.templates:
-            return Change(stage, stack, resource_type, logical_id, path, kind, after)
+            return RandomChange(stage, stack, resource_type, logical_id, path, kind, after)
 
 
 @cache
@@ -88,22 +89,22 @@ def _resources_by_type(templates: dict[str, Template]) -> dict[str, list[tuple[s
 def _change_value(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     steps, value = _draw_node(draw, _leaves(resource))
-    known = _present_values(template, resource["Type"], steps)
-    _put(resource, steps, _new_value(draw, value, resource["Type"], steps, known))
+    present_values = _present_values(template, resource["Type"], steps)
+    _put(resource, steps, _new_value(draw, value, resource["Type"], steps, present_values))
     return _name(steps)
 
 
 def _remove_property(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
-    optional = [
+    optional_nodes = [
         (steps, value)
         for steps, value in _nodes(resource)
         if not schemas.is_required(resource["Type"], _below_properties(steps))
     ]
-    steps, _ = _draw_node(draw, optional)
+    steps, _ = _draw_node(draw, optional_nodes)
     parent = _get(resource, steps[:-1])
     if isinstance(parent, list) and len(parent) == 1:
-        raise Impossible
+        raise ImpossibleChange
     del parent[steps[-1]]
     return _name(steps)
 
@@ -111,11 +112,11 @@ def _remove_property(draw: random.Random, template: Template, logical_id: str) -
 def _add_property(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     properties = resource.setdefault("Properties", {})
-    possible = schemas.additions(resource["Type"], {*properties})
-    if not possible:
-        raise Impossible
-    name = draw.choice(sorted(possible))
-    properties[name] = possible[name]
+    new_properties = schemas.additions(resource["Type"], {*properties})
+    if not new_properties:
+        raise ImpossibleChange
+    name = draw.choice(sorted(new_properties))
+    properties[name] = new_properties[name]
     return name
 
 
@@ -127,14 +128,14 @@ def _add_item(draw: random.Random, template: Template, logical_id: str) -> str:
     item = copy.deepcopy(draw.choice(items))
     inner, value = draw.choice([node for node in _item_leaves(item) if node[0][-1:] != ("Sid",)])
     path = (*steps, 0, *inner)
-    known = _present_values(template, resource["Type"], path)
-    new = _new_value(draw, value, resource["Type"], path, known)
+    present_values = _present_values(template, resource["Type"], path)
+    new_value = _new_value(draw, value, resource["Type"], path, present_values)
     if inner:
-        _put(item, inner, new)
+        _put(item, inner, new_value)
     else:
-        item = new
+        item = new_value
     if item in items:
-        raise Impossible
+        raise ImpossibleChange
     items.append(item)
     return _name(steps)
 
@@ -143,7 +144,7 @@ def _delete_resource(draw: random.Random, template: Template, logical_id: str) -
     """Delete a resource to which no other refers."""
     deleted = template["Resources"].pop(logical_id)
     if f'"{logical_id}"' in json.dumps(template) or deleted["Type"] == "AWS::SageMaker::Endpoint":
-        raise Impossible
+        raise ImpossibleChange
     return ""
 
 
@@ -151,7 +152,7 @@ def _create_resource(draw: random.Random, template: Template, logical_id: str) -
     """Create a copy of a resource with a new name."""
     new = copy.deepcopy(template["Resources"][logical_id])
     if new["Type"].startswith("AWS::SageMaker::Endpoint"):
-        raise Impossible  # a stack has a single endpoint
+        raise ImpossibleChange  # a stack has a single endpoint
     properties = new.get("Properties", {})
     for name in ("Name", "AlarmName", "LogGroupName", "DashboardName", "Model", "PolicyName"):
         if isinstance(properties.get(name), str):
@@ -160,15 +161,15 @@ def _create_resource(draw: random.Random, template: Template, logical_id: str) -
         entry = json.loads(properties["Value"])
         properties["Value"] = json.dumps({**entry, "model": f"{entry['model']}-new"})
     if path := new.get("Metadata", {}).get("aws:cdk:path"):
-        stack, _, rest = path.partition("/")
-        new["Metadata"]["aws:cdk:path"] = f"{stack}/New/{rest}"
+        stack, _, path_in_stack = path.partition("/")
+        new["Metadata"]["aws:cdk:path"] = f"{stack}/New/{path_in_stack}"
     template["Resources"][f"New{logical_id}"] = new
     return ""
 
 
-Kind = Callable[[random.Random, Template, str], str]
+ChangeTemplate = Callable[[random.Random, Template, str], str]
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ChangeTemplate] = {
     "another value": _change_value,
     "property removed": _remove_property,
     "property added": _add_property,
@@ -185,7 +186,7 @@ def _draw_node(draw: random.Random, nodes: Any) -> tuple[KeyPath, Any]:
     for steps, value in nodes:
         by_name.setdefault(_name(steps), []).append((steps, value))
     if not by_name:
-        raise Impossible
+        raise ImpossibleChange
     return draw.choice(by_name[draw.choice(sorted(by_name))])
 
 
@@ -238,21 +239,21 @@ def _name(steps: KeyPath) -> str:
     return ".".join(step for step in _below_properties(steps) if isinstance(step, str))
 
 
-def _present_values(template: Template, kind: str, steps: KeyPath) -> list[Any]:
+def _present_values(template: Template, resource_type: str, steps: KeyPath) -> list[Any]:
     """Return all values of a property in the stack."""
     if steps[0] == "DependsOn":
         return [*template["Resources"]]
     return [
         value
         for resource in template["Resources"].values()
-        if resource["Type"] == kind
+        if resource["Type"] == resource_type
         for path, value in _leaves(resource)
         if _name(path) == _name(steps)
     ]
 
 
 def _new_value(
-    draw: random.Random, value: Any, kind: str, steps: KeyPath, present: list[Any]
+    draw: random.Random, value: Any, resource_type: str, steps: KeyPath, present_values: list[Any]
 ) -> Any:
     """Return a different value of the same type."""
     name = [step for step in steps if isinstance(step, str)][-1]
@@ -271,19 +272,19 @@ def _new_value(
         case str() if re.fullmatch(r"\d{1,6}", value):
             return str(int(value) * 2 + 1)
         case str() if value.startswith("{"):
-            return _new_json(draw, json.loads(value), kind, steps)
-    known = schemas.choices(kind, _below_properties(steps)) or present
-    others = [item for item in known if item != value]
-    if others:
-        return draw.choice(others)
+            return _new_json(draw, json.loads(value), resource_type, steps)
+    values = schemas.choices(resource_type, _below_properties(steps)) or present_values
+    other_values = [other for other in values if other != value]
+    if other_values:
+        return draw.choice(other_values)
     return f"{value}-changed" if isinstance(value, str) else "changed"
 
 
-def _new_json(draw: random.Random, value: Any, kind: str, steps: KeyPath) -> str:
+def _new_json(draw: random.Random, value: Any, resource_type: str, steps: KeyPath) -> str:
     """Return the JSON of an object with one changed value."""
     leaves = [node for node in _item_leaves(value) if node[0]]
     if not leaves:
-        raise Impossible
+        raise ImpossibleChange
     inner, leaf = draw.choice(leaves)
-    _put(value, inner, _new_value(draw, leaf, kind, steps, []))
+    _put(value, inner, _new_value(draw, leaf, resource_type, steps, []))
     return json.dumps(value)

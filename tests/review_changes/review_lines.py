@@ -11,7 +11,7 @@ from release.review.endpoint_changes import endpoint_changes
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
 from release.review.stack_changes import notes
-from tests.review_changes.changes import Change
+from tests.review_changes.changes import RandomChange
 from tests.review_changes.stages import ROOT, synthesised
 
 MODELS = (None, ROOT / "models")
@@ -22,7 +22,7 @@ _GENERAL = re.compile(
 """Clauses that do not name the change."""
 
 
-def review_lines(change: Change) -> set[str]:
+def review_lines(change: RandomChange) -> set[str]:
     """Return the lines about a change; empty if only the collapsed difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
     comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
@@ -43,6 +43,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     for line in (*endpoints, *notes(comparison)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
-    yield from (f"{model.model} {model.state} {model.breaking}" for model in models)
+    yield from (f"{model.model} {model.state} {model.breaking_changes}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
-    yield from (line for access in comparison.access for line in grant_sentences(access.by_new))
+    for access in comparison.access:
+        yield from grant_sentences(access.grants_to_new)

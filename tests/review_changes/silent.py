@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.review_changes.changes import Change
+from tests.review_changes.changes import RandomChange
 
 LIST = Path(__file__).parent / "silent.yaml"
 
@@ -21,7 +21,7 @@ class SilentChange:
     reason: str
     kind: str = "*"
 
-    def covers(self, change: Change) -> bool:
+    def covers(self, change: RandomChange) -> bool:
         """Return whether the entry covers a change."""
         return (
             fnmatchcase(change.type, self.type)
@@ -35,7 +35,7 @@ def silent_changes() -> list[SilentChange]:
     return [SilentChange(**entry) for entry in yaml.safe_load(LIST.read_text()) or []]
 
 
-def unlisted_changes(changes: Iterable[Change]) -> list[str]:
+def unlisted_changes(changes: Iterable[RandomChange]) -> list[str]:
     """Return the titles of the changes that no entry covers."""
     entries = silent_changes()
     titles = (

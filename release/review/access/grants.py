@@ -1,4 +1,4 @@
-"""Grants (single actions that a policy allows or denies), and their comparison.
+"""Grants: single actions that a policy allows or denies.
 
 Sources: IAM user guide, reference_policies_elements (NotAction, NotResource, NotPrincipal) and
 reference_policies_condition-logic-multiple-context-keys-or-values.
@@ -12,15 +12,17 @@ from typing import Any
 from release.review.values import as_list, format_value
 
 ANYONE = "anyone"
-CONDITION = ": the condition"
+CONDITION_CHANGE = ": the condition"
+"""Text before a changed condition in the sentence about a grant."""
+
 IF_EXISTS = "IfExists"
 Condition = frozenset[tuple[str, str, frozenset[str]]]
-"""Operator, key and values: all entries must match, each with one of its values."""
+"""(operator, key, values) of each entry: a request must match all entries, by one value of each."""
 
 
 @dataclass(frozen=True, order=True)
 class PolicyScope:
-    """The texts that match an IAM pattern (with * and ?), except those that match `excepted`."""
+    """The actions or resources that match a pattern with * and ?, but no pattern in `excepted`."""
 
     pattern: str
     excepted: tuple[str, ...] = ()
@@ -31,10 +33,11 @@ class PolicyScope:
         return f"everything except {', '.join(self.excepted)}"
 
     def covers(self, other: "PolicyScope") -> bool:
-        """Return whether this scope contains the other."""
+        """Return whether this scope contains the whole other scope."""
         return _matches(self.pattern, other.pattern) and all(
-            any(_matches(value, mine) for value in other.excepted) or _disjoint(mine, other.pattern)
-            for mine in self.excepted
+            any(_matches(value, exception) for value in other.excepted)
+            or _are_disjoint(exception, other.pattern)
+            for exception in self.excepted
         )
 
 
@@ -42,11 +45,11 @@ class PolicyScope:
 class Grant:
     """One action of a statement.
 
-    principal, resource: readable names.
-    policy_resource: the resource of a resource policy (a bucket, a key, a role that may be
-        assumed), empty for a policy of the principal.
-    condition_change: the conditions before and after, if only they differ.
-    remaining: the narrower grants that remain of a removed grant.
+    principal, resource: construct paths, ARNs or other readable names.
+    policy_resource: the resource whose policy has the statement, such as a bucket, a key or a role
+        that may be assumed; empty for an identity policy.
+    condition_change: the conditions before and after, if they are the only difference.
+    narrower_grants: the grants that a removed grant included and that remain, as texts.
     """
 
     principal: str
@@ -55,10 +58,15 @@ class Grant:
     condition: Condition = frozenset()
     policy_resource: str = ""
     condition_change: tuple[Condition, Condition] | None = field(default=None, compare=False)
-    remaining: tuple[str, ...] = field(default=(), compare=False)
+    narrower_grants: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def policy_owner(self) -> str:
+        """The resource of a resource policy, or the principal of an identity policy."""
+        return self.policy_resource or self.principal
 
     def covers(self, other: "Grant") -> bool:
-        """Return whether this grant includes `other`."""
+        """Return whether this grant includes the whole other grant."""
         return (
             self.policy_resource == other.policy_resource
             and (
@@ -67,8 +75,13 @@ class Grant:
             )
             and self.action.covers(other.action)
             and self.resource.covers(other.resource)
-            and all(_restricts(item, other.condition) for item in self.condition)
+            and all(_is_implied(entry, other.condition) for entry in self.condition)
         )
+
+
+def is_service(principal: str) -> bool:
+    """Return whether a principal is an AWS service."""
+    return principal.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
 def parse_condition(statement: dict[str, Any], resources: dict[str, Any]) -> Condition:
@@ -83,11 +96,12 @@ def parse_condition(statement: dict[str, Any], resources: dict[str, Any]) -> Con
 def grant_sentences(grants: Iterable[Grant], verb: str = "may") -> list[str]:
     """Return a sentence for each principal, resource and condition, with all actions."""
     actions_by_key: dict[tuple[str, str, str], list[str]] = {}
-    for grant in sorted(grants, key=lambda item: (item.principal, item.resource, item.action)):
+    for grant in sorted(grants, key=lambda grant: (grant.principal, grant.resource, grant.action)):
         resource = str(grant.resource)
         if grant.policy_resource and grant.resource == PolicyScope("*"):
             resource = grant.policy_resource
-        still = f", still {' and '.join(grant.remaining)}" if grant.remaining else ""
+        narrower = grant.narrower_grants
+        still = f", but may still {' and '.join(narrower)}" if narrower else ""
         key = grant.principal, resource, _condition_text(grant) + still
         actions_by_key.setdefault(key, []).append(str(grant.action))
     return [
@@ -98,35 +112,35 @@ def grant_sentences(grants: Iterable[Grant], verb: str = "may") -> list[str]:
 
 def _condition_text(grant: Grant) -> str:
     if grant.condition_change is None:
-        return f" if {_joined(grant.condition)}" if grant.condition else ""
+        return f" if {_format_condition(grant.condition)}" if grant.condition else ""
     before, after = grant.condition_change
     if not (new := after - before):
-        return f"{CONDITION} {_joined(before - after)} is removed"
+        return f"{CONDITION_CHANGE} {_format_condition(before - after)} is removed"
     if not (removed := before - after):
-        return f"{CONDITION} {_joined(new)} is new"
-    return f"{CONDITION} changes: {_joined(removed)} -> {_joined(new)}"
+        return f"{CONDITION_CHANGE} {_format_condition(new)} is new"
+    return f"{CONDITION_CHANGE} changes: {_format_condition(removed)} -> {_format_condition(new)}"
 
 
-def _joined(condition: Condition) -> str:
+def _format_condition(condition: Condition) -> str:
     return " and ".join(
         f"{key} {operator} {' or '.join(sorted(values))}"
-        for operator, key, values in sorted(condition, key=lambda item: item[:2])
+        for operator, key, values in sorted(condition, key=lambda entry: entry[:2])
     )
 
 
-def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> bool:
-    """Return whether a condition is at least as narrow as the entry `part` of another one.
+def _is_implied(entry: tuple[str, str, frozenset[str]], condition: Condition) -> bool:
+    """Return whether every request that matches a condition also matches `entry`.
 
     More values admit more requests, but fewer with an operator such as StringNotEquals. IfExists
     also admits requests without the key.
     """
-    operator, key, values = part
-    for other, name, others in condition:
-        if name.lower() != key.lower() or not _is_as_narrow(other, operator):
+    operator, key, values = entry
+    for other_operator, other_key, other_values in condition:
+        if other_key.lower() != key.lower() or not _is_as_narrow(other_operator, operator):
             continue
         if "Not" in operator:
-            return values <= others
-        return all(any(_matches(value, item) for value in values) for item in others)
+            return values <= other_values
+        return all(any(_matches(value, other) for value in values) for other in other_values)
     return False
 
 
@@ -142,9 +156,11 @@ def _matches(pattern: str, text: str) -> bool:
     return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
 
 
-def _disjoint(one: str, other: str) -> bool:
-    """Return whether no text matches both patterns, by the parts before their wildcards."""
+def _are_disjoint(pattern: str, other: str) -> bool:
+    """Return whether no text matches both patterns, by the texts before their first wildcard."""
     if not set("*?") & set(other):
-        return not _matches(one, other)
-    starts = [item.lower().replace("?", "*").partition("*")[0] for item in (one, other)]
-    return not (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0]))
+        return not _matches(pattern, other)
+    start, other_start = (
+        text.lower().replace("?", "*").partition("*")[0] for text in (pattern, other)
+    )
+    return not (start.startswith(other_start) or other_start.startswith(start))

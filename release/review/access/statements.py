@@ -10,7 +10,7 @@ from release.review.values import as_list, construct_path, format_value
 from release.tree import Template
 
 ACCOUNT_ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
-DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+DEFAULT_POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
     # "If this parameter is not specified, we attach a default policy that allows full access to
     # the service" (EC2 API reference, CreateVpcEndpoint, PolicyDocument); the policy itself: AWS
     # PrivateLink guide, vpc-endpoints-access.html, "Default endpoint policy"
@@ -24,43 +24,47 @@ DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"Effect": "Allow", "Principal": {"AWS": ACCOUNT_ROOT}, "Action": "kms:*", "Resource": "*"},
     ),
 }
-"""Type -> property with its policy, and AWS's default statement without that property."""
+"""Type -> property with its policy, and the statement that AWS uses if the property is absent."""
 
 CALLER_CONDITIONS = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUrlAuthType")
 """Properties of AWS::Lambda::Permission that restrict the callers."""
 
-_ASSET = re.compile(r"\b[0-9a-f]{64}\b")
-"""The hash of an asset, which is not part of the permission."""
+MANAGED_POLICY_ACTION = "act"
+"""Stands for all actions of a managed policy: "may act on everything that ARN allows"."""
+
+_ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+"""The hash of an asset, which changes with each version of its content."""
 
 
 def parse_grants(
-    template: Template, effect: str = "Allow", kept: frozenset[str] = frozenset()
+    template: Template, effect: str = "Allow", default_ids: frozenset[str] = frozenset()
 ) -> set[Grant]:
     """Return the grants in a template's policies, one for each action.
 
-    For the logical IDs in `kept`, an absent policy means AWS's default policy.
+    `effect` is `Allow` or `Deny`. If a resource with a logical ID in `default_ids` has no policy,
+    it has AWS's default policy; other resources without a policy have no grants.
     """
     resources = template.get("Resources", {})
-    grants = set(_document_grants(resources, effect, kept))
+    grants = set(_document_grants(resources, effect, default_ids))
     if effect == "Deny":
         return grants
     return {*grants, *_managed_policy_grants(resources), *_invocation_grants(resources)}
 
 
 def construct_paths(template: Template) -> set[str]:
-    """Return the construct paths of a template's resources, which name them in grants."""
+    """Return the construct paths of a template's resources: their names in grants."""
     resources = template.get("Resources", {})
-    return {construct_path(name, resources) for name in resources}
+    return {construct_path(logical_id, resources) for logical_id in resources}
 
 
 def _document_grants(
-    resources: dict[str, Any], effect: str, kept: frozenset[str]
+    resources: dict[str, Any], effect: str, default_ids: frozenset[str]
 ) -> Iterator[Grant]:
     for logical_id, resource in resources.items():
-        properties, kind = resource.get("Properties", {}), resource["Type"]
-        name, default = DEFAULTS.get(kind, ("", {}))
-        documents = [*_documents(kind, properties)]
-        if name and name not in properties and logical_id in kept:
+        properties, resource_type = resource.get("Properties", {}), resource["Type"]
+        policy_property, default = DEFAULT_POLICIES.get(resource_type, ("", {}))
+        documents = [*_documents(resource_type, properties)]
+        if policy_property and policy_property not in properties and logical_id in default_ids:
             documents.append({"Statement": default})
         for document in documents:
             for statement in as_list(document.get("Statement", [])):
@@ -68,28 +72,30 @@ def _document_grants(
                     yield from _statement_grants(statement, logical_id, resources)
 
 
-def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _documents(resource_type: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the policies of a resource: every property with statements.
 
     A policy can be JSON text (AWS::EC2::VPCEndpoint). `Policies` contains policies only in IAM
     types: in AWS::SSM::Parameter, it has another meaning.
     """
-    documents = [*properties.values()]
-    if kind.startswith("AWS::IAM::"):
-        documents += [policy.get("PolicyDocument") for policy in properties.get("Policies", ())]
-    for document in documents:
-        match document:
+    values = [*properties.values()]
+    if resource_type.startswith("AWS::IAM::"):
+        values += [policy.get("PolicyDocument") for policy in properties.get("Policies", ())]
+    for value in values:
+        match value:
             case {"Statement": _}:
-                yield document
-            case str() if document.startswith("{") and '"Statement"' in document:
-                yield json.loads(document)
+                yield value
+            case str() if value.startswith("{") and '"Statement"' in value:
+                yield json.loads(value)
 
 
 def _managed_policy_grants(resources: dict[str, Any]) -> Iterator[Grant]:
     for logical_id, resource in resources.items():
         for arn in resource.get("Properties", {}).get("ManagedPolicyArns", ()):
             scope = PolicyScope(f"everything that {format_value(arn, resources)} allows")
-            yield Grant(construct_path(logical_id, resources), PolicyScope("act"), scope)
+            yield Grant(
+                construct_path(logical_id, resources), PolicyScope(MANAGED_POLICY_ACTION), scope
+            )
 
 
 def _invocation_grants(resources: dict[str, Any]) -> Iterator[Grant]:
@@ -97,16 +103,14 @@ def _invocation_grants(resources: dict[str, Any]) -> Iterator[Grant]:
         if resource["Type"] == "AWS::Lambda::Permission":
             properties = resource["Properties"]
             principal, function = (
-                format_value(properties[item], resources) for item in ("Principal", "FunctionName")
+                format_value(properties[name], resources) for name in ("Principal", "FunctionName")
             )
-            source = {key: properties[key] for key in CALLER_CONDITIONS if key in properties}
-            condition = parse_condition({"Condition": {"StringEquals": source}}, resources)
-            action = PolicyScope(properties["Action"])
+            callers = {key: properties[key] for key in CALLER_CONDITIONS if key in properties}
             yield Grant(
                 ANYONE if principal == "*" else principal,
-                action,
+                PolicyScope(properties["Action"]),
                 PolicyScope("*"),
-                condition,
+                parse_condition({"Condition": {"StringEquals": callers}}, resources),
                 function,
             )
 
@@ -124,7 +128,7 @@ def _statement_grants(
 
 
 def _policy_resource(logical_id: str, resources: dict[str, Any]) -> str:
-    """Return the resource that has a policy, or to which a policy resource attaches it."""
+    """Return the resource that has a policy, or that a policy resource names."""
     properties = resources[logical_id].get("Properties", {})
     for name in ("Bucket", "Topics", "Queues"):
         if name in properties and resources[logical_id]["Type"].endswith("Policy"):
@@ -142,9 +146,12 @@ def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str,
     if "Principal" in statement:
         return _principal_names(statement["Principal"], resources)
     properties = resources[logical_id].get("Properties", {})
-    attached = [item for name in ("Roles", "Users", "Groups") for item in properties.get(name, ())]
-    named = [format_value(value, resources) for value in attached]
-    return named or [construct_path(logical_id, resources)]
+    names = [
+        format_value(identity, resources)
+        for key in ("Roles", "Users", "Groups")
+        for identity in properties.get(key, ())
+    ]
+    return names or [construct_path(logical_id, resources)]
 
 
 def _principal_names(principal: Any, resources: dict[str, Any]) -> list[str]:
@@ -155,17 +162,15 @@ def _principal_names(principal: Any, resources: dict[str, Any]) -> list[str]:
     return [ANYONE if name == "*" else name for name in names]
 
 
-def _scopes(statement: dict[str, Any], name: str, resources: dict[str, Any]) -> list[PolicyScope]:
-    """Return the scopes of `Action` or `Resource`, or of `NotAction` or `NotResource`."""
-    named, excepted = (
+def _scopes(statement: dict[str, Any], key: str, resources: dict[str, Any]) -> list[PolicyScope]:
+    """Return the scopes of a statement's Action or Resource (`key`), or of the key with `Not`."""
+    patterns, excepted = (
         [
-            _ASSET.sub("<asset>", format_value(value, resources))
-            for value in as_list(statement.get(key, []))
+            _ASSET_HASH.sub("<asset>", format_value(value, resources))
+            for value in as_list(statement.get(name, []))
         ]
-        for key in (name, f"Not{name}")
+        for name in (key, f"Not{key}")
     )
-    return (
-        [PolicyScope("*", tuple(sorted(excepted)))]
-        if excepted
-        else [PolicyScope(item) for item in named]
-    )
+    if excepted:
+        return [PolicyScope("*", tuple(sorted(excepted)))]
+    return [PolicyScope(pattern) for pattern in patterns]

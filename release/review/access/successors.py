@@ -16,22 +16,30 @@ def successors(before: Template, after: Template) -> dict[str, str]:
     the same trust policy and is used by the same types of resources.
     """
     old, new = before.get("Resources", {}), after.get("Resources", {})
-    others = [item for item in new if item not in old and new[item]["Type"] != ROLE]
-    successor = {}
-    for name in (item for item in old if item not in new and old[item]["Type"] != ROLE):
-        equal = [other for other in others if _content(new[other]) == _content(old[name])]
-        if equal:
-            successor[name] = equal[0]
-            others.remove(equal[0])
-    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
-    for name in (value for value in new if value not in old and new[value]["Type"] == ROLE):
+    removed_ids = [logical_id for logical_id in old if logical_id not in new]
+    new_ids = [logical_id for logical_id in new if logical_id not in old]
+    successor_ids: dict[str, str] = {}
+    for removed_id in removed_ids:
+        if old[removed_id]["Type"] != ROLE:
+            equal_ids = (
+                new_id
+                for new_id in new_ids
+                if new_id not in successor_ids.values()
+                and _content(new[new_id]) == _content(old[removed_id])
+            )
+            if successor_id := next(equal_ids, None):
+                successor_ids[removed_id] = successor_id
+    for new_id in (logical_id for logical_id in new_ids if new[logical_id]["Type"] == ROLE):
         ranked = sorted(
-            (_similarity(old, role, new, name), role) for role in removed if role not in successor
+            (_similarity(old, removed_id, new, new_id), removed_id)
+            for removed_id in removed_ids
+            if old[removed_id]["Type"] == ROLE and removed_id not in successor_ids
         )
         if ranked and ranked[-1][0] > (0, 0):
-            successor[ranked[-1][1]] = name
+            successor_ids[ranked[-1][1]] = new_id
     return {
-        construct_path(name, old): construct_path(other, new) for name, other in successor.items()
+        construct_path(removed_id, old): construct_path(new_id, new)
+        for removed_id, new_id in successor_ids.items()
     }
 
 
@@ -39,19 +47,28 @@ def _content(resource: dict[str, Any]) -> tuple[str, Any]:
     return resource["Type"], resource.get("Properties")
 
 
-def _similarity(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    """Return the number of shared users of two roles, and 1 if trust and user types are equal."""
-    old_users, new_users = _users(old, role), _users(new, name)
-    trusts = [side["Properties"].get("AssumeRolePolicyDocument") for side in (old[role], new[name])]
-    is_equal = trusts[0] == trusts[1] and {*old_users.values()} == {*new_users.values()}
+def _similarity(
+    old: dict[str, Any], old_role: str, new: dict[str, Any], new_role: str
+) -> tuple[int, int]:
+    """Return how likely `new_role` replaces `old_role`; larger is more likely.
+
+    The first number is how many resources use both roles. The second is 1 if both roles have the
+    same trust policy and are used by the same types of resources.
+    """
+    old_users, new_users = _users(old, old_role), _users(new, new_role)
+    old_trust, new_trust = (
+        role["Properties"].get("AssumeRolePolicyDocument")
+        for role in (old[old_role], new[new_role])
+    )
+    is_equal = old_trust == new_trust and {*old_users.values()} == {*new_users.values()}
     return len(old_users.keys() & new_users.keys()), int(is_equal)
 
 
 def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
     """Return logical ID -> type of the resources that use a role."""
     return {
-        name: resource["Type"]
-        for name, resource in resources.items()
+        logical_id: resource["Type"]
+        for logical_id, resource in resources.items()
         if role in references(resource.get("Properties", {}))
         and not resource["Type"].startswith("AWS::IAM")
     }

@@ -1,4 +1,4 @@
-"""Property changes that the table of describers marks as dangers."""
+"""Property changes that the describer table marks as dangers."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,17 @@ from release.review.dangers.danger import Danger, digest
 def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     """A row of release/review/describer_table.py marks a property change as a danger.
 
-    The same property of several resources of a type is one danger.
+    Changes of the same property of several resources of one type are one danger.
     """
-    for line in comparison.descriptions:
-        if line.rule:
-            change = line.change
-            is_endpoint = change.type == "AWS::SageMaker::Endpoint"
+    for description in comparison.descriptions:
+        if description.rule:
+            change, text = description.change, description.text
             resource = f"{change.type} {change.stack}/{change.path}"
+            if change.type == "AWS::SageMaker::Endpoint":
+                resource = comparison.endpoint_in(change.stack)
             yield Danger(
-                f"{change.stack}.{change.path}.{digest(line.text)}",
-                f"{comparison.endpoint_in(change.stack) if is_endpoint else resource}: {line.text}",
-                group=f"{change.type}.{line.path.partition('.')[0]}",
-                rule=line.rule,
+                f"{change.stack}.{change.path}.{digest(text)}",
+                f"{resource}: {text}",
+                group=f"{change.type}.{description.path.partition('.')[0]}",
+                rule=description.rule,
             )

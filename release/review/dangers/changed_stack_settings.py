@@ -18,12 +18,13 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
     """
     before, after = comparison.settings
     for stack, settings in after.items():
-        others = [before[stack]] if stack in before else list(before.values())
-        for key in sorted({*settings, *(key for other in others for key in other)}):
-            known = [other.get(key) for other in others]
+        old_settings = [before[stack]] if stack in before else list(before.values())
+        for key in sorted({*settings, *(key for old in old_settings for key in old)}):
+            old_values = [old.get(key) for old in old_settings]
             value = settings.get(key)
-            if known and value not in known and not (key == PROTECTION and value is True):
-                old = " or ".join(dict.fromkeys(map(format_value, known)))
-                change = f"{key}: {old} -> {format_value(value)}"
-                group = f"{key}.{digest(json.dumps([known[0], value], sort_keys=True))}"
-                yield Danger(f"{stack}.{group}", f"{stack}: {change}", group=group)
+            if not old_values or value in old_values or (key == PROTECTION and value is True):
+                continue
+            old_text = " or ".join(dict.fromkeys(map(format_value, old_values)))
+            group = f"{key}.{digest(json.dumps([old_values[0], value], sort_keys=True))}"
+            message = f"{stack}: {key}: {old_text} -> {format_value(value)}"
+            yield Danger(f"{stack}.{group}", message, group=group)

@@ -1,4 +1,4 @@
-"""Dangers of inference components: missing, unable to scale out from zero, or without capacity."""
+"""Dangers of inference components: a missing component, alarm or instance capacity."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,14 +7,14 @@ from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
 from release.review.endpoints import TemplateEndpoint
 
-Faults = Callable[[TemplateEndpoint], Iterator[tuple[str, str]]]
-"""A function that yields subject and message of each fault of an endpoint."""
+FindProblems = Callable[[TemplateEndpoint], Iterator[tuple[str, str]]]
+"""A function that yields the subject and the message of each problem of an endpoint."""
 
 
 def missing_components(comparison: Comparison) -> Iterator[Danger]:
     """The catalog names a component that the stack does not have."""
 
-    def faults(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
+    def find_problems(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
         for model in endpoint.models.values():
             if model.component and model.component not in endpoint.components:
                 yield (
@@ -23,19 +23,19 @@ def missing_components(comparison: Comparison) -> Iterator[Danger]:
                     f"{model.component}, which the stack does not have: every call fails",
                 )
 
-    return _new(comparison, faults)
+    return _new_problems(comparison, find_problems)
 
 
-def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
+def no_scale_from_zero_alarm(comparison: Comparison) -> Iterator[Danger]:
     """A component can scale in to zero copies, and no alarm scales it out again.
 
     Target tracking does not scale out from zero (huggingface/skills,
     hf-cloud-sagemaker-production-defaults).
     """
 
-    def faults(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
+    def find_problems(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
         for component in endpoint.components.values():
-            if component.minimum == 0 and not component.wakes:
+            if component.minimum == 0 and not component.scales_from_zero:
                 yield (
                     component.name,
                     f"{component.name} can scale in to zero copies and does not scale out again: "
@@ -43,51 +43,53 @@ def no_wake_up_alarm(comparison: Comparison) -> Iterator[Danger]:
                     "as its action",
                 )
 
-    return _new(comparison, faults)
+    return _new_problems(comparison, find_problems)
 
 
-def unplaced_copies(comparison: Comparison) -> Iterator[Danger]:
+def insufficient_capacity(comparison: Comparison) -> Iterator[Danger]:
     """The instances have too few GPUs or vCPUs for all copies of a component.
 
     Memory is not compared: AWS does not document how much of it can be reserved.
     """
-    return _new(comparison, _without_room)
+    return _new_problems(comparison, _capacity_problems)
 
 
-def _without_room(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
-    components = endpoint.components.values()
+def _capacity_problems(endpoint: TemplateEndpoint) -> Iterator[tuple[str, str]]:
+    components = endpoint.components
     for variant in endpoint.variants.values() if components else ():
         try:
             instance = platform_facts.instance_type(variant.instance_types[0])
         except platform_facts.UnknownFact:  # the type is missing in this commit's facts
             continue
-        for unit, has, needs in (
-            ("GPUs", instance.gpu_count, {item.name: item.accelerators for item in components}),
-            ("vCPUs", instance.vcpus, {item.name: item.cpus for item in components}),
+        gpus = {name: component.accelerators for name, component in components.items()}
+        vcpus = {name: component.cpus for name, component in components.items()}
+        for unit, available, reserved in (
+            ("GPUs", instance.gpu_count, gpus),
+            ("vCPUs", instance.vcpus, vcpus),
         ):
-            least = sum(needs[item.name] * item.minimum for item in components)
-            for item in components:
-                need = needs[item.name]
-                most = least + need * (item.maximum - item.minimum)
-                if need > has:
+            minimum = sum(reserved[name] * components[name].minimum for name in components)
+            for name, component in components.items():
+                additional_copies = component.maximum - component.minimum
+                maximum = minimum + reserved[name] * additional_copies
+                if reserved[name] > available:
                     yield (
-                        f"{item.name}.{unit}",
-                        f"a copy of {item.name} reserves {need:g} {unit}, but {instance.name} has "
-                        f"{has}",
+                        f"{name}.{unit}",
+                        f"a copy of {name} reserves {reserved[name]:g} {unit}, but "
+                        f"{instance.name} has {available}",
                     )
-                elif need and most > has * variant.maximum:
+                elif reserved[name] and maximum > available * variant.maximum:
                     yield (
-                        f"{item.name}.{unit}",
-                        f"{item.maximum} copies of {item.name} with the minimum of all other "
-                        f"components reserve {most:g} {unit}, but {variant.maximum} instances have "
-                        f"{has * variant.maximum}: the remaining copies do not start",
+                        f"{name}.{unit}",
+                        f"{component.maximum} copies of {name} and the minimum copies of all other "
+                        f"components reserve {maximum:g} {unit}, but {variant.maximum} instances "
+                        f"have {available * variant.maximum}: the remaining copies do not start",
                     )
 
 
-def _new(comparison: Comparison, faults: Faults) -> Iterator[Danger]:
-    """Yield a danger for each fault that an endpoint did not have before."""
+def _new_problems(comparison: Comparison, find_problems: FindProblems) -> Iterator[Danger]:
+    """Yield a danger for each problem that an endpoint did not have before."""
     for pair in comparison.endpoints.values():
-        known = dict(faults(pair.before)) if pair.before else {}
-        for subject, message in faults(pair.after) if pair.after else ():
-            if known.get(subject) != message:
+        old_messages = dict(find_problems(pair.before)) if pair.before else {}
+        for subject, message in find_problems(pair.after) if pair.after else ():
+            if old_messages.get(subject) != message:
                 yield Danger(f"{pair.name}.{subject}", message)

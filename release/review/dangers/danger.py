@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from release.review.acknowledged import Acknowledgement
 
 REPOSITORY = "repository"
-"""Used instead of a stage in the key of a danger in a file of the repository."""
+"""Replaces the stage in the key of a danger in a file of the repository."""
 
 MAX_SUBJECTS = 3
-"""Maximum number of subjects in a message; with more, it has the first and a number."""
+"""Maximum number of subjects in a message; of more subjects, the message names only the first."""
 
 
 @dataclass(frozen=True)
 class Danger:
     """A change that needs an acknowledgement in `release/acknowledged.yaml`, by its `key`.
 
-    details: the parts of a merged danger.
+    subject: last part of the key: the affected resource, usually with a digest of the change.
+    details: the messages of dangers that were merged into this one.
     group: dangers with the same rule and group are merged.
-    explains: whether this danger is the cause of another, which then becomes one of its details.
+    explains: function that returns whether this danger is the cause of another danger, which is
+        then merged into this one.
     """
 
     subject: str
@@ -46,30 +48,30 @@ class Danger:
 def digest(text: str) -> str:
     """Return a digest of a text for a key.
 
-    It has 128 bits: to get a dangerous text accepted by the acknowledgement of a harmless one, an
-    author needs about 2^64 tries.
+    It has 128 bits: an author would have to try about 2^64 texts to find a harmless and a dangerous
+    one with the same digest, so that the acknowledgement of the first accepts the second.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
     """Yield the dangers that no other danger explains, with the explained ones as details."""
-    causes = [_cause(danger, dangers) for danger in dangers]
-    for danger, cause in zip(dangers, causes, strict=True):
-        if cause is danger:
-            explained = (
+    root_causes = [_root_cause(danger, dangers) for danger in dangers]
+    for danger, root_cause in zip(dangers, root_causes, strict=True):
+        if root_cause is danger:
+            explained_messages = (
                 other.message
-                for other, other_cause in zip(dangers, causes, strict=True)
+                for other, other_cause in zip(dangers, root_causes, strict=True)
                 if other_cause is danger and other is not danger
             )
-            yield replace(danger, details=(*danger.details, *explained))
+            yield replace(danger, details=(*danger.details, *explained_messages))
 
 
-def _cause(danger: Danger, dangers: list[Danger]) -> Danger:
-    """Return the root cause: the end of the chain of `explains`, or the danger itself."""
+def _root_cause(danger: Danger, dangers: list[Danger]) -> Danger:
+    """Return the end of the chain of `explains`, which can be the danger itself."""
     causes = (other for other in dangers if other.explains and other.explains(danger))
     cause = next((other for other in causes if other is not danger), None)
-    return _cause(cause, dangers) if cause else danger
+    return _root_cause(cause, dangers) if cause else danger
 
 
 def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
@@ -86,21 +88,24 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             members[0],
             subject=f"{group}.{digest(identity)}",
             message=_heading([member.message for member in members]),
-            details=tuple(text for item in members for text in (item.message, *item.details)),
+            details=tuple(text for member in members for text in (member.message, *member.details)),
         )
 
 
 def _heading(messages: list[str]) -> str:
-    """Return a message for all, such as `alarm A, B: removed`, or the first `(and 2 more)`."""
+    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, else `FIRST (and 2 more)`.
+
+    Messages have the form `TYPE A: CHANGE`.
+    """
     subjects = [message.partition(": ")[0] for message in messages]
-    texts = {message.partition(": ")[2] for message in messages}
-    if len(texts) > 1 or not all(texts):
+    changes = {message.partition(": ")[2] for message in messages}
+    if len(changes) > 1 or not all(changes):
         return f"{messages[0]} (and {len(messages) - 1} more)"
-    kind = f"{subjects[0].partition(' ')[0]} "
-    names = [subjects[0], *(subject.removeprefix(kind) for subject in subjects[1:])]
+    resource_type = f"{subjects[0].partition(' ')[0]} "
+    names = [subjects[0], *(subject.removeprefix(resource_type) for subject in subjects[1:])]
     if len(names) > MAX_SUBJECTS:
         names = [f"{names[0]} and {len(names) - 1} more"]
-    return f"{', '.join(dict.fromkeys(names))}: {texts.pop()}"
+    return f"{', '.join(dict.fromkeys(names))}: {changes.pop()}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class EndpointDangers:
 
     @property
     def first(self) -> Danger:
-        """The danger whose message is shown."""
+        """The danger whose message represents all."""
         return self.dangers[0]
 
     @property
@@ -122,7 +127,7 @@ class EndpointDangers:
     @property
     def details(self) -> list[str]:
         """The details of all dangers."""
-        return list(dict.fromkeys(part for danger in self.dangers for part in danger.details))
+        return list(dict.fromkeys(detail for danger in self.dangers for detail in danger.details))
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
@@ -132,5 +137,5 @@ def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
         name = danger.endpoint
         sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
         groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
-    merged = map(EndpointDangers, groups.values())
-    return sorted(merged, key=lambda item: item.first.acknowledgement is not None)
+    grouped = map(EndpointDangers, groups.values())
+    return sorted(grouped, key=lambda group: group.first.acknowledgement is not None)

@@ -11,7 +11,7 @@ from release.tree import Template
 _REFERENCE = re.compile(r"\{\{resolve:[^}]{0,200}")
 _PARAMETER = "AWS::SSM::Parameter::"
 _BOOTSTRAP = "/cdk-bootstrap/"
-"""The parameter with the version of the bootstrap stack, which the CDK's synthesizers read."""
+"""Prefix of the parameter with the bootstrap stack's version, which the CDK adds to templates."""
 
 
 def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
@@ -25,9 +25,10 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
     types".
     """
     for stack, template in comparison.after.items():
-        earlier = comparison.before.get(stack, {})
-        new = set(_values(template)) - set(_values(earlier)) if template != earlier else ()
-        for value in sorted(new):
+        old_template = comparison.before.get(stack, {})
+        if template == old_template:
+            continue
+        for value in sorted({*_values(template)} - {*_values(old_template)}):
             yield Danger(
                 f"{stack}.{digest(value)}",
                 f"{stack} reads {value} at deploy time, which can change after the review",
@@ -36,6 +37,7 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _values(template: Template) -> Iterator[str]:
+    """Yield the dynamic references, and the parameters that CloudFormation reads."""
     for text in iterate_texts(template):
         yield from (f"{reference}}}}}" for reference in _REFERENCE.findall(text))
     for name, parameter in template.get("Parameters", {}).items():

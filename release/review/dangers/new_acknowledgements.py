@@ -15,17 +15,20 @@ _LINE = re.compile(
 def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
     """The app acknowledges findings of a cdk-nag rule for a new reason.
 
-    The report only lists an existing reason for more resources: each new endpoint has its own roles
-    and logs, whose permissions are compared separately. It also only lists a reason in the base's
-    code, which belongs to a feature that the stage did not use.
+    Two acknowledgements are listed in the report, but are not dangers: of an existing reason for
+    more resources, because the permissions of new roles are compared separately; and of a reason
+    that is in the base's code, because it belongs to a feature that the stage did not use.
     """
-    lines = comparison.acknowledged
+    acknowledged = comparison.acknowledged
     if not comparison.before:
         return
-    known = {(match["rule"], match["reason"]) for match in _matches((*lines.fixed, *lines.still))}
-    for match in _matches(lines.new):
+    old_reasons = {
+        (match["rule"], match["reason"])
+        for match in _matches((*acknowledged.fixed, *acknowledged.remaining))
+    }
+    for match in _matches(acknowledged.new):
         reason = match["reason"]
-        if (match["rule"], reason) not in known and reason not in comparison.base_strings:
+        if (match["rule"], reason) not in old_reasons and reason not in comparison.base_strings:
             group = f"{match['rule']}.{digest(reason)}"
             yield Danger(
                 f"{group}.{match['construct']}",

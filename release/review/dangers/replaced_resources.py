@@ -21,8 +21,8 @@ STATEFUL_TYPES = (
 )
 """Types with data, or with an address that other resources use."""
 
-REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, but kept"}
-"""The CDK's impact on a resource removed from its template -> verb in the message."""
+REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, but not deleted"}
+"""The CDK's impact on a resource removed from its template -> participle in the message."""
 
 EXEMPT_TYPES = (
     "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -48,8 +48,8 @@ def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
             continue
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
-            because = ", ".join(change.properties)
-            message = f"{change.type} {change.path} is replaced ({because} changes)"
+            properties = ", ".join(change.properties)
+            message = f"{change.type} {change.path} is replaced ({properties} changes)"
             yield Danger(subject, message, group=change.stack)
         elif change.type in STATEFUL_TYPES and change.impact in REMOVALS:
             yield Danger(subject, f"{change.type} {change.path} is {REMOVALS[change.impact]}")

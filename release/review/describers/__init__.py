@@ -1,1 +1,1 @@
-"""Describers: functions that describe a property change, for the rows of the table."""
+"""Describers: functions that describe a property change, for the rows of describer_table.py."""

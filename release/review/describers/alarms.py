@@ -11,15 +11,19 @@ from release.review.endpoints import TemplateEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
 
-WEAKER, LOST = "weakened_alarms", "lost_alarms"
+WEAKENED_ALARMS, LOST_ALARMS = "weakened_alarms", "lost_alarms"
 
-IDENTITY = ("Namespace", "MetricName", "Dimensions", "Unit", "Metrics", "ThresholdMetricId",
-            "AlarmRule")  # fmt: skip
+METRIC_PROPERTIES = (
+    *("Namespace", "MetricName", "Dimensions", "Unit", "Metrics", "ThresholdMetricId"),
+    "AlarmRule",
+)
 """Properties that select the metric of an alarm."""
 
-ALARM_PROPERTIES = (*IDENTITY, "ComparisonOperator", "DatapointsToAlarm", "EvaluationPeriods",
-          "ExtendedStatistic", "Period", "Statistic", "Threshold", "TreatMissingData",
-          "ActionsEnabled", "AlarmActions")  # fmt: skip
+ALARM_PROPERTIES = (
+    *METRIC_PROPERTIES,
+    *("ComparisonOperator", "DatapointsToAlarm", "EvaluationPeriods", "ExtendedStatistic"),
+    *("Period", "Statistic", "Threshold", "TreatMissingData", "ActionsEnabled", "AlarmActions"),
+)
 """Properties that `alarm` describes."""
 
 STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
@@ -31,10 +35,11 @@ Endpoints = tuple[TemplateEndpoint | None, TemplateEndpoint | None]
 
 def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an alarm is deleted, stricter or weaker, or has another metric or action."""
-    old, new, pair = change.before, change.after, change.pair
+    old, new = change.before, change.after
+    old_endpoint, new_endpoint = change.endpoints
     if old and new:
         yield from alarm_actions(change)
-    if pair and not (pair.before and pair.after):
+    if (old_endpoint is None) != (new_endpoint is None):
         return
     if (
         old
@@ -42,68 +47,73 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
         and not is_recreated(change, ALARM_PROPERTIES)
         and not _belongs_to_removed_variant(change)
     ):
-        yield ChangeLine("the alarm is deleted", LOST)
+        yield ChangeLine("the alarm is deleted", LOST_ALARMS)
     if not old or not new:
         return
-    endpoints = (pair.before, pair.after) if pair else (None, None)
-    for text, is_stricter in _changes(old, new, endpoints):
-        line = ChangeLine(f"stricter: {text}")
-        yield line if is_stricter else ChangeLine(f"the alarm is weaker: {text}", WEAKER)
-    if pair and pair.before and pair.after and pair.before.name != pair.after.name:
+    for text, is_stricter in _condition_changes(old, new, change.endpoints):
+        stricter = ChangeLine(f"stricter: {text}")
+        weaker = ChangeLine(f"the alarm is weaker: {text}", WEAKENED_ALARMS)
+        yield stricter if is_stricter else weaker
+    if old_endpoint and new_endpoint and old_endpoint.name != new_endpoint.name:
         return
-    for name in IDENTITY:
+    for name in METRIC_PROPERTIES:
         if old.get(name) != new.get(name):
-            sides = format_change(format_value(old.get(name)), format_value(new.get(name)))
-            yield ChangeLine(f"the alarm has another metric: {name}: {sides}", WEAKER)
+            values = format_change(format_value(old.get(name)), format_value(new.get(name)))
+            yield ChangeLine(f"the alarm has another metric: {name}: {values}", WEAKENED_ALARMS)
 
 
 def _belongs_to_removed_variant(change: PropertyChange) -> bool:
     """Return whether an alarm's path contains the name of a removed variant."""
-    if not (change.pair and change.pair.before and change.pair.after):
+    before, after = change.endpoints
+    if not (before and after):
         return False
-    removed = change.pair.before.variants.keys() - change.pair.after.variants.keys()
-    name = f"-{change.change.path.rpartition('/')[2]}-"
-    return any(f"-{variant}-" in name for variant in removed)
+    name = f"-{change.resource_change.path.rpartition('/')[2]}-"
+    return any(f"-{variant}-" in name for variant in before.variants.keys() - after.variants.keys())
 
 
-def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str, bool]]:
+def _condition_changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str, bool]]:
     """Yield each change of an alarm's condition, and whether that makes the alarm stricter."""
-    operators = [str(side.get("ComparisonOperator")) for side in (old, new)]
-    is_low = operators[1].startswith("Less")
-    levels = [_threshold(*side) for side in zip((old, new), endpoints, strict=True)]
-    if operators[0] != operators[1]:
-        or_equal = operators[0].replace("Threshold", "OrEqualToThreshold")
-        yield f"{operators[0]} -> {operators[1]}", operators[1] == or_equal
-    elif (before := levels[0]) and (after := levels[1]) and before[0] != after[0]:
-        yield f"threshold {before[1]} -> {after[1]}", (after[0] > before[0]) == is_low
-    elif None in levels and levels[0] != levels[1]:
+    old_operator, new_operator = (str(side.get("ComparisonOperator")) for side in (old, new))
+    is_lower_limit = new_operator.startswith("Less")
+    old_threshold, new_threshold = map(_threshold, (old, new), endpoints)
+    if old_operator != new_operator:
+        or_equal = old_operator.replace("Threshold", "OrEqualToThreshold")
+        yield f"{old_operator} -> {new_operator}", new_operator == or_equal
+    elif old_threshold and new_threshold:
+        if old_threshold[0] != new_threshold[0]:
+            is_stricter = (new_threshold[0] > old_threshold[0]) == is_lower_limit
+            yield f"threshold {old_threshold[1]} -> {new_threshold[1]}", is_stricter
+    elif old_threshold or new_threshold:
         yield "threshold added or removed", False
     statistics = [side.get("ExtendedStatistic", side.get("Statistic")) for side in (old, new)]
     if statistics[0] != statistics[1]:
         old_rank, new_rank = (_percentile(str(statistic)) for statistic in statistics)
         yield (
             f"{statistics[0]} -> {statistics[1]}",
-            old_rank is not None and new_rank is not None and (old_rank < new_rank) != is_low,
+            old_rank is not None
+            and new_rank is not None
+            and (old_rank < new_rank) != is_lower_limit,
         )
-    yield from _periods(old, new)
+    yield from _period_changes(old, new)
     missing = [side.get("TreatMissingData", "missing") for side in (old, new)]
     if missing[0] != missing[1]:
         yield f"treatment of missing data: {missing[0]} -> {missing[1]}", missing[1] == "breaching"
 
 
 def _percentile(statistic: str) -> float | None:
-    """Return the percentile of a statistic, None for one without, such as a sum."""
+    """Return the percentile of a statistic, None for a statistic without one, such as a sum."""
     if statistic.startswith("p") and statistic[1:].replace(".", "", 1).isdigit():
         return float(statistic[1:])
     return STATISTICS.get(statistic)
 
 
-def _periods(old: Alarm, new: Alarm) -> Iterator[tuple[str, bool]]:
+def _period_changes(old: Alarm, new: Alarm) -> Iterator[tuple[str, bool]]:
     """Yield changes of the breaching periods ("M out of N") and of their length.
 
-    The new condition is stricter if the old one implies it. If the old window of N periods is
-    split into windows of the new length, at least one contains M / (number of windows) breaching
-    periods. A longer period makes sums larger, and delays other statistics.
+    The new condition is stricter if every alarm by the old condition is also one by the new
+    condition. If the old window of N periods is split into windows of the new length, at least one
+    of these has M / (number of windows) breaching periods. A longer period makes sums larger, and
+    delays other statistics.
     """
     windows = [int(side.get("EvaluationPeriods", 1)) for side in (old, new)]
     breaching = [int(side.get("DatapointsToAlarm", window))
@@ -129,29 +139,29 @@ def _threshold(alarm: Alarm, endpoint: TemplateEndpoint | None) -> tuple[float, 
     if "Threshold" not in alarm:
         return None
     metric, value = str(alarm.get("MetricName")), float(alarm["Threshold"])
-    return in_units(metric, value, endpoint, variant_of(alarm))
+    return to_stage_units(metric, value, endpoint, variant_name(alarm))
 
 
-def variant_of(metric: dict[str, Any]) -> str:
-    """Return the variant in a metric's dimensions."""
+def variant_name(metric: dict[str, Any]) -> str:
+    """Return the name of the variant in a metric's dimensions."""
     dimensions = {item.get("Name"): item.get("Value") for item in metric.get("Dimensions", ())}
     return str(dimensions.get("VariantName"))
 
 
-def in_units(
+def to_stage_units(
     metric: str, value: float, endpoint: TemplateEndpoint | None, variant: str
 ) -> tuple[float, str]:
     """Return a metric's value in the units of a stage file, as a number and as text."""
     if metric.endswith(("Latency", "Time")):
         return value / 1000, f"{value / 1000:,.10g} ms"
-    declared = endpoint.variants.get(variant) if endpoint else None
-    kind = next((kind for kind in ("GPU", "CPU") if metric.startswith(kind)), None)
-    if kind and declared:
+    stack_variant = endpoint.variants.get(variant) if endpoint else None
+    processor = next((name for name in ("GPU", "CPU") if metric.startswith(name)), None)
+    if processor and stack_variant:
         try:
-            instance = platform_facts.instance_type(declared.instance_types[0])
+            instance = platform_facts.instance_type(stack_variant.instance_types[0])
         except platform_facts.UnknownFact:  # the type is missing in this commit's facts
             return value, f"{value:,.10g}"
-        count = (instance.gpu_count if kind == "GPU" else instance.vcpus) or 1
-        units = f" of each of {count} {kind}s" if count > 1 else ""
-        return value / count, f"{value / count:,.10g} %{units}"
+        count = (instance.gpu_count if processor == "GPU" else instance.vcpus) or 1
+        per_processor = f" of each of {count} {processor}s" if count > 1 else ""
+        return value / count, f"{value / count:,.10g} %{per_processor}"
     return value, f"{value:,.10g}"

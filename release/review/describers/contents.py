@@ -18,11 +18,11 @@ from release.review.values import (
 from release.stack_endpoints import instance_types
 from release.template_resources import references
 
-METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
+METRICS_VARIABLES = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """Parts of the names of variables that publish Triton's metrics."""
 
-DUPLICATES = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
-"""Variable -> variable with the same information, which is shown instead."""
+DUPLICATE_VARIABLES = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
+"""Variable that is not shown -> variable with the same information."""
 
 DOWNLOAD_COMMANDS = re.compile(
     r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
@@ -30,18 +30,19 @@ DOWNLOAD_COMMANDS = re.compile(
 )
 """Commands that download files without a hash; chosen for this project."""
 
-DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
+ARCHIVE_DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
 """The digest in an archive's name; the table of models shows changed versions."""
 
-RELEASE = r":\d\d\.\d\d-py3(-cpu)?$"
+TRITON_TAG = r":\d\d\.\d\d-py3(-cpu)?$"
 """A tag of SageMaker's Triton images; the endpoint's sentence shows the release."""
 
-WIDENED, SAFEGUARDS = "widened_access", "lost_safeguards"
-MAX_LINES = 6
+WIDENED_ACCESS, LOST_SAFEGUARDS = "widened_access", "lost_safeguards"
+MAX_COMMANDS = 6
+"""Maximum number of new build commands shown, without those that are dangers."""
 
 
 def policy(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a changed version of the policy language; access/ compares permissions."""
+    """Yield a changed version of the policy language; release/review/access compares the rest."""
     versions = [side.get("Version", "none") if isinstance(side, dict) else None
                 for side in (change.before, change.after)]  # fmt: skip
     if None not in versions and versions[0] != versions[1]:
@@ -54,8 +55,8 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kinds = " or ".join(instance_types(change.after))
-        yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
+        types = " or ".join(instance_types(change.after))
+        yield ChangeLine(f"new variant {change.item}: {count} {types}")
 
 
 def pools(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -70,9 +71,9 @@ def pools(change: PropertyChange) -> Iterator[ChangeLine]:
 def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new or removed shadow variant, which receives copies of requests."""
     if change.before is None:
-        kind = change.after.get("InstanceType", "?")
+        instance_type = change.after.get("InstanceType", "?")
         count = change.after.get("InitialInstanceCount", 1)
-        text = f"a copy of requests goes to the shadow variant {change.item} on {count} {kind}"
+        text = f"copies of requests go to the shadow variant {change.item}: {count} {instance_type}"
         yield ChangeLine(text, "new_recipients")
     else:
         yield ChangeLine(f"the shadow variant {change.item}: removed")
@@ -82,21 +83,24 @@ def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield each changed variable of a container, with one line for all metrics variables."""
     old, new = change.before or {}, change.after or {}
     names = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
-    metrics_names = [name for name in names if any(part in name for part in METRICS)]
+    metrics_names = [name for name in names if any(part in name for part in METRICS_VARIABLES)]
     for name in names:
-        if name not in metrics_names and DUPLICATES.get(name) not in names:
-            sides = (format_value(side.get(name, "default"), {}) for side in (old, new))
-            yield ChangeLine(f"{name.removeprefix('SAGEMAKER_TRITON_')} {format_change(*sides)}")
+        if name not in metrics_names and DUPLICATE_VARIABLES.get(name) not in names:
+            values = (format_value(side.get(name, "default"), {}) for side in (old, new))
+            yield ChangeLine(f"{name.removeprefix('SAGEMAKER_TRITON_')} {format_change(*values)}")
     if metrics_names:
-        published = any(METRICS[0] in name for name in new)
+        is_published = any(METRICS_VARIABLES[0] in name for name in new)
         yield ChangeLine(
-            f"Triton's own metrics {'published' if published else 'no longer published'}"
+            f"Triton's own metrics {'published' if is_published else 'no longer published'}"
         )
 
 
-def value_without(label: str, part: str) -> Describer:
-    """Return a describer that compares values without a part, which the report shows elsewhere."""
-    pattern = re.compile(part)
+def value_without(label: str, ignored: str) -> Describer:
+    """Return a describer of both values without texts that match `ignored`, a regular expression.
+
+    The report shows changes of these texts elsewhere.
+    """
+    pattern = re.compile(ignored)
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         texts = [pattern.sub("-<digest>", text) for text in change.texts]
@@ -107,25 +111,21 @@ def value_without(label: str, part: str) -> Describer:
 
 
 def role(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a changed role; an existing role that may do more is a danger.
+    """Yield a changed role; another existing role with more permissions is a danger.
 
     `release/review/access` compares a new role with the role that it replaces.
     """
-    sides = [side[change.change.stack]["Resources"] if change.change.stack in side else {}
-             for side in change.comparison.templates]  # fmt: skip
-    roles = [next(references(value), None) for value in (change.before, change.after)]
-    if (
-        roles[0]
-        and roles[1] in sides[0]
-        and has_more_access(sides[1], str(roles[0]), str(roles[1]))
-    ):
-        yield ChangeLine(f"runs as another role, which may do more: {change.value_change}", WIDENED)
+    old_resources, resources = change.stack_resources
+    old_role, new_role = (next(references(value), "") for value in (change.before, change.after))
+    if old_role and new_role in old_resources and has_more_access(resources, old_role, new_role):
+        text = f"runs as another role, which may do more: {change.value_change}"
+        yield ChangeLine(text, WIDENED_ACCESS)
     else:
         yield from both_values(change)
 
 
-def build(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a changed location of an archive with the same version and target."""
+def archive_build(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield changed properties of the build of an archive whose digest and target are the same."""
     versions = [(side["Properties"].get("Digest"), side["Properties"].get("Target"))
                 for side in change.resources if side]  # fmt: skip
     if len(set(versions)) == 1:
@@ -134,7 +134,7 @@ def build(change: PropertyChange) -> Iterator[ChangeLine]:
 
 def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the differences in a catalog entry with the same version."""
-    old, new = (_parsed(side) for side in (change.before, change.after))
+    old, new = (_parse_json(side) for side in (change.before, change.after))
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield from both_values(change)
     elif old.get("version") == new.get("version"):
@@ -142,7 +142,8 @@ def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
             yield ChangeLine(f"{change.path}.{difference}")
 
 
-def _parsed(value: Any) -> Any:
+def _parse_json(value: Any) -> Any:
+    """Return the value of a JSON text, None if the value is not JSON text."""
     try:
         return json.loads(value) if isinstance(value, str) else None
     except ValueError:
@@ -155,39 +156,41 @@ def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
     downloads = [line for line in added if DOWNLOAD_COMMANDS.search(line)]
     yield from (ChangeLine(f"the build runs: {line}", "build_downloads") for line in downloads)
     others = [line for line in added if line not in downloads]
-    yield from (ChangeLine(f"the build runs: {line}") for line in others[:MAX_LINES])
+    yield from (ChangeLine(f"the build runs: {line}") for line in others[:MAX_COMMANDS])
     if removed:
         yield ChangeLine(f"{len(removed)} lines of the build's commands are removed")
 
 
 def removed_guard(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an endpoint loses the guard before its updates, or the check after them."""
-    pair = change.pair
     is_removed = change.after is None and not is_recreated(change, ("Endpoint",))
-    if is_removed and pair and pair.before and pair.after:
-        checks = change.change.type.removeprefix("Custom::Triton")
-        yield ChangeLine(f"the endpoint is updated without {checks}", SAFEGUARDS)
+    if is_removed and all(change.endpoints):
+        guard = change.resource_change.type.removeprefix("Custom::Triton")
+        yield ChangeLine(f"the endpoint is updated without {guard}", LOST_SAFEGUARDS)
 
 
 def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the models of an endpoint whose archives the guard no longer checks."""
-    old, new = ({name.rpartition("-")[0] for name in side or ()}
+    old, new = ({archive.rpartition("-")[0] for archive in side or ()}
                 for side in (change.before, change.after))  # fmt: skip
-    before, after = (change.pair.before, change.pair.after) if change.pair else (None, None)
-    modes = [{item.mode for item in side.variants.values()} for side in (before, after) if side]
-    kept = after.models if after and modes[0] == modes[-1] else ()
-    if models := sorted((old - new) & {*kept}):
+    modes = [
+        {variant.mode for variant in endpoint.variants.values()}
+        for endpoint in change.endpoints
+        if endpoint
+    ]
+    _, after = change.endpoints
+    current_models = after.models if after and modes[0] == modes[-1] else ()
+    if models := sorted((old - new) & {*current_models}):
         text = f"updates no longer wait for the archives of {', '.join(models)}"
-        yield ChangeLine(text, SAFEGUARDS)
+        yield ChangeLine(text, LOST_SAFEGUARDS)
 
 
 def dependencies(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield added and removed dependencies between resources that exist before and after."""
-    old, new = (side.get(change.change.stack, {}).get("Resources", {})
-                for side in change.comparison.templates)  # fmt: skip
-    before, after = ({*as_list(item or [])} & old.keys() & new.keys()
-                     for item in (change.before, change.after))  # fmt: skip
-    for name in sorted(before ^ after):
-        is_guard = name in before and new[name]["Type"].startswith("Custom::Triton")
-        text = f"DependsOn: {name} {'new' if name in after else 'removed'}"
-        yield ChangeLine(text, SAFEGUARDS if is_guard else "")
+    old, new = change.stack_resources
+    before, after = ({*as_list(value or [])} & old.keys() & new.keys()
+                     for value in (change.before, change.after))  # fmt: skip
+    for logical_id in sorted(before ^ after):
+        is_guard = logical_id in before and new[logical_id]["Type"].startswith("Custom::Triton")
+        text = f"DependsOn: {logical_id} {'new' if logical_id in after else 'removed'}"
+        yield ChangeLine(text, LOST_SAFEGUARDS if is_guard else "")

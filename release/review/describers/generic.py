@@ -6,7 +6,7 @@ from typing import Any
 from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import format_change, format_value
 
-LARGE_FALL = 3
+SHARP_FALL_DIVISOR = 3
 """An amount that falls to a third or less is treated like zero; chosen for this project."""
 
 
@@ -19,8 +19,8 @@ def with_label(label: str) -> Describer:
     """Return a describer that shows both values with a label."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
-        item = f" of {change.item}" if change.item else ""
-        yield ChangeLine(f"{label}{item}: {change.value_change}")
+        of_item = f" of {change.item}" if change.item else ""
+        yield ChangeLine(f"{label}{of_item}: {change.value_change}")
 
     return describe
 
@@ -30,9 +30,9 @@ def named_value(kind: str) -> Describer:
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         name = change.item or change.path.partition(".")[2]
-        sides = [side.get("Value") if isinstance(side, dict) and "Value" in side else side
-                 for side in (change.before, change.after)]  # fmt: skip
-        yield ChangeLine(f"{kind} {name}: {format_change(*map(format_value, sides))}")
+        values = [side.get("Value") if isinstance(side, dict) and "Value" in side else side
+                  for side in (change.before, change.after)]  # fmt: skip
+        yield ChangeLine(f"{kind} {name}: {format_change(*map(format_value, values))}")
 
     return describe
 
@@ -43,13 +43,13 @@ def not_described(reason: str) -> Describer:
     return lambda _: ()
 
 
-def danger_if_lost(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
-    """Return a describer whose danger is that `holds` becomes false."""
+def danger_if_lost(rule: str, is_safe: Callable[[Any], bool], text: str) -> Describer:
+    """Return a describer whose danger is that a safe value becomes an unsafe one."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
-        line = f"{change.name}: {change.value_change}"
-        is_lost = holds(change.before) and not holds(change.after)
-        yield ChangeLine(f"{text}: {line}", rule) if is_lost else ChangeLine(line)
+        values = f"{change.name}: {change.value_change}"
+        is_danger = is_safe(change.before) and not is_safe(change.after)
+        yield ChangeLine(f"{text}: {values}", rule) if is_danger else ChangeLine(values)
 
     return describe
 
@@ -65,9 +65,9 @@ def danger_on_creation(rule: str, text: str) -> Describer:
 
 
 def is_recreated(change: PropertyChange, names: tuple[str, ...]) -> bool:
-    """Return whether a new resource of the stack has the same type and these property values."""
+    """Return whether the stack has a new resource with the same type and properties `names`."""
     return any(
-        (other.stack, other.type) == (change.change.stack, change.change.type)
+        (other.stack, other.type) == (change.resource_change.stack, change.resource_change.type)
         and not other.before
         and all(other.after["Properties"].get(name) == change.before.get(name) for name in names)
         for other in change.comparison.changes
@@ -96,4 +96,4 @@ def is_customer_key(value: Any) -> bool:
 
 def falls_sharply(before: float, after: float) -> bool:
     """Return whether an amount falls to a third or less."""
-    return after < before and after <= before / LARGE_FALL
+    return after < before and after <= before / SHARP_FALL_DIVISOR

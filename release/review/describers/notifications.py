@@ -1,4 +1,4 @@
-"""Functions that describe a changed subscription or alarm action as lines of the review."""
+"""Describers of alarm actions and of subscriptions to topics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
 
 SILENCED_ALARMS = "silenced_alarms"
-"""Rule of a danger: a person or program is no longer notified of alarms."""
+"""Name of the rule: a person or program is no longer notified of alarms."""
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 """Properties that `subscription` describes."""
@@ -25,8 +25,8 @@ def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
         return
     subscriber = _subscriber(old)
     if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIPTION_PROPERTIES[:3]):
-        successor = f"; {_subscriber(new)} is" if new else ""
-        text = f"{subscriber} is no longer notified by {topic}{successor}"
+        replacement = f"; {_subscriber(new)} is" if new else ""
+        text = f"{subscriber} is no longer notified by {topic}{replacement}"
         yield ChangeLine(text, SILENCED_ALARMS)
     elif old.get("FilterPolicy") != new.get("FilterPolicy"):
         filters = format_change(*(format_value(side.get("FilterPolicy")) for side in (old, new)))
@@ -36,17 +36,15 @@ def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
 
 def _topic(change: PropertyChange, topic: Any) -> str:
     """Return the name of a topic in the stack, or the end of another topic's ARN."""
-    for side in change.comparison.templates:
+    for resources in change.stack_resources:
         match topic:
-            case {"Ref": str(name)} if (
-                resource := side.get(change.change.stack, {}).get("Resources", {}).get(name)
-            ):
-                return format_value(resource.get("Properties", {}).get("TopicName", name))
-    return _end(topic)
+            case {"Ref": str(name)} if name in resources:
+                return format_value(resources[name].get("Properties", {}).get("TopicName", name))
+    return _short_name(topic)
 
 
 def _subscriber(subscription: dict[str, Any]) -> str:
-    return f"{subscription.get('Protocol')} {_end(subscription.get('Endpoint'))}"
+    return f"{subscription.get('Protocol')} {_short_name(subscription.get('Endpoint'))}"
 
 
 def alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -59,12 +57,12 @@ def alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
         return
     old_actions, new_actions = old.get("AlarmActions", []), new.get("AlarmActions", [])
     for action in (action for action in old_actions if action not in new_actions):
-        yield ChangeLine(f"the alarm no longer notifies {_end(action)}", SILENCED_ALARMS)
+        yield ChangeLine(f"the alarm no longer notifies {_short_name(action)}", SILENCED_ALARMS)
     for action in (action for action in new_actions if action not in old_actions):
-        yield ChangeLine(f"the alarm now notifies {_end(action)}")
+        yield ChangeLine(f"the alarm now notifies {_short_name(action)}")
 
 
-def _end(value: Any) -> str:
+def _short_name(value: Any) -> str:
     """Return the last part of an ARN, or a resource's logical ID."""
     match value:
         case {"Ref": str(name)}:

@@ -6,24 +6,27 @@ from contextlib import suppress
 
 from release.review.files.file_change import FileChange
 
-COMMENTED = (".in", ".sh", "CODEOWNERS", "Makefile")
-"""Suffixes of files with # comments."""
+HASH_COMMENT_SUFFIXES = (".in", ".sh", "CODEOWNERS", "Makefile")
+"""Suffixes of files, other than Python, whose comments begin with #."""
 
-SILENCING = (b"fmt:", b"noqa", b"nosec", b"pragma", b"skip", b"type: ignore")
+SUPPRESSIONS = (b"fmt:", b"noqa", b"nosec", b"pragma", b"skip", b"type: ignore")
 """Words in comments that make linters skip code."""
 
 
-def differ_in_comments_alone(change: FileChange) -> bool:
-    """Return whether only comments differ, and no comment for linters."""
+def has_only_comment_changes(change: FileChange) -> bool:
+    """Return whether only comments differ, none of which makes linters skip code."""
     before, after = change.before, change.after
-    if not (before and after and change.path.endswith((".py", *COMMENTED))):
+    if not (before and after and change.path.endswith((".py", *HASH_COMMENT_SUFFIXES))):
         return False
-    bare = _code if change.path.endswith(".py") else _without_comments
-    silenced = [[side.count(word) for word in SILENCING] for side in (before, after)]
-    return bare(before) == bare(after) != "" and silenced[0] == silenced[1]
+    remove_comments = _python_code if change.path.endswith(".py") else _without_comment_lines
+    old_counts, new_counts = (
+        [side.count(word) for word in SUPPRESSIONS] for side in (before, after)
+    )
+    code = remove_comments(before)
+    return code != "" and code == remove_comments(after) and old_counts == new_counts
 
 
-def _code(content: bytes) -> str:
+def _python_code(content: bytes) -> str:
     """Return a Python module without comments and docstrings, empty if it is not Python."""
     with suppress(SyntaxError, ValueError, RecursionError):
         module = ast.parse(content)
@@ -36,10 +39,11 @@ def _code(content: bytes) -> str:
     return ""
 
 
-def _without_comments(content: bytes) -> str:
-    """Return a text without comment lines; unchanged if a line with # may not be a comment.
+def _without_comment_lines(content: bytes) -> str:
+    """Return a text without lines that begin with #.
 
-    That is a line after a backslash, or a line of a here-document.
+    The text is unchanged if such a line may not be a comment: after a line that ends with a
+    backslash, or in a here-document.
     """
     text = content.decode(errors="replace")
     if re.search(r"\\\n[ \t]*#|<<", text):

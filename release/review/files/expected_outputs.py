@@ -14,32 +14,37 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     """Yield removed checks, larger tolerances, changed outputs, and all other changes."""
     old, new = _read(change.before), _read(change.after)
     if change.after is None:
-        if change.model_stays:
+        if change.model_exists:
             yield FileLine(
                 "deleted: the model's outputs are no longer compared after a deployment",
                 "weakened_checks",
             )
         return
-    yield from _outputs(old.pop("outputs", {}), new.pop("outputs", {}))
+    yield from _output_lines(old.pop("outputs", {}), new.pop("outputs", {}))
     for difference in value_differences(old, new):
-        larger = change.before is not None and _is_larger(difference)
-        yield FileLine(str(difference), "larger_tolerances" if larger else "")
+        is_larger = change.before is not None and _is_larger_tolerance(difference)
+        yield FileLine(str(difference), "larger_tolerances" if is_larger else "")
 
 
-def _is_larger(difference: ValueDifference) -> bool:
-    """Return whether a tolerance is larger, removed, or not a number."""
+def _is_larger_tolerance(difference: ValueDifference) -> bool:
+    """Return whether the tolerance is larger, removed, or no longer a number."""
     old, new = difference.before, difference.after
     if difference.steps != (TOLERANCE,):
         return False
     return not (isinstance(old, int | float) and isinstance(new, int | float) and new <= old)
 
 
-def _outputs(old: dict[str, Any], new: dict[str, Any]) -> Iterator[FileLine]:
-    totals = [sum(len(output["data"]) for output in side.values()) for side in (old, new)]
+def _output_lines(old: dict[str, Any], new: dict[str, Any]) -> Iterator[FileLine]:
+    """Yield changed outputs; an output that is only renamed is not a danger."""
+    old_total, new_total = (
+        sum(len(output["data"]) for output in side.values()) for side in (old, new)
+    )
     for name in dict.fromkeys((*old, *new)):
-        before, after = (len(side[name]["data"]) if name in side else 0 for side in (old, new))
-        if after < before and (name in new or totals[1] < totals[0]):
-            text = f"fewer values of the output {name} are compared: {before} -> {after}"
+        old_count, new_count = (
+            len(side[name]["data"]) if name in side else 0 for side in (old, new)
+        )
+        if new_count < old_count and (name in new or new_total < old_total):
+            text = f"fewer values of the output {name} are compared: {old_count} -> {new_count}"
             yield FileLine(text, "weakened_checks")
         elif name not in new or name not in old:
             yield FileLine(f"the output {name} is {'new' if name in new else 'removed'}")

@@ -10,29 +10,29 @@ from release.review.values import changed_lines, format_change
 
 Rule = Literal[
     "",
-    "changed_guard",
-    "changed_judge",
+    "changed_update_guard",
+    "changed_release_process",
     "larger_tolerances",
     "lost_pins",
-    "other_weights",
-    "slow_answers",
-    "uncompared_tools",
+    "changed_weights_source",
+    "slow_responses",
+    "changed_npm_packages",
     "unreadable_files",
-    "unreviewed_code",
+    "external_inputs",
     "weakened_checks",
     "widened_workflows",
 ]
 
 
-MAX_LINES = 3
+MAX_CHANGED_LINES = 3
 """Maximum number of changed lines shown for a file without a rule."""
 
 
 class FileLine(NamedTuple):
     """A description of a change in a file.
 
-    It is a danger if it has a `rule`. In a file that reviews, installs or deploys the next change,
-    a line without a rule is the danger `changed_judge`, unless it is `harmless`.
+    A line with a `rule` is a danger. In a file that reviews, installs or deploys the next change, a
+    line without a rule is the danger `changed_release_process`, unless the line is `harmless`.
     """
 
     text: str
@@ -42,7 +42,7 @@ class FileLine(NamedTuple):
 
 @dataclass(frozen=True)
 class FileChange:
-    """A changed file; `base` and `head` are path -> content of all files."""
+    """A changed file; `base` and `head` are path -> content of all files before and after."""
 
     path: str
     base: Mapping[str, bytes]
@@ -59,10 +59,10 @@ class FileChange:
         return self.head.get(self.path)
 
     @property
-    def model_stays(self) -> bool:
-        """Whether the model's folder still has files."""
-        model = "/".join(self.path.split("/")[:2])
-        return any(path.startswith(f"{model}/") for path in self.head)
+    def model_exists(self) -> bool:
+        """Whether the model's folder has files after the change."""
+        folder = "/".join(self.path.split("/")[:2])
+        return any(path.startswith(f"{folder}/") for path in self.head)
 
     @property
     def subject(self) -> str:
@@ -80,7 +80,7 @@ class FileChange:
 
     @property
     def size(self) -> str:
-        """The numbers of added and removed lines without moved ones, or a binary file's bytes."""
+        """The numbers of added and removed lines, without moved lines; for a binary file, bytes."""
         sides = [self.before or b"", self.after or b""]
         if any(b"\0" in side for side in sides):
             return f"{len(sides[0]):,} -> {len(sides[1]):,} bytes"
@@ -88,12 +88,12 @@ class FileChange:
         return f"+{(new - old).total()} -{(old - new).total()} lines"
 
     @property
-    def lines(self) -> str:
-        """The removed and added lines, empty if there are too many, or in a binary file."""
-        sides = [side.decode(errors="replace") for side in (self.before, self.after) if side]
-        if len(sides) < 2 or any("\0" in side for side in sides):
+    def changed_lines(self) -> str:
+        """The removed and added lines; empty if there are too many, or for a binary file."""
+        texts = [side.decode(errors="replace") for side in (self.before, self.after) if side]
+        if len(texts) < 2 or any("\0" in text for text in texts):
             return ""
-        removed, added = changed_lines(*sides)
-        if not 0 < max(len(removed), len(added)) <= MAX_LINES:
+        removed, added = changed_lines(*texts)
+        if not 0 < max(len(removed), len(added)) <= MAX_CHANGED_LINES:
             return ""
         return format_change(" ".join(removed) or "none", " ".join(added) or "none")

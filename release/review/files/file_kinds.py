@@ -29,9 +29,9 @@ Describe = Callable[[FileChange], Iterator[FileLine]]
 class FileKind(NamedTuple):
     """Files whose path matches a pattern, in which `*` matches any text.
 
-    not_judged: name in the summary of files without a rule.
+    not_judged: name of these files in the summary's list of files that no rule checks.
     reason: why changes are not described: they affect no deployment, or the report shows them
-        elsewhere.
+        elsewhere. If the files affect the next change, the size of the change is described.
     """
 
     pattern: str

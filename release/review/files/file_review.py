@@ -12,15 +12,13 @@ from release.review.values import Unreadable
 from release.tree import Tree
 
 ACKNOWLEDGEMENTS = "release/acknowledged.yaml"
-MAX_LINES = 20
+MAX_NOTES = 20
 """Maximum number of notes about one file."""
-
-JUDGES = "reviews, installs or deploys the next change"
 
 
 @dataclass(frozen=True)
 class FileReview:
-    """Dangers, notes, and the kinds of changed files without a rule."""
+    """Dangers, notes, and the kinds of changed files that no rule checks (`not_judged`)."""
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
@@ -28,15 +26,15 @@ class FileReview:
 
 
 def review_files(before: Tree, after: Tree) -> FileReview:
-    """Compare the tracked files of two trees, and untracked files of the second."""
+    """Compare the tracked files of two trees, and the untracked files of `after`."""
     return compare_files(before.files(), after.files("--others", "--exclude-standard"))
 
 
 def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
-    """Compare path -> content of all files.
+    """Compare all files before (`base`) and after (`head`), each path -> content.
 
-    A change of only the acknowledgements is not a danger: its code owners approve it, and it is
-    valid only after the merge.
+    A change of only the acknowledgements is not a danger: the file's code owners approve it, and
+    new acknowledgements are valid only after the merge.
     """
     changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
     if changed == [ACKNOWLEDGEMENTS]:
@@ -48,19 +46,19 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
     for path in changed:
         change = FileChange(path, base, head)
         lines = list(_lines(change, affects_next=affects_next_change(path, folders)))
-        own = list(_dangers(change, lines))
-        dangers += own
+        file_dangers = list(_dangers(change, lines))
+        dangers += file_dangers
         notes += _notes(path, [line.text for line in lines if not line.rule])
-        is_open = any(not line.harmless for line in lines)
-        if is_open and not own and (name := find_kind(path).not_judged):
+        is_harmless = all(line.harmless for line in lines)
+        if not is_harmless and not file_dangers and (name := find_kind(path).not_judged):
             not_judged[name] = None
     return FileReview(tuple(merge_groups(dangers)), tuple(notes), tuple(not_judged))
 
 
 def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
-    """Yield the lines of a change; with `affects_next`, each line has a rule or is harmless.
+    """Yield the lines of a change. If it affects the next change, each has a rule or is harmless.
 
-    A file that cannot be read is a danger, because no rule checks its changes.
+    A file that cannot be read is a danger, because no rule can check its changes.
     """
     kind = find_kind(change.path)
     describers = [kind.describe] if kind.describe else []
@@ -71,56 +69,56 @@ def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
     except Unreadable as error:
         lines = [FileLine(f"not compared: {error}", "unreadable_files")]
     if not affects_next and None in (change.before, change.after):
-        lines = _merge_values(change, lines)
+        lines = _merge_notes(change, lines)
     elif not lines and not kind.reason:
         lines = [FileLine("only comments or formatting change", harmless=True)]
     for line in lines:
-        is_open = affects_next and not line.rule and not line.harmless
-        yield line._replace(rule="changed_judge") if is_open else line
+        is_danger = affects_next and not line.rule and not line.harmless
+        yield line._replace(rule="changed_release_process") if is_danger else line
 
 
-def _merge_values(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
+def _merge_notes(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
     """Return the lines of a new or deleted file, with the lines without a rule merged into one."""
-    values = [line for line in lines if not line.rule]
-    if len(values) < 2:
+    dangers = [line for line in lines if line.rule]
+    if len(lines) - len(dangers) < 2:
         return lines
-    whole = FileLine(f"{change.state} ({change.size})")
-    return [*(line for line in lines if line.rule), whole]
+    return [*dangers, FileLine(f"{change.state} ({change.size})")]
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule; the first danger includes the lines of `changed_judge`.
+    """Yield a danger for each rule.
 
-    The key has a digest of the file, so that an acknowledgement is valid only for this content.
+    If there is another rule, its danger includes the lines of `changed_release_process`. The key
+    has a digest of the file, so that an acknowledgement is valid only for this content.
     """
-    rules: dict[Rule, list[str]] = {}
+    texts_by_rule: dict[Rule, list[str]] = {}
     for line in lines:
         if line.rule:
-            rules.setdefault(line.rule, []).append(line.text)
-    judging = rules.pop("changed_judge", [])
-    for texts in list(rules.values())[:1]:
-        texts += judging
-    if judging and not rules:
+            texts_by_rule.setdefault(line.rule, []).append(line.text)
+    changed_release_process = texts_by_rule.pop("changed_release_process", [])
+    for texts in list(texts_by_rule.values())[:1]:
+        texts += changed_release_process
+    if changed_release_process and not texts_by_rule:
         yield Danger(
             change.subject,
-            f"{change.path} {JUDGES}: {_first_text(judging)}",
-            rule="changed_judge",
+            f"{change.path} reviews, installs or deploys the next change: "
+            f"{_first_text(changed_release_process)}",
+            rule="changed_release_process",
             stage=REPOSITORY,
-            details=tuple(f"{change.path}: {text}" for text in judging[1:]),
+            details=tuple(f"{change.path}: {text}" for text in changed_release_process[1:]),
             group="files",
         )
-    for rule, texts in rules.items():
+    for rule, texts in texts_by_rule.items():
         details = tuple(texts) if len(texts) > 1 else ()
         message = f"{change.path}: {_first_text(texts)}"
         yield Danger(change.subject, message, rule=rule, stage=REPOSITORY, details=details)
 
 
 def _first_text(texts: list[str]) -> str:
-    more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-    return f"{texts[0]}{more}"
+    return f"{texts[0]} (and {len(texts) - 1} more)" if len(texts) > 1 else texts[0]
 
 
 def _notes(path: str, texts: list[str]) -> list[str]:
-    more = len(texts) - MAX_LINES
-    shown = [*texts[:MAX_LINES], *([f"{more} more"] if more > 0 else [])]
-    return [f"{path}: {text}" for text in shown]
+    if len(texts) > MAX_NOTES:
+        texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
+    return [f"{path}: {text}" for text in texts]

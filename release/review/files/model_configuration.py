@@ -12,27 +12,28 @@ from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_text
 from release.review.values import Unreadable, ValueDifference, value_differences
 
-NAME = "config.pbtxt"
-DELAY = "max_queue_delay_microseconds"
-MAX_DELAY = 1_000_000
-"""Queue delay in microseconds from which a longer one is a danger; chosen for this project."""
+FILE_NAME = "config.pbtxt"
+QUEUE_DELAY = "max_queue_delay_microseconds"
+LONG_QUEUE_DELAY = 1_000_000
+"""Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
     """Yield every changed field, such as instance groups, batching and queue delays."""
     for difference in value_differences(_fields(change.before), _fields(change.after)):
-        slow = difference.path.endswith(DELAY) and _grows_beyond(difference, MAX_DELAY)
         text = f"{difference}{_in_milliseconds(difference)}"
-        yield FileLine(f"{text}: requests may wait this long for a batch" if slow else text,
-                       "slow_answers" if slow else "")  # fmt: skip
+        if difference.path.endswith(QUEUE_DELAY) and _is_long_delay(difference):
+            yield FileLine(f"{text}: requests may wait this long for a batch", "slow_responses")
+        else:
+            yield FileLine(text)
 
 
 def uses_sequence_batching(model_folder: Path) -> bool:
     """Return whether a configuration below a model's folder has sequence batching.
 
-    Files that cannot be read are ignored, because the review of files reports them.
+    Files that cannot be read are ignored here: `describe` reports them.
     """
-    for path in sorted(model_folder.glob(f"*/{NAME}")):
+    for path in sorted(model_folder.glob(f"*/{FILE_NAME}")):
         if not path.is_symlink() and path.is_file():
             try:
                 if _parse(path.read_bytes()).HasField("sequence_batching"):
@@ -59,16 +60,16 @@ def _parse(content: bytes) -> model_config.ModelConfig:
 
 
 def _in_milliseconds(difference: ValueDifference) -> str:
-    """Return both values of a time in milliseconds, empty for a field that is not a time."""
+    """Return both values of a time field in milliseconds, empty for other fields."""
     if not difference.path.endswith("_microseconds"):
         return ""
     before, after = _microseconds(difference)
     return f" ({before / 1000:g} -> {after / 1000:g} ms)"
 
 
-def _grows_beyond(difference: ValueDifference, limit: int) -> bool:
+def _is_long_delay(difference: ValueDifference) -> bool:
     before, after = _microseconds(difference)
-    return after >= limit and after > before
+    return after >= LONG_QUEUE_DELAY and after > before
 
 
 def _microseconds(difference: ValueDifference) -> tuple[int, int]:

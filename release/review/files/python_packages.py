@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_text
 
-_CONTINUED = re.compile(r"\\\r?\n")
+_LINE_CONTINUATION = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _HASH = re.compile(r"\s--hash=(\S+)")
 REQUIRE_HASHES = "--require-hashes"
@@ -31,7 +31,7 @@ class _Pin(NamedTuple):
 def describe(change: FileChange) -> Iterator[FileLine]:
     """Yield removed pins and hashes, changed origins of packages, and changed versions.
 
-    If a file has a hash, pip requires hashes for all packages; only `==` is a pin (pip's
+    If a file has a hash, pip requires hashes for all packages, and versions with `==` (pip's
     documentation, "Secure installs", hash-checking mode).
     """
     (old, old_options), (new, new_options) = _read(change.before), _read(change.after)
@@ -45,10 +45,11 @@ def describe(change: FileChange) -> Iterator[FileLine]:
         if after is None:
             yield FileLine(f"{name}: removed")
         elif before != after:
-            yield _line(name, before, after, has_hashes)
+            yield _pin_line(name, before, after, has_hashes)
 
 
-def _line(name: str, old: _Pin | None, new: _Pin, has_hashes: bool) -> FileLine:
+def _pin_line(name: str, old: _Pin | None, new: _Pin, has_hashes: bool) -> FileLine:
+    """Describe a new or changed pin; `has_hashes` tells whether the file had hashes before."""
     versions = f"{name}: {old.version if old else 'none'} -> {new.version or 'any version'}"
     if not new.is_exact and (old is None or old.is_exact or old.version != new.version):
         return FileLine(f"{versions}: not pinned by ==", "lost_pins")
@@ -72,25 +73,23 @@ def _read(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
     """Return name -> pin, and the options of a file. Raise `Unreadable`."""
     pins: dict[str, _Pin] = {}
     options: set[str] = set()
-    for line in _CONTINUED.sub(" ", read_text(content or b"")).splitlines():
+    for line in _LINE_CONTINUATION.sub(" ", read_text(content or b"")).splitlines():
         text = _COMMENT.sub("", line).strip()
-        hashes = frozenset(_HASH.findall(text))
-        bare = _HASH.sub("", text).strip()
-        if bare.startswith("-"):
-            options.add(bare)
-        elif bare:
-            name, version = _parts(bare)
-            pins[name] = _Pin(version, hashes)
+        requirement = _HASH.sub("", text).strip()
+        if requirement.startswith("-"):
+            options.add(requirement)
+        elif requirement:
+            name, version = _split_requirement(requirement)
+            pins[name] = _Pin(version, frozenset(_HASH.findall(text)))
     return pins, options
 
 
-def _parts(text: str) -> tuple[str, str]:
-    """Return name and version of a requirement; both are the text itself for a path or bare URL."""
+def _split_requirement(text: str) -> tuple[str, str]:
+    """Return name and version of a requirement; for a path or a URL alone, the text twice."""
     try:
         requirement = Requirement(text)
     except InvalidRequirement:
         return text, text
     marker = f" ; {requirement.marker}" if requirement.marker else ""
-    return canonicalize_name(requirement.name) + marker, requirement.url or str(
-        requirement.specifier
-    )
+    name = f"{canonicalize_name(requirement.name)}{marker}"
+    return name, requirement.url or str(requirement.specifier)

@@ -28,7 +28,7 @@ def read_yaml(content: bytes) -> Any:
     """Return the value of a YAML file. Raise `Unreadable`."""
     text = read_text(content)
     try:
-        _require_bounds(text)
+        _check_bounds(text)
         return yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -39,8 +39,8 @@ def read_yaml(content: bytes) -> Any:
         raise Unreadable(str(error)) from None
 
 
-def _require_bounds(text: str) -> None:
-    """Raise `Unreadable` for too many aliases or levels, before the file is loaded."""
+def _check_bounds(text: str) -> None:
+    """Raise `Unreadable` if a YAML text has too many aliases or levels to be loaded."""
     aliases = depth = 0
     for event in yaml.parse(text):  # lazy: PyYAML takes quadratic time for nested levels
         aliases += isinstance(event, yaml.AliasEvent)

@@ -1,4 +1,4 @@
-"""Changes of `recipe.yaml`: the source of a model's weights, and the tolerances of conversions."""
+"""Changes of `recipe.yaml`: the source of a model's weights, and tolerances of conversions."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -10,8 +10,8 @@ from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_yaml
 from release.review.values import Unreadable, format_change, format_value, value_differences
 
-SOURCE = ("from", "repository", "package", "folder", "uri", "path")
-"""Fields with the source of weights; for a package, its name without the version."""
+SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
+"""Fields of `weights` with the source of the weights."""
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     if change.before is None:
         yield FileLine(f"new, weights: {_origin(new['weights'] or {})}")
         return
-    if not change.model_stays:
+    if not change.model_exists:
         return
     yield from _weights(old.pop("weights", None) or {}, new.pop("weights", None) or {})
     yield from _tolerance_lines(old, new)
@@ -35,7 +35,7 @@ def _read(change: FileChange, content: bytes | None) -> Json:
     """Return a recipe with its defaults, empty without content. Raise `Unreadable`."""
     if content is None:
         return {}
-    read_yaml(content)  # checks size and aliases
+    read_yaml(content)  # raises for too many bytes, aliases or levels
     try:
         recipe = checked_yaml.parse(Path(change.path), content, Recipe)
     except checked_yaml.InvalidFile as error:
@@ -49,48 +49,50 @@ def _weights(old: Json, new: Json) -> Iterator[FileLine]:
         return
     if _source(old) != _source(new):
         text = f"another source of weights: {format_change(_origin(old), _origin(new))}"
-        yield FileLine(text, "other_weights")
+        yield FileLine(text, "changed_weights_source")
         return
+    is_same_revision = all(old.get(key) == new.get(key) for key in (*SOURCE_FIELDS, "revision"))
     for difference in value_differences({"weights": old}, {"weights": new}):
-        is_same = all(old.get(key) == new.get(key) for key in (*SOURCE, "revision"))
-        is_lost = difference.after is None or (difference.before is not None and is_same)
-        is_pin = "files" in difference.steps and is_lost
-        yield FileLine(str(difference), "lost_pins" if is_pin else "")
+        is_removed = difference.after is None
+        is_replaced = difference.before is not None and is_same_revision
+        is_lost_pin = "files" in difference.steps and (is_removed or is_replaced)
+        yield FileLine(str(difference), "lost_pins" if is_lost_pin else "")
 
 
 def _source(weights: Json) -> list[Any]:
-    return [str(weights.get(key, "")).partition("==")[0] for key in SOURCE]
+    """Return the source of weights; for a package, its name without the version."""
+    return [str(weights.get(key, "")).partition("==")[0] for key in SOURCE_FIELDS]
 
 
 def _origin(weights: Json) -> str:
-    parts = (weights.get(key) for key in (*SOURCE, "revision"))
-    return " ".join(str(part) for part in parts if part) or "none"
+    """Return the source and the revision of weights as text."""
+    values = (weights.get(key) for key in (*SOURCE_FIELDS, "revision"))
+    return " ".join(str(value) for value in values if value) or "none"
 
 
 def _tolerance_lines(old: Json, new: Json) -> Iterator[FileLine]:
     """Yield changed tolerances of gates, by version folder."""
-    before, after = _tolerances(old), _tolerances(new)
-    kept = {folder for folder, _ in _steps(new)}
-    for folder, gate in dict.fromkeys((*before, *after)):
-        was, value = (side.get((folder, gate)) for side in (before, after))
-        if value is not None and value != was:
-            is_larger = was is not None and not value <= was  # also if the value is NaN
-            text = f"{folder}: {gate}: {format_value(was)} -> {format_value(value)}"
+    old_tolerances, new_tolerances = _tolerances(old), _tolerances(new)
+    folders = {folder for folder, _ in _steps(new)}
+    for folder, gate in dict.fromkeys((*old_tolerances, *new_tolerances)):
+        before, after = old_tolerances.get((folder, gate)), new_tolerances.get((folder, gate))
+        if after is not None and after != before:
+            is_larger = before is not None and not after <= before  # also if a value is NaN
+            text = f"{folder}: {gate}: {format_value(before)} -> {format_value(after)}"
             yield FileLine(text, "larger_tolerances" if is_larger else "")
-        elif value is None and gate == "gate" and folder in kept:
-            yield FileLine(
-                f"{folder} is no longer compared with its source model", "larger_tolerances"
-            )
+        elif after is None and gate == "gate" and folder in folders:
+            text = f"{folder} is no longer compared with its source model"
+            yield FileLine(text, "larger_tolerances")
 
 
 def _tolerances(recipe: Json) -> dict[tuple[str, str], float]:
     """Return (version folder, gate) -> the largest tolerance of its files."""
     largest: dict[tuple[str, str], float] = {}
     for folder, step in _steps(recipe):
-        for name, part in (("gate", step), ("engine.gate", step.get("engine") or {})):
-            if gate := part.get("gate"):
-                allowed = gate["max_absolute_difference"]
-                largest[folder, name] = max(allowed, largest.get((folder, name), 0))
+        for name, settings in (("gate", step), ("engine.gate", step.get("engine") or {})):
+            if gate := settings.get("gate"):
+                tolerance = gate["max_absolute_difference"]
+                largest[folder, name] = max(tolerance, largest.get((folder, name), 0))
     return largest
 
 

@@ -19,14 +19,14 @@ SKIPPED_KEYS = {
 CHECKED_KEYS = {"contracts", "enable_error_code", "extend-select", "select"}
 """Settings that list enabled checks."""
 
-HARMLESS = (
+HARMLESS_FIELDS = (
     *("description", "version", "project.description", "project.version"),
     "context.@aws-cdk/*",
 )
 """Descriptive fields of package.json and pyproject.toml, and the CDK's feature flags, whose effect
 the templates show."""
 
-STYLE = re.compile(r"(A|ARG|C4|COM|D|E[1-7]|I|N|PERF|PT|PTH|RET|RUF|SIM|T20|TRY|UP|W)\d*")
+STYLE_RULES = re.compile(r"(A|ARG|C4|COM|D|E[1-7]|I|N|PERF|PT|PTH|RET|RUF|SIM|T20|TRY|UP|W)\d*")
 """Groups of ruff rules about style, not about bugs or security."""
 
 
@@ -42,32 +42,33 @@ class SettingsFile(NamedTuple):
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
         for difference in value_differences(before, after):
-            harmless = any(fnmatchcase(difference.path, pattern) for pattern in HARMLESS)
-            line = FileLine(str(difference), self.rule, harmless=harmless)
-            yield _check_line(difference) or line
+            harmless = any(fnmatchcase(difference.path, pattern) for pattern in HARMLESS_FIELDS)
+            field_line = FileLine(str(difference), self.rule, harmless=harmless)
+            yield _check_line(difference) or field_line
 
 
 def _check_line(difference: ValueDifference) -> FileLine | None:
     """Return the line for a disabled or enabled check, None for another setting."""
-    before, after, names = difference.before, difference.after, {*difference.steps}
-    if None not in (before, after) or not names & (SKIPPED_KEYS | CHECKED_KEYS):
+    before, after = difference.before, difference.after
+    keys = (step for step in difference.steps if step in SKIPPED_KEYS | CHECKED_KEYS)
+    key = next(keys, None)
+    if key is None or None not in (before, after):
         return None
-    key = next(step for step in difference.steps if step in SKIPPED_KEYS | CHECKED_KEYS)
-    item = format_value(before if after is None else after)
+    check = format_value(before if after is None else after)
     if (key in SKIPPED_KEYS) == (before is None):
-        is_style = "ruff" in difference.steps and bool(STYLE.fullmatch(item))
+        is_style = "ruff" in difference.steps and bool(STYLE_RULES.fullmatch(check))
         rule: Rule = "" if is_style else "weakened_checks"
-        return FileLine(f"{key}: {item} is no longer checked", rule, harmless=is_style)
+        return FileLine(f"{key}: {check} is no longer checked", rule, harmless=is_style)
     return FileLine(
-        f"{key}: {item} is checked {'again' if key in SKIPPED_KEYS else 'now'}", harmless=True
+        f"{key}: {check} is checked {'again' if key in SKIPPED_KEYS else 'now'}", harmless=True
     )
 
 
 JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_yaml))
 
 LINTER = SettingsFile(read_yaml, "weakened_checks")
-"""Settings of linters; this change is linted with those of the base."""
+"""Settings of linters. This change is linted with the settings of the base."""
 
-NPM_LOCK = SettingsFile(read_json, "uncompared_tools")
+NPM_LOCK = SettingsFile(read_json, "changed_npm_packages")
 """The lock file of the cdk CLI: templates do not show a changed version, content (`integrity`) or
 origin (`resolved`). Each is a danger; chosen for this project."""

@@ -22,7 +22,7 @@ from release.tree import CLI_CONTEXT, Tree
 from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
-COPIED = (
+COPIED_PATHS = (
     *("app.py", "cdk.json", "requirements.txt"),
     *("checked_yaml.py", "stage_record.py"),
     *("constructs", "model_build", "models", "platform_facts", "requirements", "stacks", "stages"),
@@ -55,7 +55,7 @@ Edit = tuple[str, str, str]
 
 def copy_tree(to: Path) -> Path:
     """Copy the files of the app, and add the stage `live`."""
-    for name in COPIED:
+    for name in COPIED_PATHS:
         source = ROOT / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__", "tests", ".*")
@@ -67,12 +67,12 @@ def copy_tree(to: Path) -> Path:
     return to
 
 
-_ONE_AT_A_TIME = Lock()
+_SYNTHESIS_LOCK = Lock()
 
 
 def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> None:
-    """Synthesise with the tree's code, in this process: `Tree.synthesise` starts a slow new one."""
-    with _ONE_AT_A_TIME, _packages_of(tree):
+    """Synthesise with the tree's code in this process, which is faster than a new process."""
+    with _SYNTHESIS_LOCK, _imported_from(tree):
         app = App(
             context={
                 **json.loads((tree.root / "cdk.json").read_text())["context"],
@@ -86,21 +86,21 @@ def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> No
 
 
 @contextmanager
-def _packages_of(tree: Tree) -> Iterator[None]:
-    """Import our packages from a tree inside of the `with` block."""
-    kept = _take_imported()
+def _imported_from(tree: Tree) -> Iterator[None]:
+    """Import this repository's packages from a tree during the `with` block."""
+    modules = _remove_modules()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", False)  # trees share it
         patch.syspath_prepend(tree.root / "constructs")
         patch.syspath_prepend(tree.root)
         yield
-    _take_imported()
-    sys.modules.update(kept)
+    _remove_modules()
+    sys.modules.update(modules)
 
 
-def _take_imported() -> dict[str, ModuleType]:
-    ours = [name for name in sys.modules if name.partition(".")[0] in PACKAGES]
-    return {name: sys.modules.pop(name) for name in ours}
+def _remove_modules() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] in PACKAGES]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 @pytest.fixture(autouse=True)
@@ -128,13 +128,13 @@ class Reviewer:
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
-        known = [stage for stage in stages if stage in head.stages()]
-        synthesised = write_assemblies(head, self.folder / "assemblies", known)
-        return [review_stage(stage, self.base, synthesised) for stage in stages]
+        head_stages = [stage for stage in stages if stage in head.stages()]
+        synthesised_head = write_assemblies(head, self.folder / "assemblies", head_stages)
+        return [review_stage(stage, self.base, synthesised_head) for stage in stages]
 
 
 def _apply(head: Tree, file: str, old: str, new: str) -> None:
-    """Make an edit; without remaining content, the file is deleted."""
+    """Make an edit; a file without content is deleted."""
     path = head.root / file
     content = path.read_text() if old else ""
     assert old in content, (file, old)
@@ -142,8 +142,8 @@ def _apply(head: Tree, file: str, old: str, new: str) -> None:
     path.unlink(missing_ok=True)  # a hard link to the base's file
     for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
         compiled.unlink()
-    if changed := content.replace(old, new, 1) if old else new:
-        path.write_text(changed)
+    if new_content := content.replace(old, new, 1) if old else new:
+        path.write_text(new_content)
 
 
 @pytest.fixture

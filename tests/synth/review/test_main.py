@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from release.checkouts import Clone
-from release.review.command import INSTALLED
+from release.review.command import INSTALLED_FOLDERS
 from release.tree import Tree
 from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.release.conftest import commit
@@ -37,7 +37,7 @@ def clone(tmp_path: Path) -> Clone:
     for stage in clone.stages():
         (clone.root / "stages" / f"{stage}.yaml").unlink()
     (clone.root / "stages" / "live.yaml").write_text(STAGE)
-    installed = "".join(f"/{name}\n" for name in INSTALLED)  # links here, folders elsewhere
+    installed = "".join(f"/{name}\n" for name in INSTALLED_FOLDERS)  # links here, folders elsewhere
     (clone.root / ".gitignore").write_text((ROOT / ".gitignore").read_text() + installed)
     (clone.root / ".cfnlintrc.yaml").write_text("")  # with W3005, which the CDK's templates have
     (clone.root / ".checkov.yaml").write_text(CHECKOV)  # which the bucket of access logs has
@@ -45,7 +45,7 @@ def clone(tmp_path: Path) -> Clone:
     shutil.copytree(ROOT / "release", clone.root / "release", ignore=ignored)
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
-    for name in INSTALLED:
+    for name in INSTALLED_FOLDERS:
         (clone.root / name).symlink_to(ROOT / name)
     return clone
 
@@ -68,7 +68,7 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     broken.write_text("backend: [")
     # Files with which a hostile change would disable the review, if it used them:
     for name, content in {
-        "release/review/dangers/low_minimum.py": "def low_minimum(comparison): return iter(())\n",
+        "release/review/dangers/endpoints.py": "def low_availability(comparison): return ()\n",
         "release/review/judge.py": "raise SystemExit(0)\n",
         "model_build/__main__.py": "print([])\n",
         ".cfnlintrc.yaml": "ignore_checks: [W]\n",
@@ -82,24 +82,24 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     assert run(clone, "release.review.assemblies", assemblies).returncode == 0
     out = clone.root.parent / "review.out"
     with clone.checked_out("main") as base:
-        for name in INSTALLED:
+        for name in INSTALLED_FOLDERS:
             (base.root / name).symlink_to(ROOT / name)
         arguments = ("--head", str(clone.root), "--assemblies", assemblies, "--output", str(out))
         finished = run(base, "release.review.judge", *arguments)
 
     assert finished.returncode == 3, finished.stderr
-    assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
+    assert "  live/low_availability/live-text.AllTraffic\n" in finished.stderr
     written = json.loads((out / "review.json").read_text())
     (stage,) = written["stages"]
     assert [line.partition(":")[0] for line in written["findings"]["new"]] == ["model lint"]
-    assert {line.partition(":")[0] for line in stage["findings"]["still"]} == {
+    assert {line.partition(":")[0] for line in stage["findings"]["remaining"]} == {
         "cfn-lint",
         "checkov",
     }
     dangers = {danger["subject"].rpartition(".")[0]: danger for danger in written["dangers"]}
     judges, unread = dangers["files"], dangers["models/broken/broken/config.pbtxt"]
     assert {detail.partition(" ")[0] for detail in judges["details"]} == {
-        *("release/review/dangers/low_minimum.py", "release/review/judge.py"),
+        *("release/review/dangers/endpoints.py", "release/review/judge.py"),
     }
     assert unread["rule"] == "unreadable_files"
     assert {dangers[path]["rule"] for path in (".cfnlintrc.yaml", ".checkov.yaml")} == {

@@ -53,33 +53,33 @@ def test_missing_commit_is_reported_with_the_fetch_command(clone: Clone) -> None
 
 
 def test_fork_point_is_the_merge_base(clone: Clone) -> None:
-    base = clone.head()
+    base_commit = clone.head()
     clone.git("checkout", "--quiet", "-b", "change")
     commit(clone)
     clone.git("checkout", "--quiet", "main")
     (clone.root / "later-file").touch()
     commit(clone)
     clone.git("checkout", "--quiet", "change")
-    assert clone.fork_point("main") == base
+    assert clone.fork_point("main") == base_commit
 
 
 def test_fork_point_without_common_history_is_the_branch(clone: Clone) -> None:
-    main = clone.head()
+    main_commit = clone.head()
     clone.git("checkout", "--quiet", "--orphan", "other")
     commit(clone)
-    assert clone.fork_point("main") == main
+    assert clone.fork_point("main") == main_commit
 
 
-def test_head_contains_earlier_commits_only(clone: Clone) -> None:
-    newer = clone.head()
+def test_head_contains_only_earlier_commits(clone: Clone) -> None:
+    new_commit = clone.head()
     assert clone.contains(clone.git("rev-parse", "HEAD^"))
-    assert clone.contains(newer)
+    assert clone.contains(new_commit)
     clone.git("checkout", "--quiet", "HEAD^")
-    assert not clone.contains(newer)
+    assert not clone.contains(new_commit)
 
 
 def test_shallow_clone_lacks_the_history(clone: Clone, tmp_path: Path) -> None:
-    older = clone.git("rev-parse", "HEAD^")
+    old_commit = clone.git("rev-parse", "HEAD^")
     clone.git("clone", "--quiet", "--depth=1", f"file://{clone.root}", str(tmp_path / "shallow"))
-    with pytest.raises(CheckoutError, match=f"{older[:12]}: git fetch --unshallow"):
-        Clone(tmp_path / "shallow").contains(older)
+    with pytest.raises(CheckoutError, match=f"{old_commit[:12]}: git fetch --unshallow"):
+        Clone(tmp_path / "shallow").contains(old_commit)

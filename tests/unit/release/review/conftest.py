@@ -68,13 +68,13 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
 
 def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the review's code in this process if a base has no such code."""
-    run_base = command._judge
+    run_base = command._run_judge
 
     def run(base: Tree, arguments: list[str]) -> int:
         has_code = (base.root / "release" / "review" / "judge.py").is_file()
         return run_base(base, arguments) if has_code else judge.main(arguments)
 
-    monkeypatch.setattr(command, "_judge", run)
+    monkeypatch.setattr(command, "_run_judge", run)
 
 
 def write_file(tree: Tree, path: str, content: str) -> Path:

@@ -1,4 +1,4 @@
-"""Edits of the resources of a stack, and comparisons before and after an edit."""
+"""Functions that return edits of a stack's resources, and compare the stack after an edit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,22 +11,22 @@ STACK = "prod-text"
 Edit = Callable[[dict[str, Any]], None]
 
 
-def compared(
+def compare(
     before: dict[str, Any],
     after: dict[str, Any],
     *,
     stack: str = STACK,
     file_before: StageFile = PROD,
     file_after: StageFile = PROD,
-    **more: Any,
+    **fields: Any,
 ) -> Comparison:
-    """Return the comparison of a stage with one stack."""
+    """Return the comparison of a stage with one stack; `fields` are those of `Comparison`."""
     sides = {stack: {"Resources": before}}, {stack: {"Resources": after}}
-    return Comparison("prod", *sides, file_before=file_before, file_after=file_after, **more)
+    return Comparison("prod", *sides, file_before=file_before, file_after=file_after, **fields)
 
 
 def put(*path: Any) -> Edit:
-    """Return an edit that sets the last argument at a path: the resource, then its properties."""
+    """Return an edit that sets a property: put(RESOURCE, PROPERTY, ..., VALUE)."""
     name, *steps, last, value = path
 
     def edit(resources: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def put(*path: Any) -> Edit:
 
 
 def drop(*path: Any) -> Edit:
-    """Return an edit that deletes a resource, or a property at a path below it."""
+    """Return an edit that deletes a resource or a property: drop(RESOURCE, PROPERTY, ...)."""
     name, *steps = path
 
     def edit(resources: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def together(*edits: Edit) -> Edit:
     """Return several edits as one."""
 
     def edit(resources: dict[str, Any]) -> None:
-        for item in edits:
-            item(resources)
+        for single_edit in edits:
+            single_edit(resources)
 
     return edit

@@ -32,8 +32,8 @@ RESOURCES: dict[str, Any] = {
             },
         },
     },
-    "Kept": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}},
-    "Unused": {
+    "RetainedBucket": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}},
+    "FunctionRole": {
         "Type": "AWS::IAM::Role",
         "Properties": {
             "AssumeRolePolicyDocument": {

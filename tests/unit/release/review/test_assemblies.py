@@ -10,7 +10,6 @@ import pytest
 from release.checkouts import Clone
 from release.review.assemblies import MAX_BYTES, read_synthesis, write_assemblies
 from release.tree import NotSynthesised
-from tests.unit.release.review.conftest import APP, write_file
 
 STACK = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "a.template.json"}}
 TEMPLATE = {"Resources": {"Key": {"Type": "AWS::KMS::Key"}}}
@@ -34,16 +33,8 @@ def write_manifest(folder: Path, name: str, **changes: Any) -> None:
 
 
 def test_written_assemblies_can_be_read(clone: Clone, tmp_path: Path) -> None:
-    made = write_assemblies(clone, tmp_path / "assemblies")
-    assert list(made.synth("prod").templates) == ["prod-text"]
-
-
-def test_failed_app_leaves_error_and_templates(clone: Clone, tmp_path: Path) -> None:
-    write_file(clone, "app.py", f"{APP}\nraise SystemExit('error: refused')")
-    made = write_assemblies(clone, tmp_path / "assemblies")
-    with pytest.raises(NotSynthesised, match=r"^refused$"):
-        made.synth("prod")
-    assert (tmp_path / "assemblies" / "prod" / "prod-text.template.json").is_file()
+    tree = write_assemblies(clone, tmp_path / "assemblies")
+    assert list(tree.synth("prod").templates) == ["prod-text"]
 
 
 def test_acknowledged_findings(assembly: Path) -> None:
@@ -73,22 +64,16 @@ def test_stack_settings(assembly: Path) -> None:
     }
 
 
-def leave_out(folder: Path) -> None:
+def delete_template(folder: Path) -> None:
     (folder / "a.template.json").unlink()
 
 
-def link(folder: Path) -> None:
-    write_json(folder.parent / "secret", TEMPLATE)
-    leave_out(folder)
-    (folder / "a.template.json").symlink_to(folder.parent / "secret")
-
-
-def link_the_folder(folder: Path) -> None:
+def link_folder(folder: Path) -> None:
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to(folder.with_name("elsewhere"))
 
 
-def link_the_error(folder: Path) -> None:
+def link_error_file(folder: Path) -> None:
     folder.with_name("secret").write_text("a secret")
     folder.with_name("prod.error").symlink_to(folder.with_name("secret"))
 
@@ -106,19 +91,19 @@ def write_assets(folder: Path, images: Any = None, name: str = "a", **changes: A
 
 def test_asset_destinations_are_stack_settings(assembly: Path) -> None:
     write_assets(assembly)
-    (place,) = read_synthesis(assembly.parent, "prod").settings["a"]["assets"]
-    assert json.loads(place) == {"bucketName": "assets", "objectKey": "prod"}
+    (location,) = read_synthesis(assembly.parent, "prod").settings["a"]["assets"]
+    assert json.loads(location) == {"bucketName": "assets", "objectKey": "prod"}
 
 
-ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
+INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no assembly": (
         lambda folder: folder.rename(folder.with_name("other")),
         "its assembly is missing",
     ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "cannot be read"),
-    "missing template": (leave_out, "cannot be read"),
-    "symbolic link to a folder": (link_the_folder, "is not a folder"),
-    "error file is a symbolic link": (link_the_error, "cannot be read"),
+    "missing template": (delete_template, "cannot be read"),
+    "symbolic link to a folder": (link_folder, "is not a folder"),
+    "error file is a symbolic link": (link_error_file, "cannot be read"),
     "path to another folder": (
         lambda folder: write_manifest(folder, "../a"),
         "only stacks with the template",
@@ -211,11 +196,11 @@ ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_invalid_assembly_is_rejected(assembly: Path, attack: str) -> None:
+@pytest.mark.parametrize("title", INVALID_ASSEMBLIES)
+def test_invalid_assembly_is_rejected(assembly: Path, title: str) -> None:
     assert read_synthesis(assembly.parent, "prod").templates == {"a": TEMPLATE}
-    change, reason = ATTACKS[attack]
-    change(assembly)
-    with pytest.raises(NotSynthesised, match=reason) as refused:
+    invalidate, reason = INVALID_ASSEMBLIES[title]
+    invalidate(assembly)
+    with pytest.raises(NotSynthesised, match=reason) as error:
         read_synthesis(assembly.parent, "prod")
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(error.value)

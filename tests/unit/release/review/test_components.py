@@ -15,16 +15,16 @@ from release.review.dangers.endpoints import removed_endpoints
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import HOURS_PER_MONTH, cost_changes
 from release.tree import Template
-from tests.unit.release.review.edits import PROD, Edit, compared, drop, put, together
+from tests.unit.release.review.edits import PROD, Edit, compare, drop, put, together
 from tests.unit.release.review.resources import RESOURCES
 
 NAME = "prod-text-g5-xlarge-minilm"
 COMPONENT = "AWS::SageMaker::InferenceComponent"
-NEEDS = ("Specification", "ComputeResourceRequirements")
-INSTANCES = ("Config", "ProductionVariants", 0, "ManagedInstanceScaling")
+REQUIREMENTS = ("Specification", "ComputeResourceRequirements")
+INSTANCE_SCALING = ("Config", "ProductionVariants", 0, "ManagedInstanceScaling")
 
 
-def base() -> dict[str, Any]:
+def base_resources() -> dict[str, Any]:
     """Return a stack with a component of 1 to 4 copies, which can scale out from zero."""
     resources = copy.deepcopy(RESOURCES)
     resources["Model"]["Properties"]["PrimaryContainer"].pop("Mode")
@@ -97,71 +97,69 @@ def base() -> dict[str, Any]:
     }
 
 
-def change(edit: Edit, before: Edit | None = None) -> Comparison:
-    old = base()
+def compare_edit(edit: Edit, before: Edit | None = None) -> Comparison:
+    old = base_resources()
     if before:
         before(old)
     new = copy.deepcopy(old)
     edit(new)
-    return compared(old, new)
+    return compare(old, new)
 
 
 def messages_of(comparison: Comparison) -> list[str]:
     return [f"{danger.rule}: {danger.message}" for danger in dangers(comparison)]
 
 
-NO_COPY = put("Target", "MinCapacity", 0)
-NO_INSTANCE = put(*INSTANCES, "MinInstanceCount", 0)
-SLEEPS = together(NO_COPY, NO_INSTANCE)
+NO_MINIMUM_COPY = put("Target", "MinCapacity", 0)
+NO_MINIMUM_INSTANCE = put(*INSTANCE_SCALING, "MinInstanceCount", 0)
+SCALE_TO_ZERO = together(NO_MINIMUM_COPY, NO_MINIMUM_INSTANCE)
 DANGERS: dict[str, tuple[Edit, str]] = {
     "scale to zero": (
-        SLEEPS,
-        "low_minimum: prod-text-g5-xlarge can scale in to zero, which saves up to "
+        SCALE_TO_ZERO,
+        "low_availability: prod-text-g5-xlarge can scale in to zero, which saves up to "
         f"{1.4 * HOURS_PER_MONTH:,.0f} USD a month: invocations then fail, and a cold start takes "
         "minutes (published measurements: 5 and 9, docs/hosting-modes.md)",
     ),
     "scale to zero without an alarm": (
-        together(SLEEPS, drop("WakeAlarm")),
-        f"no_wake_up_alarm: {NAME} can scale in to zero copies and does not scale out again: add ",
+        together(SCALE_TO_ZERO, drop("WakeAlarm")),
+        f"no_scale_from_zero_alarm: {NAME} can scale in to zero copies and does not scale out "
+        "again: add ",
     ),
     "scale to zero with target tracking": (
-        together(SLEEPS, put("Wake", "PolicyType", "TargetTrackingScaling")),
-        "no_wake_up_alarm: ",
+        together(SCALE_TO_ZERO, put("Wake", "PolicyType", "TargetTrackingScaling")),
+        "no_scale_from_zero_alarm: ",
     ),
     "alarm on more than one failure": (
-        together(SLEEPS, put("WakeAlarm", "ComparisonOperator", "GreaterThanThreshold")),
-        "no_wake_up_alarm: ",
+        together(SCALE_TO_ZERO, put("WakeAlarm", "ComparisonOperator", "GreaterThanThreshold")),
+        "no_scale_from_zero_alarm: ",
     ),
     "alarm without actions": (
-        together(SLEEPS, drop("WakeAlarm", "AlarmActions")),
-        "no_wake_up_alarm: ",
+        together(SCALE_TO_ZERO, drop("WakeAlarm", "AlarmActions")),
+        "no_scale_from_zero_alarm: ",
     ),
     "more GPUs than an instance has": (
-        put("Component", *NEEDS, "NumberOfAcceleratorDevicesRequired", 2),
-        f"unplaced_copies: a copy of {NAME} reserves 2 GPUs, but ml.g5.xlarge has 1",
+        put("Component", *REQUIREMENTS, "NumberOfAcceleratorDevicesRequired", 2),
+        f"insufficient_capacity: a copy of {NAME} reserves 2 GPUs, but ml.g5.xlarge has 1",
     ),
     "more copies than instances": (
         put("Target", "MaxCapacity", 8),
-        f"unplaced_copies: 8 copies of {NAME} with the minimum of all other components reserve 8 "
-        "GPUs, but 4 instances have 4: the remaining copies do not start",
+        f"insufficient_capacity: 8 copies of {NAME} and the minimum copies of all other components "
+        "reserve 8 GPUs, but 4 instances have 4: the remaining copies do not start",
     ),
     "component removed": (
         together(drop("Component"), drop("Target"), drop("Wake")),
         "missing_components: the catalog sends clients of minilm to the inference component "
         f"{NAME}, which the stack does not have: every call fails",
     ),
-    "model and component removed": (
-        together(drop("Component"), drop("Target"), drop("Wake"), drop("Entry")),
-        "dropped_models: prod-text-g5-xlarge no longer has minilm in its catalog",
-    ),
     "component renamed": (
         put("Component", "InferenceComponentName", "other"),
-        f"refused_updates: {COMPONENT} prod-text/Component: InferenceComponentName: {NAME} -> "
-        "other: a component cannot be updated to this: give the new component another logical ID",
+        f"rejected_updates: {COMPONENT} prod-text/Component: InferenceComponentName: {NAME} -> "
+        "other: an update of a component cannot change this: give the new component another "
+        "logical ID",
     ),
     "instance type changed": (
         put("Config", "ProductionVariants", 0, "InstanceType", "ml.g5.2xlarge"),
-        "refused_updates: the update of prod-text-g5-xlarge is rejected before it begins: "
+        "rejected_updates: the update of prod-text-g5-xlarge is rejected before it begins: "
         "SageMaker does not change the instance type of inference components. Deploy a second "
         "endpoint, and move the clients",
     ),
@@ -184,16 +182,16 @@ DANGERS: dict[str, tuple[Edit, str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", DANGERS)
-def test_dangerous_change(kind: str) -> None:
-    edit, text = DANGERS[kind]
-    messages = messages_of(change(edit))
+@pytest.mark.parametrize("title", DANGERS)
+def test_dangerous_change(title: str) -> None:
+    edit, text = DANGERS[title]
+    messages = messages_of(compare_edit(edit))
     assert any(text in message for message in messages), messages
 
 
 def test_removed_endpoint_explains_its_log_group() -> None:
     """The log group has the endpoint's name in the stage file, without the instance type."""
-    before: dict[str, Template] = {"prod-text": {"Resources": base()}}
+    before: dict[str, Template] = {"prod-text": {"Resources": base_resources()}}
     after: dict[str, Template] = {"prod-models": {"Resources": {}}}
     [removed] = removed_endpoints(
         Comparison("prod", before, after, file_before=PROD, file_after=PROD)
@@ -206,12 +204,8 @@ def test_removed_endpoint_explains_its_log_group() -> None:
 
 
 HARMLESS: dict[str, tuple[Edit, str]] = {
-    "more memory": (
-        put("Component", *NEEDS, "MinMemoryRequiredInMb", 2048),
-        "memory of each copy in MiB (all copies are replaced): 1024 -> 2048",
-    ),
     "more copies and instances": (
-        together(put("Target", "MaxCapacity", 8), put(*INSTANCES, "MaxInstanceCount", 8)),
+        together(put("Target", "MaxCapacity", 8), put(*INSTANCE_SCALING, "MaxInstanceCount", 8)),
         f"{NAME} over a week: 1 to 4 -> 1 to 8 copies",
     ),
     "batch size": (
@@ -236,41 +230,46 @@ HARMLESS: dict[str, tuple[Edit, str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", HARMLESS)
-def test_harmless_change(kind: str) -> None:
-    edit, text = HARMLESS[kind]
-    comparison = change(edit)
+@pytest.mark.parametrize("title", HARMLESS)
+def test_harmless_change(title: str) -> None:
+    edit, text = HARMLESS[title]
+    comparison = compare_edit(edit)
     assert messages_of(comparison) == []
     (endpoint,) = endpoint_changes(comparison)
     assert text in endpoint.sentence
 
 
-def test_existing_fault_is_not_reported() -> None:
-    asleep = together(SLEEPS, drop("WakeAlarm"), put("Target", "MaxCapacity", 9))
-    more = put("Component", *NEEDS, "MinMemoryRequiredInMb", 2048)
-    assert messages_of(change(more, before=asleep)) == []
-    awake = together(put("Target", "MinCapacity", 1), put(*INSTANCES, "MinInstanceCount", 1))
-    assert messages_of(change(awake, before=SLEEPS)) == []
+def test_existing_problem_is_not_reported() -> None:
+    scaled_to_zero = together(SCALE_TO_ZERO, drop("WakeAlarm"), put("Target", "MaxCapacity", 9))
+    more_memory = put("Component", *REQUIREMENTS, "MinMemoryRequiredInMb", 2048)
+    assert messages_of(compare_edit(more_memory, before=scaled_to_zero)) == []
+    scaled_out = together(
+        put("Target", "MinCapacity", 1), put(*INSTANCE_SCALING, "MinInstanceCount", 1)
+    )
+    assert messages_of(compare_edit(scaled_out, before=SCALE_TO_ZERO)) == []
 
 
 @pytest.mark.parametrize(
-    ("copies", "instances", "least"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (0, 2, 2)]
+    ("copies", "instances", "minimum"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (0, 2, 2)]
 )
 def test_minimum_cost_depends_on_instances_and_copies(
-    copies: int, instances: int, least: int
+    copies: int, instances: int, minimum: int
 ) -> None:
-    limits = put("Target", "MinCapacity", copies), put(*INSTANCES, "MinInstanceCount", instances)
-    (cost,) = cost_changes(change(together(*limits)))
+    limits = (
+        put("Target", "MinCapacity", copies),
+        put(*INSTANCE_SCALING, "MinInstanceCount", instances),
+    )
+    (cost,) = cost_changes(compare_edit(together(*limits)))
     assert cost.after
     assert (cost.after.minimum, cost.after.maximum) == (
-        1.4 * least * HOURS_PER_MONTH,
+        1.4 * minimum * HOURS_PER_MONTH,
         1.4 * 4 * HOURS_PER_MONTH,
     )
 
 
 def test_copies_share_instances_with_other_components() -> None:
     def with_other_component(minimum: int) -> dict[str, Any]:
-        new = base()
+        new = base_resources()
         for name in ("Component", "Target"):
             new[f"Other{name}"] = copy.deepcopy(new[name])
         new["OtherComponent"]["Properties"]["InferenceComponentName"] = "other"
@@ -281,14 +280,14 @@ def test_copies_share_instances_with_other_components() -> None:
         new["Target"]["Properties"]["MinCapacity"] = 0
         return new
 
-    assert messages_of(compared(with_other_component(0), with_other_component(1))) == [
-        f"unplaced_copies: 4 copies of {NAME} with the minimum of all other components reserve 5 "
-        "GPUs, but 4 instances have 4: the remaining copies do not start"
+    assert messages_of(compare(with_other_component(0), with_other_component(1))) == [
+        f"insufficient_capacity: 4 copies of {NAME} and the minimum copies of all other components "
+        "reserve 5 GPUs, but 4 instances have 4: the remaining copies do not start"
     ]
 
 
 def test_new_endpoint_is_described_with_its_copies() -> None:
-    comparison = compared({}, base())
+    comparison = compare({}, base_resources())
     (endpoint,) = endpoint_changes(comparison)
     assert f"ml.g5.xlarge, 1-4 instances; {NAME}, 1-4 copies; models: minilm" in endpoint.sentence
 
@@ -300,8 +299,10 @@ def test_sequence_batching_with_several_copies(
     config.parent.mkdir(parents=True)
     config.write_text('name: "minilm"\nsequence_batching { }\n')
     for maximum in (1, 4):
-        new = base()
+        new = base_resources()
         new["Target"]["Properties"]["MaxCapacity"] = maximum
-        messages = messages_of(compared({}, new, models=(None, tmp_path)))
-        is_danger = any("requests of a sequence to up to 4 copies" in item for item in messages)
+        messages = messages_of(compare({}, new, models=(None, tmp_path)))
+        is_danger = any(
+            "requests of a sequence to up to 4 copies" in message for message in messages
+        )
         assert is_danger == (maximum > 1)

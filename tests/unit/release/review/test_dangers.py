@@ -10,36 +10,34 @@ import checked_yaml
 from release.review.acknowledged import Acknowledgements, read_acknowledgements
 from release.review.dangers import dangers
 from release.review.dangers.danger import Danger
-from tests.unit.release.review.edits import PROD, Edit, add, compared, drop, put
+from tests.unit.release.review.edits import PROD, Edit, add, compare, drop, put
 from tests.unit.release.review.resources import RESOURCES
 
 STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
 STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
 VARIANT = ("Config", "ProductionVariants", 0)
 TRUST = ("Role", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
-ENCRYPTED = ("Bucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0)
+ENCRYPTION_RULE = ("Bucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0)
 PREFIX = "if s3:prefix StringLike text/*"
 INSECURE = "if aws:SecureTransport Bool false"
-ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 OTHER_ACCOUNT = "arn:aws:iam::999999999999:root"
 INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
-LOST_KEY, KEY_ARN = (
-    "is no longer encrypted with a customer-managed key",
-    '{"Fn::GetAtt": ["Key", "Arn"]}',
+NO_CUSTOMER_KEY = "is no longer encrypted with a customer-managed key"
+KEY_ARN = '{"Fn::GetAtt": ["Key", "Arn"]}'
+DEFAULT_ENCRYPTION = (
+    "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
 )
-RULE = "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
-RENAMED = (
+RENAMED_MESSAGE = (
     "the endpoint prod-text is renamed to prod-texts: a new endpoint is created, the old one is "
     "deleted, and clients that use the old name fail"
 )
 
 
 def deletion_policy(value: str) -> Edit:
-    return lambda resources: resources["Kept"].update(DeletionPolicy=value)
+    return lambda resources: resources["RetainedBucket"].update(DeletionPolicy=value)
 
 
 CASES: dict[str, tuple[Edit, list[str]]] = {
-    "description of a role": (put("Role", "Description", "a role"), []),
     "action added": (
         put(*STATEMENT, "Action", ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]),
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
@@ -58,22 +56,19 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             f"anyone may s3:* on Bucket {INSECURE}",
         ],
     ),
-    "Deny statement removed": (
-        put(*STATEMENTS, []),
-        [f"anyone is no longer denied s3:* on Bucket {INSECURE}"],
-    ),
     "Lambda permission for anyone": (
         add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
         ["anyone may lambda:InvokeFunction on f"],
     ),
     "SSE-KMS replaced by SSE-S3": (
-        put(*ENCRYPTED, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
-        [f"AWS::S3::Bucket prod-text/Bucket: {LOST_KEY}: {RULE}.KMSMasterKeyID: {KEY_ARN} -> none"],
+        put(*ENCRYPTION_RULE, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
+        [f"AWS::S3::Bucket prod-text/Bucket: {NO_CUSTOMER_KEY}: {DEFAULT_ENCRYPTION}"
+         f".KMSMasterKeyID: {KEY_ARN} -> none"],
     ),
     "DeletionPolicy changes to Delete": (
         deletion_policy("Delete"),
-        ["AWS::S3::Bucket prod-text/Kept: is no longer retained when its stack is deleted: "
-         "DeletionPolicy: Retain -> Delete"],
+        ["AWS::S3::Bucket prod-text/RetainedBucket: is no longer retained when its stack is "
+         "deleted: DeletionPolicy: Retain -> Delete"],
     ),
     "ingress from the VPC CIDR": (
         put("Group", "SecurityGroupIngress", {
@@ -92,17 +87,13 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "rollback alarms removed": (
         drop("Endpoint", "DeploymentConfig"),
-        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms are left"],
-    ),
-    "alarm removed": (
-        drop("AllTrafficErrors"),
-        ["AWS::CloudWatch::Alarm prod-text/Alarm-AllTraffic: the alarm is deleted"],
+        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms remain"],
     ),
     "one instance": (
         put(*VARIANT, "InitialInstanceCount", 1),
         ["prod-text may run on 1 instance: if it fails, invocations fail"],
     ),
-    "endpoint renamed": (put("Endpoint", "EndpointName", "prod-texts"), [RENAMED]),
+    "endpoint renamed": (put("Endpoint", "EndpointName", "prod-texts"), [RENAMED_MESSAGE]),
     "model removed from the catalog": (
         drop("Entry"),
         ["prod-text no longer has minilm in its catalog: clients that invoke it fail (its "
@@ -112,7 +103,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         put("Bucket", "BucketName", "models"),
         ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
     ),
-    "instance type of a variant": (put(*VARIANT, "InstanceType", "ml.g5.2xlarge"), []),
 }  # fmt: skip
 
 
@@ -120,7 +110,7 @@ def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
     after = copy.deepcopy(RESOURCES)
     edit(after)
     file = PROD.model_copy(update={"production": production})
-    return dangers(compared(RESOURCES, after, file_before=file, file_after=file))
+    return dangers(compare(RESOURCES, after, file_before=file, file_after=file))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -133,7 +123,7 @@ def test_one_instance_is_allowed_outside_production() -> None:
     assert _dangers(put(*VARIANT, "InitialInstanceCount", 1), production=False) == []
 
 
-ACKNOWLEDGED = """\
+ACKNOWLEDGEMENT = """\
 acknowledged:
   - danger: KEY
     who: Ada
@@ -143,35 +133,39 @@ acknowledged:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def acknowledgement_file(tmp_path: Path) -> Path:
     """Path of release/acknowledged.yaml below tmp_path."""
     (tmp_path / "release").mkdir()
     return tmp_path / "release" / "acknowledged.yaml"
 
 
-@pytest.mark.parametrize(("today", "by"), [((2026, 12, 1), "Ada"), ((2026, 12, 2), None)])
+@pytest.mark.parametrize(("today", "person"), [((2026, 12, 1), "Ada"), ((2026, 12, 2), None)])
 def test_acknowledgement_expires(
-    tmp_path: Path, file: Path, today: tuple[int, int, int], by: str | None
+    tmp_path: Path, acknowledgement_file: Path, today: tuple[int, int, int], person: str | None
 ) -> None:
     (danger,) = _dangers(drop("Endpoint", "DeploymentConfig"))
-    file.write_text(ACKNOWLEDGED.replace("KEY", danger.key))
-    acknowledgement = read_acknowledgements(tmp_path).of(danger.key, date(*today))
-    assert (acknowledgement.who if acknowledgement else None) == by
+    acknowledgement_file.write_text(ACKNOWLEDGEMENT.replace("KEY", danger.key))
+    acknowledgement = read_acknowledgements(tmp_path).find(danger.key, date(*today))
+    assert (acknowledgement.who if acknowledgement else None) == person
 
 
-def test_acknowledgement_is_valid_for_one_danger(tmp_path: Path, file: Path) -> None:
+def test_acknowledgement_is_valid_for_one_danger(
+    tmp_path: Path, acknowledgement_file: Path
+) -> None:
     (other,) = _dangers(drop("Endpoint", "DeploymentConfig"))
-    file.write_text(ACKNOWLEDGED.replace("KEY", other.key))
+    acknowledgement_file.write_text(ACKNOWLEDGEMENT.replace("KEY", other.key))
     (danger,) = _dangers(drop("Quota"))
-    assert read_acknowledgements(tmp_path).of(danger.key, date(2026, 12, 1)) is None
+    assert read_acknowledgements(tmp_path).find(danger.key, date(2026, 12, 1)) is None
 
 
 def test_missing_file_has_no_acknowledgements(tmp_path: Path) -> None:
     assert read_acknowledgements(tmp_path) == Acknowledgements()
 
 
-def test_incomplete_acknowledgement_is_invalid(tmp_path: Path, file: Path) -> None:
-    file.write_text("acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n")
+def test_incomplete_acknowledgement_is_invalid(tmp_path: Path, acknowledgement_file: Path) -> None:
+    acknowledgement_file.write_text(
+        "acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n"
+    )
     with pytest.raises(checked_yaml.InvalidFile) as raised:
         read_acknowledgements(tmp_path)
     assert [problem.key for problem in raised.value.problems] == [

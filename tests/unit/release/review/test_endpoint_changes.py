@@ -21,9 +21,11 @@ def stack(name: str = "prod-text", instance_type: str = "ml.g5.xlarge") -> Stack
     return {"Resources": resources}
 
 
-def change(before: Stack | None, after: Stack | None, to: str = "us-east-1") -> EndpointChange:
+def endpoint_change(
+    before: Stack | None, after: Stack | None, new_region: str = "us-east-1"
+) -> EndpointChange:
     old, new = ({"prod-text": side} if side else {} for side in (before, after))
-    files = [StageFile(region=region, production=True) for region in ("us-east-1", to)]
+    files = [StageFile(region=region, production=True) for region in ("us-east-1", new_region)]
     (endpoint,) = endpoint_changes(Comparison("prod", old, new, files[0], files[1]))
     return endpoint
 
@@ -39,11 +41,11 @@ def change(before: Stack | None, after: Stack | None, to: str = "us-east-1") -> 
     ],
 )
 def test_endpoint_state(before: Stack | None, after: Stack | None, name: str, state: str) -> None:
-    endpoint = change(before, after)
+    endpoint = endpoint_change(before, after)
     assert (endpoint.name, endpoint.state) == (name, state)
 
 
 def test_endpoint_of_a_moved_stage_is_new() -> None:
-    endpoint = change(stack(), stack(), to="eu-west-1")
+    endpoint = endpoint_change(stack(), stack(), new_region="eu-west-1")
     assert endpoint.state == "new"
     assert "ml.g5.xlarge, 2 instances" in endpoint.sentence

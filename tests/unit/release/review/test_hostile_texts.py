@@ -57,9 +57,9 @@ class Elements(HTMLParser):
 def hostile_report(text: str) -> ChangeReport:
     """Return a report whose string fields are all `text`."""
     danger = Danger(text, text, rule="rule", stage=text, details=(text,))
-    by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
+    acknowledgement = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
-        endpoint=text, model=text, state="rebuilt", because=(text,), breaking=(text,)
+        endpoint=text, model=text, state="rebuilt", causes=(text,), breaking_changes=(text,)
     )
     (stack,) = STAGE.stacks
     stage = replace(
@@ -67,13 +67,13 @@ def hostile_report(text: str) -> ChangeReport:
         stage=text,
         endpoints=(EndpointChange(text, "new", text), EndpointChange(text, "unchanged", text)),
         notes=(text,),
-        dangers=(danger, replace(danger, acknowledgement=by)),
+        dangers=(danger, replace(danger, acknowledgement=acknowledgement)),
         models=(model,),
         costs=(CostChange(endpoint=text, before=COST, after=None, keeps_running=True),),
         access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
-        findings=FindingsChange(new=(text,), fixed=(text,), still=()),
-        acknowledged=FindingsChange(new=(text,), fixed=(text,), still=()),
+        findings=FindingsChange(new=(text,), fixed=(text,)),
+        acknowledged=FindingsChange(new=(text,), fixed=(text,)),
     )
     return replace(
         REPORT,
@@ -82,7 +82,7 @@ def hostile_report(text: str) -> ChangeReport:
         not_judged=(text,),
         stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
         gaps=(Gap(text, f"{text}\n{text}"),),
-        findings=FindingsChange(new=(text,), fixed=(), still=()),
+        findings=FindingsChange(new=(text,)),
     )
 
 
@@ -97,9 +97,9 @@ def test_hostile_text_is_no_markup_link_or_mention(text: str) -> None:
 
 
 def test_bidi_control_characters_are_escaped() -> None:
-    shown = markdown.render(hostile_report("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
-    assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
-    assert "may now U+202E" in shown
+    comment = markdown.render(hostile_report("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
+    assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", comment)
+    assert "may now U+202E" in comment
 
 
 def test_long_report_is_truncated() -> None:
@@ -108,8 +108,8 @@ def test_long_report_is_truncated() -> None:
         Danger(f"{number}", f"danger {number} " * 200, rule="rule", stage="prod")
         for number in range(100)
     )
-    long = replace(REPORT, gaps=(gap,), dangers=dangers)
-    text = markdown.render(long)
+    long_report = replace(REPORT, gaps=(gap,), dangers=dangers)
+    text = markdown.render(long_report)
     assert len(text) < 65_536
     assert text.startswith("# not everything was reviewed (prod), 101 dangers, 1 acknowledged, ")
     assert "the reason" in text
@@ -120,39 +120,39 @@ def test_long_report_is_truncated() -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
-ANY = st.text(min_size=1, max_size=60) | st.sampled_from(
+ANY_TEXT = st.text(min_size=1, max_size=60) | st.sampled_from(
     ["\u202e" * 3000, "*" * 3000, "`" * 900, "a\n" * 900]
 )
 
 
-@example(text="\u202e" * 3000, many=120, folded=True)
-@given(text=ANY, many=st.sampled_from([1, 30, 120]), folded=st.booleans())
+@example(text="\u202e" * 3000, count=120, has_many_details=True)
+@given(text=ANY_TEXT, count=st.sampled_from([1, 30, 120]), has_many_details=st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_any_report_fits_into_a_comment(text: str, many: int, folded: bool) -> None:
+def test_any_report_fits_into_a_comment(text: str, count: int, has_many_details: bool) -> None:
     report = hostile_report(text)
     stage = report.stages[0]
-    details = tuple(f"{text}{number}" for number in range(many if folded else 1))
+    details = tuple(f"{text}{number}" for number in range(count if has_many_details else 1))
     danger = Danger(text, text, rule="rule", stage=text, details=details)
-    dangers = tuple(replace(danger, message=f"{text}{number}") for number in range(many))
-    large = replace(
+    dangers = tuple(replace(danger, message=f"{text}{number}") for number in range(count))
+    large_stage = replace(
         stage,
         dangers=dangers,
-        notes=stage.notes * many,
-        models=stage.models * many,
-        costs=stage.costs * many,
-        access=stage.access * many,
-        stacks=stage.stacks * many,
-        endpoints=stage.endpoints * many,
-        findings=FindingsChange(new=(text,) * many, fixed=(text,) * many, still=()),
+        notes=stage.notes * count,
+        models=stage.models * count,
+        costs=stage.costs * count,
+        access=stage.access * count,
+        stacks=stage.stacks * count,
+        endpoints=stage.endpoints * count,
+        findings=FindingsChange(new=(text,) * count, fixed=(text,) * count),
     )
     text = markdown.render(
         replace(
             report,
-            stages=(large, *report.stages),
-            notes=report.notes * many,
-            not_judged=report.not_judged * many,
+            stages=(large_stage, *report.stages),
+            notes=report.notes * count,
+            not_judged=report.not_judged * count,
             dangers=dangers,
-            gaps=report.gaps * many,
+            gaps=report.gaps * count,
         )
     )
     assert len(text) <= 65_536

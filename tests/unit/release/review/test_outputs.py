@@ -12,19 +12,19 @@ from release.review import markdown
 from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger
 from release.review.endpoint_changes import EndpointChange
-from release.review.findings import NO_FINDINGS, FindingsChange, compare_findings
+from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
 from release.review.output_files import to_json, write_outputs
 from release.review.report import ChangeReport, Gap
-from release.review.stack_differences import Change, StackDifference
+from release.review.stack_differences import ResourceChange, StackDifference
 from release.review.stage_review import StageReview
 from release.review.summary import summary
 
 COST = Cost(minimum=1000, maximum=5000)
-UNPRICED = Cost(minimum=None, maximum=None, unknown=("ml.g6.xlarge",))
-SAME = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
-CHANGE = Change(
+UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge",))
+UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
+CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
     type="AWS::SSM::Parameter",
@@ -35,8 +35,8 @@ CHANGE = Change(
 )
 
 
-def danger(subject: str, message: str, rule: str = "lost_alarms", **more: Any) -> Danger:
-    return Danger(subject, message, rule=rule, stage="prod", **more)
+def danger(subject: str, message: str, rule: str = "lost_alarms", **fields: Any) -> Danger:
+    return Danger(subject, message, rule=rule, stage="prod", **fields)
 
 
 ACKNOWLEDGEMENT = Acknowledgement(
@@ -54,8 +54,8 @@ STAGE = StageReview(
             endpoint="prod-text",
             model="minilm",
             state="rebuilt",
-            because=("models/minilm/export.py",),
-            breaking=("output EMBEDDING is removed",),
+            causes=("models/minilm/export.py",),
+            breaking_changes=("output EMBEDDING is removed",),
         ),
     ),
     costs=(
@@ -69,18 +69,18 @@ STAGE = StageReview(
 REPORT = ChangeReport(
     base="main",
     stages=(STAGE,),
-    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",), still=()),
+    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",)),
 )
 
 
-def rendered(report: ChangeReport = REPORT, **stage: Any) -> str:
+def render(report: ChangeReport = REPORT, **stage: Any) -> str:
     """Return the Markdown of a report with changed attributes of its stage."""
     return markdown.render(replace(report, stages=(replace(STAGE, **stage),)))
 
 
 def test_summary_is_the_first_line() -> None:
     cost = CostChange(endpoint="prod-text", before=COST, after=replace(COST, minimum=3056))
-    stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, SAME))
+    stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, UNCHANGED_ENDPOINT))
     report = replace(REPORT, stages=(stage,), not_judged=("model code",))
     line = (
         "1 danger, 1 acknowledged, 1 of 2 endpoints change, at least +2,056 USD a month, "
@@ -132,8 +132,8 @@ def test_danger_shows_acknowledgement_or_its_key() -> None:
 
 def test_dangers_are_grouped_across_endpoints() -> None:
     names = ("prod-text", "prod-vision", "prod-search")
-    lost = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
-    text = rendered(dangers=(*lost, danger("prod-text.B", "prod-text loses the alarm B")))
+    lost_alarms = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
+    text = render(dangers=(*lost_alarms, danger("prod-text.B", "prod-text loses the alarm B")))
     assert text.startswith("# 2 dangers, ")
     assert "- prod-text loses the alarm A\n  The same for: prod-vision, prod-search\n" in text
     assert "- prod-vision loses" not in text
@@ -175,24 +175,24 @@ def test_dangers_are_grouped_across_endpoints() -> None:
     ids=["without a price", "total", "total without all prices"],
 )
 def test_cost_table(costs: tuple[CostChange, ...], rows: list[str]) -> None:
-    text = rendered(costs=costs, models=())
+    text = render(costs=costs, models=())
     assert [line for line in text.splitlines() if line.startswith("| ")][2:] == rows
     assert "at prices of 2026-01-01 (the test)" in text
     assert ("Not priced: ml.g6.xlarge." in text) == ("no price" in text)
 
 
-@pytest.mark.parametrize(("count", "folded"), [(4, False), (5, True)])
-def test_many_details_are_collapsed(count: int, folded: bool) -> None:
-    parts = tuple(f"part {number}" for number in range(count))
-    text = rendered(dangers=(danger("prod-text.0", "prod-text loses alarms", details=parts),))
+@pytest.mark.parametrize(("count", "is_collapsed"), [(4, False), (5, True)])
+def test_many_details_are_collapsed(count: int, is_collapsed: bool) -> None:
+    details = tuple(f"part {number}" for number in range(count))
+    text = render(dangers=(danger("prod-text.0", "prod-text loses alarms", details=details),))
     assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
-    assert (f"  <summary>all {count}</summary>" in text) == folded
+    assert (f"  <summary>all {count}</summary>" in text) == is_collapsed
 
 
 def test_findings_of_stages_are_shown() -> None:
-    text = rendered(
-        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",), fixed=(), still=()),
-        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",), fixed=(), still=("x",)),
+    text = render(
+        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",)),
+        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",)),
     )
     assert "\n- checkov: prod-text, A.B: open [CKV_1]" in text
     assert "Acknowledged cdk-nag findings: 1 new, 0 removed</summary>" in text
@@ -209,8 +209,8 @@ def test_json() -> None:
     assert stage["endpoints"][0]["state"] == "changed"
     assert stage["dangers"][0]["acknowledgement"] is None
     assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
-    assert stage["models"][0]["because"] == ["models/minilm/export.py"]
-    assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge"]
+    assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
+    assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge"]
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
 
 
@@ -223,25 +223,3 @@ def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
 def test_gap_with_several_lines() -> None:
     report = replace(REPORT, gaps=(Gap(part="dev", reason="SF2: <Role>\nthe templates are in x"),))
     assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(report)
-
-
-def test_report_without_changes() -> None:
-    costs = (CostChange(endpoint="prod-text", before=COST, after=COST),)
-    same = StageReview(stage="prod", endpoints=(SAME,), costs=costs)
-    text = markdown.render(ChangeReport(base="x", stages=(same,), findings=NO_FINDINGS))
-    assert text == "# no dangers, no change to any deployed resource\n\nReview against x\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (["a"], ["a"], ((), (), ("a",))),
-        (["a"], ["b"], (("b",), ("a",), ())),
-        (["a"], ["a", "a"], (("a",), (), ("a",))),
-    ],
-)
-def test_compare_findings(
-    before: list[str], after: list[str], expected: tuple[tuple[str, ...], ...]
-) -> None:
-    change = compare_findings(before, after)
-    assert (change.new, change.fixed, change.still) == expected

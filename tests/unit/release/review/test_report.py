@@ -1,4 +1,4 @@
-"""Reviews of a stage that depend on files of both trees."""
+"""Reviews of stages whose result depends on files of both trees."""
 
 import copy
 import json
@@ -39,44 +39,44 @@ def write_version(tree: Tree, version: str) -> None:
 
 
 def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
-    alone = copy.deepcopy(RESOURCES)
-    alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
+    one_instance = copy.deepcopy(RESOURCES)
+    one_instance["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
     write_file(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
-    write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
+    write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": one_instance}))
     with clone.checked_out("main") as base:
-        new = review(base, clone, stage="new")
-    assert [danger.rule for danger in new.dangers] == ["low_minimum"]
-    assert new.costs[0].before is None
+        stage_review = review(base, clone, stage="new")
+    assert [danger.rule for danger in stage_review.dangers] == ["low_availability"]
+    assert stage_review.costs[0].before is None
 
 
 def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None:
     write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
     with clone.checked_out("main") as base:
-        left, new = review(base, clone).costs
-    assert left.keeps_running
-    assert left.before == left.after
-    assert left.after
-    assert left.after.minimum
-    assert new.before is None
-    assert new.after
-    assert new.after.minimum is None
+        old_cost, new_cost = review(base, clone).costs
+    assert old_cost.keeps_running
+    assert old_cost.before == old_cost.after
+    assert old_cost.after
+    assert old_cost.after.minimum
+    assert new_cost.before is None
+    assert new_cost.after
+    assert new_cost.after.minimum is None
 
 
 @pytest.mark.parametrize(
-    ("changed", "because"),
+    ("changed_file", "causes"),
     [
         ("minilm/1/model.py", ("models/minilm/1/model.py",)),
         ("minilm/tests/test_model.py", ("the build format changed",)),
     ],
 )
 def test_causes_of_a_rebuilt_model(
-    clone: Clone, review: Review, changed: str, because: tuple[str, ...]
+    clone: Clone, review: Review, changed_file: str, causes: tuple[str, ...]
 ) -> None:
     for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
         write_file(clone, f"models/{file}", "before")
     commit(clone)
-    write_file(clone, f"models/{changed}", "after")
+    write_file(clone, f"models/{changed_file}", "after")
     write_version(clone, "2")
     with clone.checked_out("main") as base:
         (model,) = review(base, clone).models
-    assert (model.state, model.because) == ("rebuilt", because)
+    assert (model.state, model.causes) == ("rebuilt", causes)

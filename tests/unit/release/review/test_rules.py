@@ -10,7 +10,7 @@ from release.review.dangers import dangers
 from release.review.findings import FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
-from tests.unit.release.review.edits import PROD, STACK, compared
+from tests.unit.release.review.edits import PROD, STACK, compare
 from tests.unit.release.review.resources import RESOURCES
 
 
@@ -30,32 +30,33 @@ def review_dangers(
     return [(danger.rule, danger.message) for danger in dangers(comparison)]
 
 
-def messages_of(rule: str, *arguments: Any, **named: Any) -> list[str]:
-    return [message for name, message in review_dangers(*arguments, **named) if name == rule]
+def rule_messages(rule: str, *resources: Any, **options: Any) -> list[str]:
+    """Return the messages of one rule; the other arguments are those of `review_dangers`."""
+    return [message for name, message in review_dangers(*resources, **options) if name == rule]
 
 
-SAME = {STACK: {"Resources": RESOURCES}}
-PROTECTED = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleArn": "deploy"}
+TEMPLATES = {STACK: {"Resources": RESOURCES}}
+SETTINGS = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleArn": "deploy"}
 
 
 @pytest.mark.parametrize(
     ("settings", "messages"),
     [
-        (PROTECTED, []),
-        ({**PROTECTED, "terminationProtection": False}, ["terminationProtection: true -> false"]),
-        ({**PROTECTED, "tags": {}}, ['tags: {"team": "ml"} -> {}']),
-        ({**PROTECTED, "assumeRoleArn": "mine"}, ["assumeRoleArn: deploy -> mine"]),
+        (SETTINGS, []),
+        ({**SETTINGS, "terminationProtection": False}, ["terminationProtection: true -> false"]),
+        ({**SETTINGS, "tags": {}}, ['tags: {"team": "ml"} -> {}']),
+        ({**SETTINGS, "assumeRoleArn": "mine"}, ["assumeRoleArn: deploy -> mine"]),
         (
             {"terminationProtection": True, "tags": {"team": "ml"}},
             ["assumeRoleArn: deploy -> none"],
         ),
-        ({**PROTECTED, "parameters": {"a": "b"}}, ['parameters: none -> {"a": "b"}']),
+        ({**SETTINGS, "parameters": {"a": "b"}}, ['parameters: none -> {"a": "b"}']),
     ],
 )
 @pytest.mark.parametrize("stack", [STACK, "prod-new"])
 def test_changed_stack_settings(stack: str, settings: dict[str, Any], messages: list[str]) -> None:
-    sides = {STACK: PROTECTED}, {STACK: PROTECTED, stack: settings}
-    result = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
+    sides = {STACK: SETTINGS}, {STACK: SETTINGS, stack: settings}
+    result = dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=sides))
     assert [danger.message for danger in result] == [f"{stack}: {message}" for message in messages]
     assert all(danger.rule == "changed_stack_settings" for danger in result)
 
@@ -76,8 +77,8 @@ def test_dynamic_reference(value: Any) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Role"]["Properties"]["Description"] = value
     text = f"{STACK} reads {CATALOG} at deploy time, which can change after the review"
-    assert messages_of("deploy_time_values", RESOURCES, after) == [text]
-    assert messages_of("deploy_time_values", after, after) == []
+    assert rule_messages("deploy_time_values", RESOURCES, after) == [text]
+    assert rule_messages("deploy_time_values", after, after) == []
 
 
 @pytest.mark.parametrize(
@@ -86,25 +87,25 @@ def test_dynamic_reference(value: Any) -> None:
 def test_parameter_of_an_ssm_type(default: str, is_danger: bool) -> None:
     parameter = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": default}
     after = {STACK: {"Resources": RESOURCES, "Parameters": {"Name": parameter}}}
-    result = dangers(Comparison("prod", SAME, after, PROD, PROD))
+    result = dangers(Comparison("prod", TEMPLATES, after, PROD, PROD))
     text = f"{STACK} reads {default} as parameter Name at deploy time, which can change after "
     assert [danger.message for danger in result] == is_danger * [f"{text}the review"]
 
 
 def test_harmless_stack_settings() -> None:
-    unprotected = {STACK: {**PROTECTED, "terminationProtection": False}}
+    unprotected = {STACK: {**SETTINGS, "terminationProtection": False}}
     for before in (unprotected, {}):
         comparison = Comparison(
-            "prod", SAME, SAME, PROD, PROD, settings=(before, {STACK: PROTECTED})
+            "prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=(before, {STACK: SETTINGS})
         )
         assert not dangers(comparison)
 
 
 def test_same_setting_of_several_stacks_is_one_danger() -> None:
     def tag_dangers(tag: str) -> list[Any]:
-        after = {name: {**PROTECTED, "tags": tag} for name in ("a", "b")}
-        sides = {"a": PROTECTED, "b": PROTECTED}, after
-        return list(dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides)))
+        after = {name: {**SETTINGS, "tags": tag} for name in ("a", "b")}
+        sides = {"a": SETTINGS, "b": SETTINGS}, after
+        return list(dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=sides)))
 
     ((first,), (second,)) = tag_dangers("x"), tag_dangers("y")
     assert first.message == 'a, b: tags: {"team": "ml"} -> x'
@@ -112,16 +113,13 @@ def test_same_setting_of_several_stacks_is_one_danger() -> None:
 
 
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"It": {"Type": kind, "Properties": properties}}
+    return {"Example": {"Type": kind, "Properties": properties}}
 
 
-def changed(*steps: str, **properties: Any) -> dict[str, Any]:
-    """Return RESOURCES with changed properties below a path."""
+def with_properties(name: str, **properties: Any) -> dict[str, Any]:
+    """Return RESOURCES with changed properties of a resource."""
     resources = copy.deepcopy(RESOURCES)
-    parent = resources[steps[0]]["Properties"]
-    for step in steps[1:]:
-        parent = parent.setdefault(step, {})
-    parent.update(properties)
+    resources[name]["Properties"].update(properties)
     return resources
 
 
@@ -143,59 +141,68 @@ def test_gpu_thresholds_are_compared_per_gpu() -> None:
         "Threshold": 90,
     }
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **gpu)}
-    for threshold, count in ((360, 0), (380, 1)):  # sums over four GPUs, for example 360 = 4 * 90
+    for threshold, count in ((360, 0), (380, 1)):  # sums over four GPUs; 360 is 4 * 90
         after = {
             **copy.deepcopy(RESOURCES),
             **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": threshold}),
         }
         (variant,) = after["Config"]["Properties"]["ProductionVariants"]
         variant["InstanceType"] = "ml.g5.12xlarge"
-        assert len(messages_of("weakened_alarms", before, after)) == count
+        assert len(rule_messages("weakened_alarms", before, after)) == count
 
 
-NOTIFYING = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
+ALARM_ACTIONS = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
 
 
 @pytest.mark.parametrize(
     ("change", "texts"),
     [
         ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["the alarm no longer notifies a"]),
-        ({"AlarmActions": [*NOTIFYING["AlarmActions"], "c"]}, []),
+        ({"AlarmActions": [*ALARM_ACTIONS["AlarmActions"], "c"]}, []),
         ({"ActionsEnabled": False}, ["the alarm sends no notifications: its actions are disabled"]),
     ],
 )
 def test_changed_alarm_actions(change: dict[str, Any], texts: list[str]) -> None:
-    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **NOTIFYING)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **NOTIFYING, **change})}
-    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {text}" for text in texts]
-    assert messages_of("silenced_alarms", before, after) == expected
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **ALARM_ACTIONS)}
+    after = {
+        **RESOURCES,
+        **resource("AWS::CloudWatch::Alarm", **{**ALARM, **ALARM_ACTIONS, **change}),
+    }
+    expected = [f"AWS::CloudWatch::Alarm prod-text/Example: {text}" for text in texts]
+    assert rule_messages("silenced_alarms", before, after) == expected
 
 
 def test_changed_subscription() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
-    text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified by t"
+    text = "AWS::SNS::Subscription prod-models/Example: email a@b.c is no longer notified by t"
     assert review_dangers(mail, {}, stack="prod-models") == [("silenced_alarms", text)]
     filtered = copy.deepcopy(mail)
-    filtered["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
-    assert messages_of("silenced_alarms", mail, filtered, stack="prod-models")
-    deleted = [("replaced_resources", "AWS::SNS::Topic It is deleted")]
+    filtered["Example"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
+    assert rule_messages("silenced_alarms", mail, filtered, stack="prod-models")
+    deleted = [("replaced_resources", "AWS::SNS::Topic Example is deleted")]
     assert review_dangers(topic, {}, stack="prod-models") == deleted
 
 
 @pytest.mark.parametrize(("seconds", "is_danger"), [(0, True), (None, True), (120, False)])
 def test_shortened_termination_wait(seconds: int | None, *, is_danger: bool) -> None:
     before, after = (
-        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=policy)
+        with_properties(
+            "Endpoint",
+            DeploymentConfig={
+                **RESOURCES["Endpoint"]["Properties"]["DeploymentConfig"],
+                "BlueGreenUpdatePolicy": policy,
+            },
+        )
         for policy in (
             {"TerminationWaitInSeconds": 300},
             {} if seconds is None else {"TerminationWaitInSeconds": seconds},
         )
     )
-    assert bool(messages_of("lost_rollback", before, after)) == is_danger
+    assert bool(rule_messages("lost_rollback", before, after)) == is_danger
 
 
-KEPT = {"RetainAllVariantProperties": True}
+RETAINED_PROPERTIES = {"RetainAllVariantProperties": True}
 
 
 @pytest.mark.parametrize(
@@ -206,35 +213,41 @@ KEPT = {"RetainAllVariantProperties": True}
     ],
 )
 def test_instance_count_is_no_longer_retained(after: dict[str, Any]) -> None:
-    before = changed("Endpoint", **KEPT)
-    messages = messages_of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
+    before = with_properties("Endpoint", **RETAINED_PROPERTIES)
+    messages = rule_messages(
+        "reset_instance_counts",
+        before,
+        with_properties("Endpoint", **{**RETAINED_PROPERTIES, **after}),
+    )
     assert len(messages) == 1
     assert "AllTraffic: 2 of up to 2" in messages[0]
     weights = [{"VariantPropertyType": "DesiredWeight"}]
-    assert not messages_of(
-        "reset_counts",
+    assert not rule_messages(
+        "reset_instance_counts",
         before,
-        changed("Endpoint", **KEPT, ExcludeRetainedVariantProperties=weights),
+        with_properties(
+            "Endpoint", **RETAINED_PROPERTIES, ExcludeRetainedVariantProperties=weights
+        ),
     )
 
 
-JOBS = {"Prefix": "jobs/", "ExpirationInDays": 30, "Status": "Enabled"}
-TEXTS = {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01", "Status": "Enabled"}
-LOGGED = {"LoggingConfiguration": {"DestinationBucketName": "b"}}
+JOBS_RULE = {"Prefix": "jobs/", "ExpirationInDays": 30, "Status": "Enabled"}
+TEXT_RULE = {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01", "Status": "Enabled"}
+ACCESS_LOGGING = {"LoggingConfiguration": {"DestinationBucketName": "b"}}
 PROJECT = "AWS::CodeBuild::Project"
-VERSIONED = {"VersioningConfiguration": {"Status": "Enabled"}}
+VERSIONING = {"VersioningConfiguration": {"Status": "Enabled"}}
 
 
-NONCURRENT = {"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}
+NONCURRENT_RULE = {"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}
 
 
-def expiring(*rules: dict[str, Any]) -> dict[str, Any]:
+def lifecycle(*rules: dict[str, Any]) -> dict[str, Any]:
     return {"LifecycleConfiguration": {"Rules": [*rules]}}
 
 
-def moved(storage: str, days: int) -> dict[str, Any]:
-    to = {"StorageClass": storage, "TransitionInDays": days}
-    return {"Status": "Enabled", "Transitions": [to]}
+def transition_rule(storage_class: str, days: int) -> dict[str, Any]:
+    transition = {"StorageClass": storage_class, "TransitionInDays": days}
+    return {"Status": "Enabled", "Transitions": [transition]}
 
 
 BUCKET, LOG, KEY, GROUP = (
@@ -244,20 +257,11 @@ BUCKET, LOG, KEY, GROUP = (
     "AWS::EC2::SecurityGroup",
 )
 PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS), 0),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "ExpirationInDays": 60}), 0),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Prefix": "jobs/old/"}), 0),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "ExpirationInDays": 7}), 1),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Prefix": ""}), 1),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Status": "Disabled"}), 0),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, TEXTS), 1),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("DEEP_ARCHIVE", 1)), 1),
-    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("STANDARD_IA", 30)), 0),
-    ("lost_records", BUCKET, LOGGED, {}, 1),
-    ("lost_records", BUCKET, {}, LOGGED, 0),
-    ("lost_records", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
-    ("lost_records", LOG, {}, {"RetentionInDays": 365}, 1),
-    ("lost_records", LOG, {"RetentionInDays": 7}, {}, 0),
+    ("lost_logging", BUCKET, ACCESS_LOGGING, {}, 1),
+    ("lost_logging", BUCKET, {}, ACCESS_LOGGING, 0),
+    ("lost_logging", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
+    ("lost_logging", LOG, {}, {"RetentionInDays": 365}, 1),
+    ("lost_logging", LOG, {"RetentionInDays": 7}, {}, 0),
     ("internet_routes", "AWS::EC2::Subnet", {}, {"MapPublicIpOnLaunch": True}, 1),
     ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "10.0.0.0/8"}]},
      {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}, 1),
@@ -265,18 +269,36 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", KEY, {}, {"EnableKeyRotation": True}, 0),
     ("lost_safeguards", KEY, {}, {"Enabled": False}, 1),
     ("lost_safeguards", KEY, {"Enabled": False}, {}, 0),
-    ("lost_safeguards", BUCKET, VERSIONED, {"VersioningConfiguration": {"Status": "Suspended"}}, 1),
-    ("lost_safeguards", BUCKET, {}, VERSIONED, 0),
+    ("lost_safeguards", BUCKET, VERSIONING, {}, 1),
+    ("lost_safeguards", BUCKET, {}, VERSIONING, 0),
     ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
     ("lost_safeguards", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
-    ("lost_records", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
+    ("lost_logging", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
     ("public_exposure", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
-    ("expiring_objects", BUCKET, {}, expiring(NONCURRENT), 1),
+    ("expiring_objects", BUCKET, {}, lifecycle(NONCURRENT_RULE), 1),
     ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
      {"KmsMasterKeyId": "alias/aws/sns"}, 1),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_danger"),
+    [
+        ([{**JOBS_RULE, "ExpirationInDays": 60}], False),
+        ([{**JOBS_RULE, "Prefix": "jobs/old/"}], False),
+        ([{**JOBS_RULE, "ExpirationInDays": 7}], True),
+        ([{**JOBS_RULE, "Prefix": ""}], True),
+        ([{**JOBS_RULE, "Status": "Disabled"}], False),
+        ([JOBS_RULE, TEXT_RULE], True),
+        ([JOBS_RULE, transition_rule("DEEP_ARCHIVE", 1)], True),
+        ([JOBS_RULE, transition_rule("STANDARD_IA", 30)], False),
+    ],
+)
+def test_changed_lifecycle(rules: list[dict[str, Any]], *, is_danger: bool) -> None:
+    sides = (resource(BUCKET, **lifecycle(*side)) for side in ([JOBS_RULE], rules))
+    assert bool(rule_messages("expiring_objects", *sides, stack="prod-models")) == is_danger
 
 
 @pytest.mark.parametrize(("rule", "kind", "before", "after", "count"), PROPERTIES)
@@ -284,7 +306,7 @@ def test_changed_property(
     rule: str, kind: str, before: dict[str, Any], after: dict[str, Any], count: int
 ) -> None:
     sides = (resource(kind, **before), resource(kind, **after))
-    assert len(messages_of(rule, *sides, stack="prod-models")) == count
+    assert len(rule_messages(rule, *sides, stack="prod-models")) == count
 
 
 @pytest.mark.parametrize(
@@ -302,33 +324,36 @@ def test_changed_property(
 )
 def test_new_resource(rule: str, kind: str, properties: dict[str, Any]) -> None:
     after = resource(kind, **properties)
-    assert len(messages_of(rule, {}, after, stack="prod-network")) == 1
-    assert not messages_of(rule, after, after, stack="prod-network")
+    assert len(rule_messages(rule, {}, after, stack="prod-network")) == 1
+    assert not rule_messages(rule, after, after, stack="prod-network")
 
 
-def test_changed_export_in_use() -> None:
+def test_changed_export_that_is_imported() -> None:
     def stacks(**outputs: Any) -> dict[str, Template]:
         named = {
             key: {"Value": value, "Export": {"Name": f"prod-models:{key}"}}
             for key, value in outputs.items()
         }
-        user = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::ImportValue": IN_USE}}}
+        importer = {
+            "Type": "AWS::SNS::Topic",
+            "Properties": {"TopicName": {"Fn::ImportValue": IMPORTED_NAME}},
+        }
         return {
             "prod-models": {"Resources": resource("AWS::SNS::Topic"), "Outputs": named},
-            STACK: {"Resources": {"User": user}},
+            STACK: {"Resources": {"Importer": importer}},
         }
 
-    before = stacks(Key={"Ref": "It"}, Free={"Ref": "It"})
+    before = stacks(Key={"Ref": "Example"}, Free={"Ref": "Example"})
     for after, count in (
-        (stacks(Key={"Ref": "It"}), 0),
-        (stacks(Free={"Ref": "It"}), 1),
+        (stacks(Key={"Ref": "Example"}), 0),
+        (stacks(Free={"Ref": "Example"}), 1),
         (stacks(Key={"Ref": "Other"}), 1),
     ):
         result = dangers(Comparison("prod", before, after, PROD, PROD))
-        assert [danger.rule for danger in result].count("refused_exports") == count
+        assert [danger.rule for danger in result].count("rejected_exports") == count
 
 
-IN_USE = "prod-models:Key"
+IMPORTED_NAME = "prod-models:Key"
 
 
 def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -385,28 +410,32 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     ],
 )  # fmt: skip
 def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
-    messages = messages_of("privileged_new_principals", {}, new, stack="prod-new")
+    messages = rule_messages("privileged_new_principals", {}, new, stack="prod-new")
     assert len(messages) == (reason is not None)
     assert all(str(reason) in message for message in messages)
 
 
-def test_high_checkov_finding() -> None:
-    lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
-             "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
-    findings = FindingsChange(new=lines, fixed=(), still=())
+def test_checkov_finding_of_high_severity() -> None:
+    lines = ("checkov: prod-text, AWS::S3::Bucket.Example: no public read [CKV_AWS_20]",
+             "checkov: prod-text, AWS::S3::Bucket.Example: versions [CKV_AWS_21]")  # fmt: skip
+    findings = FindingsChange(new=lines)
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
     comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
-    high = [danger for danger in dangers(comparison) if danger.rule == "high_findings"]
-    assert [danger.subject for danger in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
-    assert [danger.message for danger in high] == [lines[0]]
+    high_severity = [
+        danger for danger in dangers(comparison) if danger.rule == "high_severity_findings"
+    ]
+    assert [danger.subject for danger in high_severity] == [
+        "prod-text.AWS::S3::Bucket.Example.CKV_AWS_20"
+    ]
+    assert [danger.message for danger in high_severity] == [lines[0]]
 
 
 REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives below a prefix."
 
 
 @pytest.mark.parametrize(
-    ("line", "is_danger"),
+    ("finding", "is_danger"),
     [
         (
             "cdk-nag: prod-new/Role: AwsSolutions-IAM5[Resource::b/*]: Archives below a prefix.",
@@ -419,30 +448,22 @@ REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives be
         ("cdk-nag: prod-text: AwsSolutions-IAM5[a]: Archives below a prefix.: x: y", True),
     ],
 )
-def test_new_acknowledgement(line: str, *, is_danger: bool) -> None:
-    lines = FindingsChange(new=(line,), fixed=(), still=(REASON,))
-    result = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
+def test_new_acknowledgement(finding: str, *, is_danger: bool) -> None:
+    lines = FindingsChange(new=(finding,), remaining=(REASON,))
+    result = dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, acknowledged=lines))
     assert [danger.rule for danger in result] == is_danger * ["new_acknowledgements"]
 
 
-def test_known_reason_is_not_a_new_acknowledgement() -> None:
+def test_reason_in_the_code_of_the_base_is_not_new() -> None:
     line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
-    lines = FindingsChange(new=(line,), fixed=(), still=())
+    lines = FindingsChange(new=(line,))
     strings = frozenset({"It works."})
-    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=strings)
-    assert dangers(known) == []
-    new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
-    assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
-
-
-def test_one_reason_for_several_findings_is_one_danger() -> None:
-    new = tuple(f"cdk-nag: prod-{name}/Role: AwsSolutions-IAM4: It works." for name in "ab")
-    lines = FindingsChange(new=new, fixed=(), still=(REASON,))
-    (danger,) = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
-    assert danger.message == (
-        "prod-a/Role, prod-b/Role: AwsSolutions-IAM4 of cdk-nag is acknowledged for a new reason: "
-        "It works."
+    known_reason = Comparison(
+        "prod", TEMPLATES, TEMPLATES, PROD, PROD, acknowledged=lines, base_strings=strings
     )
+    assert dangers(known_reason) == []
+    new_stage = Comparison("prod", {}, TEMPLATES, PROD, PROD, acknowledged=lines)
+    assert "new_acknowledgements" not in {danger.rule for danger in dangers(new_stage)}
 
 
 MONTH = 1.4 * 2 * 730
@@ -450,7 +471,7 @@ MONTH = 1.4 * 2 * 730
 
 
 @pytest.mark.parametrize(
-    ("file_before", "file_after", "count", "crossed"),
+    ("old_limit", "limit", "count", "is_danger"),
     [
         (None, MONTH - 1, 2, True),
         (None, MONTH + 1, 2, False),
@@ -460,19 +481,15 @@ MONTH = 1.4 * 2 * 730
         (MONTH - 1, MONTH - 2, 2, True),
     ],
 )
-def test_over_budget(
-    file_before: float | None, file_after: float, count: int, crossed: bool
-) -> None:
+def test_over_budget(old_limit: float | None, limit: float, count: int, is_danger: bool) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
-    sides = (
-        PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (file_before, file_after)
-    )
+    sides = (PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (old_limit, limit))
     files = dict(zip(("file_before", "file_after"), sides, strict=True))
-    assert bool(messages_of("over_budget", RESOURCES, after, **files)) == crossed
+    assert bool(rule_messages("over_budget", RESOURCES, after, **files)) == is_danger
 
 
-def single(model: str) -> dict[str, Any]:
+def single_model_stack(model: str) -> dict[str, Any]:
     resources = copy.deepcopy(RESOURCES)
     resources["Model"]["Properties"]["PrimaryContainer"]["Mode"] = "SingleModel"
     entry = resources["Entry"]["Properties"]
@@ -481,7 +498,9 @@ def single(model: str) -> dict[str, Any]:
 
 
 def test_single_model_endpoint_cannot_change_its_model() -> None:
-    messages = messages_of("refused_updates", single("minilm"), single("bert"))
+    messages = rule_messages(
+        "rejected_updates", single_model_stack("minilm"), single_model_stack("bert")
+    )
     assert len(messages) == 1
     assert "bert would answer the clients of minilm" in messages[0]
 
@@ -495,20 +514,23 @@ def test_group_key_depends_on_all_members() -> None:
         return {**RESOURCES, **named}
 
     def key(after: dict[str, Any]) -> str:
-        (danger,) = dangers(compared(alarms("A", "B", "C"), after))
+        (danger,) = dangers(compare(alarms("A", "B", "C"), after))
         assert danger.key.startswith("prod/lost_alarms/")
         return danger.key
 
     assert len({key(alarms("A")), key(alarms("B")), key(alarms()), key(alarms("A", "B"))}) == 4
 
 
-def test_no_longer_production_hides_no_other_danger() -> None:
+def test_no_longer_production_includes_only_its_own_alarms() -> None:
     alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
-    paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
-    before = {**RESOURCES, "Paged": paged}
-    after = {key: each for key, each in RESOURCES.items() if key != "Quota"}
-    less = PROD.model_copy(update={"production": False})
-    rules = [rule for rule, _ in review_dangers(before, after, file_after=less)]
+    warning_alarm = {
+        **alarm,
+        "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"},
+    }
+    before = {**RESOURCES, "Warning": warning_alarm}
+    after = {key: value for key, value in RESOURCES.items() if key != "Quota"}
+    development = PROD.model_copy(update={"production": False})
+    rules = [rule for rule, _ in review_dangers(before, after, file_after=development)]
     assert rules == ["no_longer_production", "lost_alarms"]
 
 
@@ -518,8 +540,8 @@ def test_unknown_region_and_instance_type() -> None:
     before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
     before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
-    there = PROD.model_copy(update={"region": "xx-nowhere-1"})
-    rules = [rule for rule, _ in review_dangers(before, after, file_before=there)]
+    moved_stage = PROD.model_copy(update={"region": "xx-nowhere-1"})
+    rules = [rule for rule, _ in review_dangers(before, after, file_before=moved_stage)]
     assert rules == ["new_environment", "weakened_alarms"]
 
 
@@ -528,13 +550,21 @@ def test_moved_stage_is_compared_without_region_and_account() -> None:
         queue = f"arn:aws:sqs:{region}:{account}:work"
         return role({"Action": list(actions), "Resource": queue})
 
-    there = StageFile(region="eu-west-1", production=True, account="222222222222")
+    moved_stage = StageFile(region="eu-west-1", production=True, account="222222222222")
     before = stack(PROD.region, str(PROD.account), "sqs:SendMessage")
-    same = stack(there.region, str(there.account), "sqs:SendMessage")
-    more = stack(there.region, str(there.account), "sqs:SendMessage", "sqs:PurgeQueue")
-    rules = [rule for rule, _ in review_dangers(before, same, stack="prod-new", file_after=there)]
+    same_access = stack(moved_stage.region, str(moved_stage.account), "sqs:SendMessage")
+    more_access = stack(
+        moved_stage.region, str(moved_stage.account), "sqs:SendMessage", "sqs:PurgeQueue"
+    )
+    rules = [
+        rule
+        for rule, _ in review_dangers(before, same_access, stack="prod-new", file_after=moved_stage)
+    ]
     assert rules == ["new_environment"]
-    rules = [rule for rule, _ in review_dangers(before, more, stack="prod-new", file_after=there)]
+    rules = [
+        rule
+        for rule, _ in review_dangers(before, more_access, stack="prod-new", file_after=moved_stage)
+    ]
     assert rules == ["new_environment", "widened_access"]
-    assert not messages_of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same,
-                  stack="prod-new", file_after=there)  # fmt: skip
+    assert not rule_messages("replaced_resources", {**before, "B": RESOURCES["Log"]}, same_access,
+                  stack="prod-new", file_after=moved_stage)  # fmt: skip

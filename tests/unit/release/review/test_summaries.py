@@ -1,4 +1,4 @@
-"""Descriptions of changed endpoints and stacks that are not dangers."""
+"""Sentences about changed endpoints and stacks, without dangers."""
 
 import copy
 from typing import Any
@@ -11,7 +11,7 @@ from release.review.model_changes import ModelChange
 from release.review.stack_changes import MAX_CLAUSES, notes
 from release.stage_file import StageFile
 from release.tree import Template
-from tests.unit.release.review.edits import compared
+from tests.unit.release.review.edits import compare
 from tests.unit.release.review.resources import RESOURCES
 from triton_sagemaker import PublishedMetrics
 
@@ -23,9 +23,9 @@ NOT_REPLACED = "its instances are not replaced"
 
 def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[str]:
     """Return the clauses of the sentence about the endpoint, without its models."""
-    (endpoint,) = endpoint_changes(compared(before, after))
+    (endpoint,) = endpoint_changes(compare(before, after))
     text = endpoint.sentence.removeprefix("**prod-text**: ")
-    return [item for item in text.split("; ") if not item.startswith("models:")]
+    return [clause for clause in text.split("; ") if not clause.startswith("models:")]
 
 
 def note(before: dict[str, Any], after: dict[str, Any], **templates: Any) -> str:
@@ -38,33 +38,33 @@ def note(before: dict[str, Any], after: dict[str, Any], **templates: Any) -> str
     return line
 
 
-def changed(name: str, **properties: Any) -> dict[str, Any]:
+def with_properties(name: str, **properties: Any) -> dict[str, Any]:
     resources = copy.deepcopy(RESOURCES)
     resources[name]["Properties"].update(properties)
     return resources
 
 
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"It": {"Type": kind, "Properties": properties}}
+    return {"Example": {"Type": kind, "Properties": properties}}
 
 
 def test_property_without_a_row_shows_both_values() -> None:
-    before, after = (resource("AWS::SQS::Queue", DelaySeconds=item) for item in (30, 60))
-    assert note(before, after) == "**prod-models**: It: DelaySeconds: 30 -> 60"
+    before, after = (resource("AWS::SQS::Queue", DelaySeconds=seconds) for seconds in (30, 60))
+    assert note(before, after) == "**prod-models**: Example: DelaySeconds: 30 -> 60"
 
 
 def test_same_change_of_several_resources_is_one_clause() -> None:
     before, after = (
-        {name: resource("AWS::SQS::Queue", DelaySeconds=item)["It"] for name in "ab"}
-        for item in (30, 60)
+        {name: resource("AWS::SQS::Queue", DelaySeconds=seconds)["Example"] for name in "ab"}
+        for seconds in (30, 60)
     )
     assert note(before, after) == "**prod-models**: DelaySeconds: 30 -> 60 (2 AWS::SQS::Queue)"
 
 
 def test_long_value_is_shortened_to_the_changed_part() -> None:
     before, after = (
-        resource("AWS::SQS::Queue", QueueName="a" * 200 + item + "b" * 200)
-        for item in ("OLD", "NEW")
+        resource("AWS::SQS::Queue", QueueName="a" * 200 + text + "b" * 200)
+        for text in ("OLD", "NEW")
     )
     line = note(before, after)
     assert "OLD" in line
@@ -75,50 +75,43 @@ def test_long_value_is_shortened_to_the_changed_part() -> None:
 def test_sentence_names_only_changed_models() -> None:
     models = [
         ModelChange(endpoint="prod-text", model="minilm", state="unchanged"),
-        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", because=("a", "b", "c")),
+        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", causes=("a", "b", "c")),
     ]
-    (endpoint,) = endpoint_changes(compared(RESOURCES, changed("Log", RetentionInDays=60)), models)
+    (endpoint,) = endpoint_changes(
+        compare(RESOURCES, with_properties("Log", RetentionInDays=60)), models
+    )
     assert endpoint.sentence.endswith("; models: bert rebuilt (3 files)")
 
 
 def test_changed_variant() -> None:
     config = copy.deepcopy(RESOURCES["Config"]["Properties"]["ProductionVariants"])
     config[0] |= {"InstanceType": "ml.g5.2xlarge", "VolumeSizeInGB": 100}
-    parts = summary(changed("Config", ProductionVariants=config))
-    assert "instance type of AllTraffic: ml.g5.xlarge -> ml.g5.2xlarge" in parts
-    assert "ProductionVariants.VolumeSizeInGB of AllTraffic: none -> 100" in parts
-
-
-def test_custom_resource() -> None:
-    before, after = (
-        resource("Custom::TritonUpdateCheck", Endpoint=item) for item in ("prod-text", "prod-other")
-    )
-    assert note(before, after) == "**prod-models**: It: Endpoint: prod-text -> prod-other"
+    clauses = summary(with_properties("Config", ProductionVariants=config))
+    assert "instance type of AllTraffic: ml.g5.xlarge -> ml.g5.2xlarge" in clauses
+    assert "ProductionVariants.VolumeSizeInGB of AllTraffic: none -> 100" in clauses
 
 
 @pytest.mark.parametrize("name", ["Log", "Quota"])
 def test_deleted_resource_of_an_endpoint_stack(name: str) -> None:
-    after = {key: item for key, item in RESOURCES.items() if key != name}
+    after = {key: value for key, value in RESOURCES.items() if key != name}
     assert summary(after) == [NOT_REPLACED, f"1 {RESOURCES[name]['Type']} deleted"]
 
 
 def test_catalog_entry_with_another_archive() -> None:
     value = RESOURCES["Entry"]["Properties"]["Value"]
-    other = value.replace('"version": "1"', '"version": "1", "target_model": "b.tar.gz"')
-    assert summary(changed("Entry", Value=other)) == [
+    other_archive = value.replace('"version": "1"', '"version": "1", "target_model": "b.tar.gz"')
+    assert summary(with_properties("Entry", Value=other_archive)) == [
         NOT_REPLACED,
         "Entry: Value.target_model: none -> b.tar.gz",
     ]
-    assert summary(changed("Entry", Value=other.replace('"1", ', '"2", '))) == [NOT_REPLACED]
-
-
-def test_descriptions_are_not_described() -> None:
-    assert summary(changed("Quota", AlarmDescription="it is full")) == [NOT_REPLACED]
+    assert summary(with_properties("Entry", Value=other_archive.replace('"1", ', '"2", '))) == [
+        NOT_REPLACED
+    ]
 
 
 def test_clauses_are_limited() -> None:
-    many = {f"P{item}": item for item in range(MAX_CLAUSES + 2)}
-    line = note(resource("AWS::SQS::Queue"), resource("AWS::SQS::Queue", **many))
+    properties = {f"P{number}": number for number in range(MAX_CLAUSES + 2)}
+    line = note(resource("AWS::SQS::Queue"), resource("AWS::SQS::Queue", **properties))
     assert line.count(": none -> ") == MAX_CLAUSES
     assert line.endswith("; 2 more in the difference")
 
@@ -138,31 +131,31 @@ def test_metrics_variables_are_one_clause(
 ) -> None:
     container = RESOURCES["Model"]["Properties"]["PrimaryContainer"]
     sides = (
-        changed("Model", PrimaryContainer={**container, "Environment": item})
-        for item in (after, before)
+        with_properties("Model", PrimaryContainer={**container, "Environment": variables})
+        for variables in (after, before)
     )
-    parts = summary(*sides)
-    assert f"Triton's own metrics {state}" in parts
-    assert not [value for value in parts if "METRIC" in value]
+    clauses = summary(*sides)
+    assert f"Triton's own metrics {state}" in clauses
+    assert not [value for value in clauses if "METRIC" in value]
 
 
-def builders() -> tuple[dict[str, Any], dict[str, Any]]:
+def builder_projects() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return resources before and after a change of the model builder's code."""
     before, after = (
-        resource("AWS::CodeBuild::Project", Source={"Location": item, "Type": "S3"})
-        for item in "ab"
+        resource("AWS::CodeBuild::Project", Source={"Location": location, "Type": "S3"})
+        for location in "ab"
     )
     return before, after
 
 
 def test_changed_builder_code() -> None:
-    assert note(*builders()).startswith(
-        "**prod-models**: It: the code that builds models changes: "
+    assert note(*builder_projects()).startswith(
+        "**prod-models**: Example: the code that builds models changes: "
     )
 
 
-def test_removed_stack_is_kept() -> None:
-    comparison = Comparison("prod", {STACK: {"Resources": builders()[0]}}, {}, FILE, FILE)
+def test_stack_removed_from_the_app_is_not_deleted() -> None:
+    comparison = Comparison("prod", {STACK: {"Resources": builder_projects()[0]}}, {}, FILE, FILE)
     assert list(notes(comparison)) == [
         "**prod-models**: no longer in the app; its stack stays until it is deleted"
     ]

@@ -10,9 +10,9 @@ from release.review.dangers.danger import Danger
 from release.review.values import iterate_texts
 
 PERMISSION_PROPERTIES = ("Policies", "ManagedPolicyArns", "Principal", "SourceAccount")
-"""Properties with permissions, which are compared separately."""
+"""Properties with permissions, which release/review/access compares."""
 
-BUCKETS = ("Bucket", "DestinationBucketName", "Location", "S3Bucket")
+BUCKET_PROPERTIES = ("Bucket", "DestinationBucketName", "Location", "S3Bucket")
 """Properties whose value is a bucket's name, or begins with it."""
 
 _ORIGINS = (
@@ -23,33 +23,31 @@ _ORIGINS = (
 _IMAGE = re.compile(
     r"(?:(?P<host>[\w-]+\.[\w.-]+(?::\d+)?)/)?(?P<owner>[\w-]+)/.+|(?P<name>[\w-]+)"
 )
-_BUILDS = "aws/codebuild/"
-"""CodeBuild's own images (user guide, build-env-ref-available)."""
+_CODEBUILD_IMAGES = "aws/codebuild/"
+"""Prefix of CodeBuild's own images (user guide, build-env-ref-available)."""
 
 
-def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
+def new_origins(comparison: Comparison) -> Iterator[Danger]:
     """Code, images or models come from a new origin, or data and alarms are sent to it.
 
     An origin is an account, the owner of images in a registry, a bucket by name, or a host. In a
     new stage, only accounts are dangers: there are no earlier origins for a comparison.
     """
     before, after = comparison.templates
-    known = {origin for template in before.values() for _, origin in _origins(template)}
-    known |= {
-        ("account", item.account)
-        for item in (comparison.file_before, comparison.file_after)
-        if item.account
-    }
-    regions = {comparison.file_before.region, comparison.file_after.region}
-    known |= {
-        ("account", value) for region in regions for value in environments.triton_registries(region)
+    files = comparison.file_before, comparison.file_after
+    old_origins = {origin for template in before.values() for _, origin in _origins(template)}
+    old_origins |= {("account", file.account) for file in files if file.account}
+    old_origins |= {
+        ("account", account)
+        for file in files
+        for account in environments.triton_registries(file.region)
     }
     for change in comparison.changes:
         if change.stack not in after or change.type.startswith("AWS::IAM::"):
             continue
         origins = _origins(change.after.get("Properties", {}))
         for path, (kind, name) in dict.fromkeys(origins):
-            if (kind, name) not in known and (before or kind == "account"):
+            if (kind, name) not in old_origins and (before or kind == "account"):
                 yield Danger(
                     f"{change.stack}.{change.path}.{kind}.{name}",
                     f"{change.type} {change.stack}/{change.path}: {path} names the {kind} {name}, "
@@ -59,7 +57,7 @@ def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _origins(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the property's path, and kind and name of each origin in a value."""
+    """Yield (property path, (kind, name)) of each origin in a value."""
     match value:
         case {"Statement": _}:
             return
@@ -80,10 +78,10 @@ def _origins(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]
                 yield path, next((kind, name) for kind, name in match.groupdict().items() if name)
         if key in ("Account", "AccountId") and text.isdigit():
             yield path, ("account", text)
-        if key in BUCKETS and ":" not in text and "..." not in text:
+        if key in BUCKET_PROPERTIES and ":" not in text and "..." not in text:
             yield path, ("bucket", text.partition("/")[0])
         if key in ("Image", "ImageUri") and ".dkr.ecr." not in text:
             image = _IMAGE.fullmatch(text)
-            if image and not text.startswith(_BUILDS):
+            if image and not text.startswith(_CODEBUILD_IMAGES):
                 owner = image["owner"] or "library"
                 yield path, ("registry", f"{image['host'] or 'docker.io'}/{owner}")

