@@ -235,16 +235,16 @@ async def test_status_has_phase_and_calls(make: Make) -> None:
     phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
 
     def record(step: ModelStep) -> None:
-        phases[step.kind] = [(status.target_model, status.phase) for status in container.statuses()]
+        phases[step.kind] = [(status.target_model, status.phase) for status in reporter.statuses()]
 
-    container = make(memory=MODEL_BYTES, report=record)
-    await invoke(container, "a")
-    call = container.acquire("a")
-    (status,) = container.statuses()
+    reporter = make(memory=MODEL_BYTES, report=record)
+    await invoke(reporter, "a")
+    call = reporter.acquire("a")
+    (status,) = reporter.statuses()
     assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
     assert (status.bytes, status.folder) == (100, model_hash("a"))
-    container.release(call)
-    await invoke(container, "b")
+    reporter.release(call)
+    await invoke(reporter, "b")
     assert phases[ModelStepKind.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
     assert phases[ModelStepKind.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
     assert phases[ModelStepKind.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]

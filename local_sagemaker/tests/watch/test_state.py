@@ -177,14 +177,14 @@ def test_scaling_of_a_variant(local: Dashboard) -> None:
     local.targets = [RegisteredTarget(KEY, record, policies={"calls": policy})]
     alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
     local.set_lookups(alarms=alarms)
-    record = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
-    assert local.only_variant()["scaling"] == {"min": 1, "max": 6, "policies": [record]}
+    policy_record = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
+    assert local.only_variant()["scaling"] == {"min": 1, "max": 6, "policies": [policy_record]}
     customized = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
     local.targets[0].policies["calls"] = {
         **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": customized,
     }  # fmt: skip
-    (record,) = local.only_variant()["scaling"]["policies"]
-    assert (record["metric"], record["value"]) == ("Own", None)
+    (policy_record,) = local.only_variant()["scaling"]["policies"]
+    assert (policy_record["metric"], policy_record["value"]) == ("Own", None)
 
 
 @pytest.mark.parametrize(("count", "max_processes"), [(2, None), (3, 2)])
