@@ -105,13 +105,12 @@ class Invocations:
         if endpoint is None:
             raise endpoint_not_found_error(name)
         component = self._find_component(endpoint, invocation.inference_component)
+        component_name = component.resource_name if component else None
         target = component or endpoint
         route = target.route(invocation.target_model, invocation.target_variant)
         if route is None:
             if component:
-                dimensions = MetricDimensions(
-                    name, component.variant, component=component.resource_name
-                )
+                dimensions = MetricDimensions(name, component.variant, component=component_name)
                 self._metrics.add(names.NO_CAPACITY_FAILURES, dimensions, 1)
                 self._on_invocation(name, component.variant, time.monotonic() - start, True)
             raise target.no_instance_error()
@@ -129,7 +128,6 @@ class Invocations:
             count = component.copy_count if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - start
             self._on_invocation(name, variant, seconds, failure is not None)
-            component_name = component.resource_name if component else None
             all_dimensions, *type_dimensions = instance_dimensions(
                 instance, MetricDimensions(name, variant, component=component_name)
             )

@@ -22,12 +22,11 @@ class StreamedInvocation(Invocation):
 
     async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
-        container_headers = dict(headers)
-        content_type = container_headers.pop(b"content-type", None)
+        container_headers = {**dict(headers), b"content-type": CONTENT_TYPE}
         container_headers.pop(b"content-length", None)
-        if content_type is not None:
+        if content_type := dict(headers).get(b"content-type"):
             container_headers[b"x-amzn-sagemaker-content-type"] = content_type
-        await super().start_response([(b"content-type", CONTENT_TYPE), *container_headers.items()])
+        await super().start_response([*container_headers.items()])
 
     async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response as a PayloadPart event."""

@@ -201,7 +201,7 @@ def test_only_new_events_and_rates_are_returned(local: Dashboard) -> None:
     for _ in range(3):
         local.traffic.add("text", "only_variant", 0.1, False)
         now[0] += 1
-    local.endpoint.update_description(EndpointStatus="Updating")
+    local.endpoint.set_members(EndpointStatus="Updating")
     state = local.reader.state(after=10, since=52)
     assert state["events"] == []
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
