@@ -16,10 +16,10 @@ from tritonclient.utils import np_to_triton_dtype
 
 from cli import inputs, outputs, request_parameters
 from cli.errors import CommandError
+from cli.external_triton import ExternalTriton
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
-from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import Array, arrays_of, decode, encode
 from local_sagemaker.prerequisites import find_triton
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
     plan = plan_model(model)
-    entry = _entry(plan)
+    entry = _catalog_entry(plan)
     sample = inputs.read_sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
@@ -109,11 +109,11 @@ def run(options: argparse.Namespace) -> int:
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as stack:
-        triton: TritonServer | StartedTriton
+        triton: TritonServer | ExternalTriton
         if options.server:
-            triton = StartedTriton(options.server)
+            triton = ExternalTriton(options.server)
             with steps.step("load", f"{archive.name} at {options.server}"):
-                stack.enter_context(triton.loaded(archive))
+                stack.enter_context(triton.load(archive))
         else:
             with steps.step("start", "a Triton"):
                 triton = stack.enter_context(serve(archive.parent))
@@ -130,18 +130,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _output_findings(
-    served: Model, answer: dict[str, Array], request: inputs.Inputs
+    model: Model, answer: dict[str, Array], request: inputs.Inputs
 ) -> Iterator[Finding]:
     """Return findings for outputs that differ from config.pbtxt."""
-    answered = [
+    outputs = [
         OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
         for name, array in answer.items()
     ]
     batch = len(next(iter(request.values()))) if request else None
-    return declared_outputs(served, answered, batch=batch)
+    return declared_outputs(model, outputs, batch=batch)
 
 
-def _entry(plan: ModelPlan) -> CatalogEntry:
+def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
     """Return the catalog entry that a deploy would write for the model."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
@@ -161,7 +161,7 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
 
 
 def _invoke(
-    triton: TritonServer | StartedTriton, target_model: str, body: bytes, content_type: str
+    triton: TritonServer | ExternalTriton, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """Return the answer, and the duration of the first call and of warm calls, in seconds."""
     times = []

@@ -54,7 +54,7 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
         for served in plan.models:
-            most = plan.mode.most_servers(config, served.name)
+            most = plan.mode.max_servers(config, served.name)
             if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         builds_by_model = self._build()

@@ -141,19 +141,21 @@ class ComponentHosting(HostingMode):
         """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
-            rules.instances(*limits), *limits, where="hosting.max_instance_count"
+            rules.check_instance_limits(*limits), *limits, where="hosting.max_instance_count"
         )
         published = options.publish_metrics is not None
-        yield from as_problems(rules.metrics_of_copies(published), where="container.options")
+        yield from as_problems(
+            rules.check_no_published_metrics(published), where="container.options"
+        )
         for model, each in self.components.items():
             where = f"hosting.components.{model}"
             yield from as_problems(
-                names.component_name(each.name), each.name, where=f"{where}.name"
+                names.check_component_name(each.name), each.name, where=f"{where}.name"
             )
             yield from prefix_problems(where, each.source.problems(options, instance_type))
             memory = int(each.memory.to_mebibytes())
             needs = memory, each.cpus, each.accelerators
-            violations = rules.room_for_a_copy(*needs, instance_type)
+            violations = rules.check_copy_resources(*needs, instance_type)
             yield from as_problems(violations, *needs, where=where)
             if each.initial_copy_count < 1:
                 what = "SageMaker creates a component with one copy or more: write 1"
@@ -163,6 +165,6 @@ class ComponentHosting(HostingMode):
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
         """Yield the settings that an endpoint with components does not support."""
-        yield from as_problems(rules.one_variant(len(variants)))
-        yield from as_problems(rules.update_of_copies(update.strategy))
-        yield from as_problems(rules.capture_of_copies(captures))
+        yield from as_problems(rules.check_single_variant(len(variants)))
+        yield from as_problems(rules.check_component_update_strategy(update.strategy))
+        yield from as_problems(rules.check_no_data_capture(captures))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
-from platform_facts.rules import observed, ranges
+from platform_facts.rules import monitoring, ranges
 from triton_sagemaker.problems import Problem, as_problems
 
 
@@ -42,4 +42,4 @@ class DataCapture:
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
-        yield from as_problems(observed.something_captured(self.requests, self.responses))
+        yield from as_problems(monitoring.check_captured_content(self.requests, self.responses))

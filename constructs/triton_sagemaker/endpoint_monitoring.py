@@ -8,7 +8,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from platform_facts.rules import observed, stage
+from platform_facts.rules import monitoring, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.chart import AlarmedMetric, Chart
@@ -86,14 +86,14 @@ def monitoring_problems(
     thresholds: AlarmThresholds, topics: Sequence[sns.ITopic], region: str
 ) -> Iterator[Problem]:
     """Yield topics that CloudWatch would reject, and thresholds outside of a metric's range."""
-    yield from as_problems(observed.number_of_topics(len(topics)))
+    yield from as_problems(monitoring.check_topic_count(len(topics)))
     for topic in topics:
         arn = topic.topic_arn
         if not Token.is_unresolved(arn):
-            yield from as_problems(stage.topic_of_the_region(arn, region), where="topics")
+            yield from as_problems(stage.check_topic_region(arn, region), where="topics")
     measures = vars(thresholds)
     values = [level for levels in measures.values() for level in levels.values()]
-    yield from as_problems(observed.thresholds(measures), *values)
+    yield from as_problems(monitoring.check_thresholds(measures), *values)
 
 
 def _rows(variant_name: str, shown: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:

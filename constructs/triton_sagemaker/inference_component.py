@@ -63,7 +63,7 @@ def component_resource(
                 maximum_batch_size=Cfn.InferenceComponentCapacitySizeProperty(
                     type="CAPACITY_PERCENT", value=batches.percent
                 ),
-                maximum_execution_timeout_in_seconds=batches.longest,
+                maximum_execution_timeout_in_seconds=batches.max_seconds,
                 wait_interval_in_seconds=batches.wait,
             ),
         ),

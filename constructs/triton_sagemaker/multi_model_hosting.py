@@ -54,9 +54,9 @@ class MultiModelHosting(ModelHosting):
                 f'"{self.prefix}" would make every TargetModel start with a slash, or name no '
                 f'folder: write "{self.prefix.strip("/")}/"',
             )
-        yield from as_problems(server.answers_as_infer(options.inference_type))
-        yield from as_problems(server.ping_of_many_models(options.ping_mode))
-        yield from as_problems(variants.one_gpu(instance_type))
+        yield from as_problems(server.check_infer_only(options.inference_type))
+        yield from as_problems(server.check_ping_mode(options.ping_mode))
+        yield from as_problems(variants.check_single_gpu(instance_type))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the models in memory."""

@@ -27,9 +27,9 @@ def region_images(
         return {}, [Problem("region", str(error))]
     problems = list[Problem]()
     if region.missing == "AWS::SageMaker::Endpoint":
-        problems += as_problems(stage.complete_region(region))
+        problems += as_problems(stage.check_region_resource_types(region))
     for release in dict.fromkeys(variant.container.release for variant in by_name.values()):
-        problems += as_problems(variants.image(release, region))
+        problems += as_problems(variants.check_release_region(release, region))
     if problems:
         return {}, problems
     images = {}

@@ -47,7 +47,7 @@ class ScalableCopyCount(ScalableCount):
             where=f"components.{metrics.model}",
         )
         violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
-        violations = violations or rules.copies(min_capacity, max_capacity)
+        violations = violations or rules.check_copy_limits(min_capacity, max_capacity)
         limits = min_capacity, max_capacity
         self._problems += as_problems(violations, *limits, where=self.argument)
         if min_capacity == 0:

@@ -62,7 +62,7 @@ class ScalableCount(Construct):
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that Application Auto Scaling would reject or never use."""
-        idle = rules.something_to_scale_by(self._metrics, self._actions)
+        idle = rules.check_scaling_target(self._metrics, self._actions)
         problems = [*self._problems, *as_problems(idle, where=self.argument)]
         yield from prefix_problems(self._where, problems)
 

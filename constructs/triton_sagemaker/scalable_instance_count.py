@@ -49,7 +49,7 @@ class ScalableInstanceCount(ScalableCount):
         )
         self._variant, count = variant, variant.initial_instance_count
         self._problems += _limits(self.argument, min_capacity, max_capacity, ("scaling",))
-        within = rules.count_within_limits(count, min_capacity, max_capacity)
+        within = rules.check_instance_count(count, min_capacity, max_capacity)
         self._problems += as_problems(within, count)
 
     def scale_on_invocations(
@@ -79,11 +79,11 @@ class ScalableInstanceCount(ScalableCount):
         if not isinstance(targets, Mapping):
             violations = ranges.CONCURRENCY(targets)
             if isinstance(self._variant.hosting, MultiModelHosting):
-                violations += rules.concurrency_of_one_model(targets)
+                violations += rules.check_no_concurrency_scaling(targets)
             self._track(construct_id, where, metric, targets, violations, cooldowns)
             return
         names = [each.name for each in self._variant.instance_types]
-        violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
+        violations = pools.check_concurrency_per_type(targets, names if len(names) > 1 else None)
         violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
         self._problems += as_problems(violations, where=where)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
@@ -99,8 +99,8 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
         where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
-        violations = rules.utilization_of_a_gpu(percent, instance_type)
-        violations += pools.comparable_gpus(self._variant.instance_types)
+        violations = rules.check_gpu_scaling(percent, instance_type)
+        violations += pools.check_equal_gpu_counts(self._variant.instance_types)
         violations += ranges.GPU_PERCENT(percent)
         self._track(construct_id, where, GPU_UTILIZATION, percent * count, violations, cooldowns)
 
@@ -114,7 +114,7 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
         where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        violations = pools.comparable_vcpus(self._variant.instance_types)
+        violations = pools.check_equal_vcpu_counts(self._variant.instance_types)
         violations += ranges.CPU_PERCENT(percent)
         self._track(construct_id, where, CPU_UTILIZATION, percent * count, violations, cooldowns)
 
@@ -131,9 +131,9 @@ class ScalableInstanceCount(ScalableCount):
         where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
-        violations = schedules.expression.at(*path, "at")(expression)
+        violations = schedules.check_schedule.at(*path, "at")(expression)
         if zone:
-            violations += schedules.time_zone.at(*path, "timezone")(zone)
+            violations += schedules.check_time_zone.at(*path, "timezone")(zone)
         self._problems += as_problems(violations, expression, zone, where=where)
         self._problems += _limits(where, min_capacity, max_capacity, path)
         self._actions.append(
@@ -154,6 +154,6 @@ def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
     least = ranges.MIN_COUNT.at(*path, "min_count")(low)
     most = ranges.MAX_COUNT.at(*path, "max_count")(high)
     if not least and not most:
-        most = rules.limits.at(*path, "max_count")(low, high)
+        most = rules.check_count_limits.at(*path, "max_count")(low, high)
     yield from as_problems(least, low, where=f"{where}.min_capacity")
     yield from as_problems(most, low, high, where=f"{where}.max_capacity")

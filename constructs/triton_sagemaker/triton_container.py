@@ -40,6 +40,6 @@ class TritonContainer:
         environment = self.all_environment(hosting)
         for name, value in environment.items():
             for text in (name, value):
-                rule = names.variable_text.at("environment", name)
+                rule = names.check_variable_text.at("environment", name)
                 yield from as_problems(rule(text), text)
-        yield from as_problems(names.environment_size(environment), *environment.values())
+        yield from as_problems(names.check_environment_size(environment), *environment.values())

@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
-from platform_facts.rules.updates import LONGEST_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
+from platform_facts.rules.updates import MAX_UPDATE_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
 from triton_sagemaker.problems import Problem, as_problems
 
 Cfn = sagemaker.CfnEndpoint
@@ -46,14 +46,14 @@ class UpdatePolicy:
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         times = self.times
-        violations = ranges.WAIT_SECONDS(times.wait) or updates.update(times)
+        violations = ranges.WAIT_SECONDS(times.wait) or updates.check_update(times)
         yield from as_problems(violations, times.wait)
 
     def _longest(self) -> int:
         """Return the time limit of an update of any number of instances, in seconds."""
         if any(self.problems()):  # for example a percent of 0
-            return LONGEST_SECONDS
-        return min(LONGEST_SECONDS, self.times.longest())
+            return MAX_UPDATE_SECONDS
+        return min(MAX_UPDATE_SECONDS, self.times.max_seconds())
 
     def _step(self) -> dict[str, Cfn.CapacitySizeProperty]:
         return {}

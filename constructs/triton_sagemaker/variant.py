@@ -104,25 +104,27 @@ class Variant:
         """Yield the problems of the variant and its parts."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
-        yield from as_problems(names.variant_name(self.variant_name), self.variant_name)
+        yield from as_problems(names.check_variant_name(self.variant_name), self.variant_name)
         yield from as_problems(ranges.WEIGHT.at("weight")(weight), weight)
         for hosting in [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]:
             yield from hosting.problems(self.container.options, self.instance_type)
         yield from self.container.problems(self.hosting)
         yield from as_problems(ranges.INSTANCE_COUNT(count), count)
         for instance_type in self.instance_types:
-            yield from as_problems(server.memory_of_a_gpu(limit, instance_type), limit)
-            yield from as_problems(variants.gpu_of_release(instance_type, self.container.release))
+            yield from as_problems(server.check_gpu_load_limit(limit, instance_type), limit)
+            yield from as_problems(
+                variants.check_gpu_release(instance_type, self.container.release)
+            )
         if self.fallbacks:
             yield from self._pool_problems()
         timeout = self.provision_timeout.to_minutes() if self.provision_timeout else None
-        yield from as_problems(pools.timeout_of_a_pool(timeout, self.fallbacks))
+        yield from as_problems(pools.check_provision_timeout(timeout, self.fallbacks))
         yield from as_problems(ranges.PROVISION_MINUTES(timeout))
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        yield from as_problems(pools.number_of_types([each.name for each in types]))
-        yield from as_problems(pools.types_of_one_model(self.hosting.name))
-        yield from as_problems(pools.one_processor(types))
-        yield from as_problems(pools.one_storage(types))
-        yield from as_problems(pools.one_driver(types, self.container.release))
+        yield from as_problems(pools.check_pool_size([each.name for each in types]))
+        yield from as_problems(pools.check_pool_hosting(self.hosting.name))
+        yield from as_problems(pools.check_same_processor(types))
+        yield from as_problems(pools.check_same_storage(types))
+        yield from as_problems(pools.check_pool_inference_ami(types, self.container.release))

@@ -16,7 +16,7 @@ from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import PUBLISHED_PREFIX
-from platform_facts.rules.server import responses_of_a_model
+from platform_facts.rules.server import check_decoupled_model
 
 
 def add_to(commands: Commands) -> None:
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Outcome:
     If a delivery has built the archive below every prefix, that archive becomes current.
     """
     plan = plan_model(options.model)
-    for problem in responses_of_a_model(plan.name, plan.is_decoupled, inference_type=None):
+    for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
         raise BuildError(problem.message)
     refuse_during_delivery(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)

@@ -58,7 +58,7 @@ def test_numpy_packed_modules_and_substitutes_work(
 
 
 @pytest.mark.parametrize("module", ["yaml", "onnxruntime"])
-def test_module_that_was_not_packed_is_missing(
+def test_import_of_a_module_that_is_not_packed_fails(
     server: TritonServer, archives: Path, tmp_path: Path, module: str
 ) -> None:
     files = {"config.pbtxt": CONFIG, "1/model.py": f"import {module}\n{TIMES}"}

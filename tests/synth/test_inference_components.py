@@ -247,7 +247,8 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             lambda scene: scene.endpoint(
                 variant(scene, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
             ),
-            "variants.AllTraffic.hosting.components.one: SageMaker refused 4096 MB on ml.g5.xlarge",
+            "variants.AllTraffic.hosting.components.one: SageMaker rejected 4096 MB on "
+            "ml.g5.xlarge",
         ),
         (
             lambda scene: scene.endpoint(variant(scene, initial_copy_count=0)),

@@ -127,7 +127,7 @@ def without_fallback(scene: Scene) -> TritonEndpoint:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (many_models, "fallbacks: AWS documents several types for single-model endpoints alone"),
+        (many_models, "fallbacks: AWS documents several types for single-model endpoints only"),
         (without_fallback, "provision_timeout: with one instance type there is no other type"),
         (
             lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.xlarge")),

@@ -168,7 +168,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 container=scene.container(environment={f"V{n:03}": "" for n in range(100)})
             )
         ),
-        f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker takes 100 entries "
+        f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "too large environment": (
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 container=scene.container(environment={f"V{n}": "x" * 1024 for n in range(32)})
             )
         ),
-        f"{VARIANT}.container.environment: 35 entries of 32956 bytes; SageMaker takes 100 entries "
+        f"{VARIANT}.container.environment: 35 entries of 32956 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "too long environment variable": (
@@ -339,8 +339,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
                 max_capacity=2,
             )
         ),
-        f"{VARIANT}.scale_on_schedule.night.max_capacity: 2 is less than the smallest number of "
-        "instances, 3: write 3 or more",
+        f"{VARIANT}.scale_on_schedule.night.max_capacity: 2 is less than the minimum, 3: "
+        "write 3 or more",
     ),
 }
 
@@ -370,8 +370,8 @@ def test_zero_percent_is_a_problem() -> None:
 
 
 REGIONS = {
-    "cn-north-1": "container.release: region cn-north-1 has no SageMaker Triton 25.09: the newest "
-    "release it has is 25.04",
+    "cn-north-1": "container.release: region cn-north-1 has no SageMaker Triton 25.09: its newest "
+    "release is 25.04",
     "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: write "
     "another region",
     "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',

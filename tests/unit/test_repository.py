@@ -31,9 +31,9 @@ def test_constructs_folder_is_not_a_package() -> None:
 
 
 def test_paths_in_contributing_exist() -> None:
-    named = re.findall(r"`([\w.*-]+/[\w./*-]*)`", (ROOT / "CONTRIBUTING.md").read_text())
-    assert named
-    missing = [path for path in named if not list(ROOT.glob(path.rstrip("/")))]
+    paths = re.findall(r"`([\w.*-]+/[\w./*-]*)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert paths
+    missing = [path for path in paths if not list(ROOT.glob(path.rstrip("/")))]
     assert missing == [], "CONTRIBUTING.md: write paths from the repository's root"
 
 
@@ -66,7 +66,7 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
     missing = [
         module
         for module, names in packages_distributions().items()
-        if installed.isdisjoint(map(_normal, names)) and "triton-sagemaker" not in names
+        if installed.isdisjoint(map(_normalise, names)) and "triton-sagemaker" not in names
     ]
     assert {"torch", "pytriton", "geventhttpclient"} <= set(missing)
     commands = [
@@ -74,23 +74,23 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
     ]
     modules = ["app", "release.review.judge", "release.review.assemblies", *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
-    finished = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
+    process = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 def test_build_lock_covers_imports_of_builds() -> None:
-    built, known = _pins(ROOT / "requirements/build.txt"), packages_distributions()
+    locked, distributions = _pins(ROOT / "requirements/build.txt"), packages_distributions()
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
     imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
     imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
     missing = {
         package
         for package in imported
-        if built.keys().isdisjoint(map(_normal, known.get(package, ())))
+        if locked.keys().isdisjoint(map(_normalise, distributions.get(package, ())))
     }
     assert {"torch", "yaml"} <= imported
     assert missing <= PROVIDED_PACKAGES
-    assert built.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
+    assert locked.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
 
 
 def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
@@ -142,7 +142,7 @@ def _pins(path: Path) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(), re.MULTILINE))
 
 
-def _normal(name: str) -> str:
+def _normalise(name: str) -> str:
     """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -54,8 +54,8 @@ async def record(file: Path, service: str, *, body: bytes = b"", **request: Any)
     async def receive() -> Any:
         return parts.pop(0)
 
-    left = await Calls(file).record(scope(service, **request), receive)
-    return b"".join([part async for part in request_body(left)])
+    receive_again = await Calls(file).record(scope(service, **request), receive)
+    return b"".join([part async for part in request_body(receive_again)])
 
 
 def target(operation: str, **request: object) -> dict[str, Any]:
@@ -167,17 +167,17 @@ async def test_recorded_permissions_of_a_call(
     tmp_path: Path, service: str, request_: dict[str, Any], permissions: list[tuple[str, str]]
 ) -> None:
     file = tmp_path / "calls"
-    left = await record(file, service, **request_)
+    body = await record(file, service, **request_)
     assert recorded(file) == [(ROLE, *permission) for permission in permissions]
-    assert left == request_.get("body", b"")
+    assert body == request_.get("body", b"")
 
 
 @pytest.mark.parametrize("caller", [None, "FwoGZXIvYXdzEJr//////////wEa", "two\nlines"])
 async def test_call_without_a_caller_is_not_recorded(tmp_path: Path, caller: str | None) -> None:
-    left = await record(
+    body = await record(
         tmp_path / "calls", "ssm", caller=caller, **target("GetParameter", Name="/a")
     )
-    assert left == b'{"Name": "/a"}'
+    assert body == b'{"Name": "/a"}'
     assert not (tmp_path / "calls").exists()
 
 

@@ -274,7 +274,7 @@ async def test_truncated_response_is_truncated_for_the_client(
             raise EOFError
 
         emulator.script = script
-        with pytest.raises(http.client.IncompleteRead) as broken:
+        with pytest.raises(http.client.IncompleteRead) as exc_info:
             await asyncio.to_thread(get, port)
-    assert broken.value.partial == b"part"
+    assert exc_info.value.partial == b"part"
     assert "Traceback" not in caplog.text

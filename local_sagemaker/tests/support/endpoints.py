@@ -8,16 +8,16 @@ QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
 """The log setting of the app's stages; the default logs a dozen lines per request."""
 
 
-def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
-    """Create an endpoint and wait until it is in service; `more` is passed to `configure`."""
+def host(endpoint: str, container: dict[str, Any], **members: Any) -> None:
+    """Create an endpoint and wait until it is in service; `members` are passed to `configure`."""
     sagemaker: Any = boto3.client("sagemaker")
-    configure(endpoint, container, **more)
+    configure(endpoint, container, **members)
     sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
     in_service(endpoint)
 
 
-def configure(name: str, container: dict[str, Any], *, instances: int = 1, **more: Any) -> None:
-    """Create a model and a configuration of one variant; `more` are members of the latter."""
+def configure(name: str, container: dict[str, Any], *, instances: int = 1, **members: Any) -> None:
+    """Create a model and a configuration of one variant; with additional `members`."""
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
     sagemaker.create_endpoint_config(
@@ -30,7 +30,7 @@ def configure(name: str, container: dict[str, Any], *, instances: int = 1, **mor
                 "InitialInstanceCount": instances,
             }
         ],
-        **more,
+        **members,
     )
 
 
@@ -62,12 +62,16 @@ def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
 def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
     """Create an alarm on the model errors of a configuration."""
     cloudwatch: Any = boto3.client("cloudwatch")
-    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
+    dimensions = {
+        "EndpointName": endpoint,
+        "VariantName": "AllTraffic",
+        "EndpointConfigName": config,
+    }
     cloudwatch.put_metric_alarm(
         AlarmName=name,
         Namespace="AWS/SageMaker",
         MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
         Statistic="Average",
         Period=60,
         EvaluationPeriods=3,

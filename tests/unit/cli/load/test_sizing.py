@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import stages.schema.scaling
-from cli.load.limits import limited_by
+from cli.load.limits import find_bottleneck
 from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
 from model_build.digest import files
@@ -98,16 +98,16 @@ LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})
     ],
 )
 def test_bottleneck_of_a_step(metrics: dict[str, float], limit: str, figures: str) -> None:
-    name, reason = limited_by(step(10, p95=100, metrics={"text/v": metrics}), LIGHTEST)
+    name, reason = find_bottleneck(step(10, p95=100, metrics={"text/v": metrics}), LIGHTEST)
     assert name == limit
     assert figures in reason
 
 
 def test_slow_model_without_a_queue_is_unknown() -> None:
     slow = step(10, p95=20, metrics={"text/v": {"ModelLatency": 9.5, "CPUUtilization": 20.0}})
-    assert limited_by(slow, LIGHTEST)[0] == "unknown"
+    assert find_bottleneck(slow, LIGHTEST)[0] == "unknown"
 
 
 def test_saturated_load_generator_is_the_bottleneck() -> None:
     saturated = step(10, generator_cpu=0.97, metrics={"text/v": {"GPUUtilization": 99.0}})
-    assert limited_by(saturated, LIGHTEST)[0] == "load generator"
+    assert find_bottleneck(saturated, LIGHTEST)[0] == "load generator"
