@@ -56,7 +56,7 @@ class EndpointStack(Stack):
         for model_plan in plan.models:
             servers = plan.mode.max_servers(config, model_plan.name)
             max_instances = max(servers, len(plan.variants))
-            if warning := model_plan.instance_warning(most_instances=max_instances):
+            if warning := model_plan.instance_warning(max_instances=max_instances):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         builds_by_model = self._create_builds()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)

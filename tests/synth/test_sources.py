@@ -38,19 +38,19 @@ def test_asset_has_the_same_files_and_findings_as_the_model(
     model_folder.mkdir()
     case.write(model_folder)
     _unzip(assets[case.name], asset_folder)
-    names = [file.relative_to(asset_folder) for file in digest.files(asset_folder)]
-    assert names == [file.relative_to(model_folder) for file in digest.files(model_folder)]
+    names = [file.relative_to(asset_folder) for file in digest.model_files(asset_folder)]
+    assert names == [file.relative_to(model_folder) for file in digest.model_files(model_folder)]
     assert _findings(asset_folder) == _findings(model_folder)
 
 
-def _unzip(assets: Path, to: Path) -> None:
+def _unzip(asset: Path, to: Path) -> None:
     """Copy the files of an asset without empty folders, like the zip of the CDK CLI."""
-    for path in assets.rglob("*"):
+    for path in asset.rglob("*"):
         if path.is_file():
-            copy = to / path.relative_to(assets)
+            copy = to / path.relative_to(asset)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
 
 
 def _findings(folder: Path) -> list[Finding]:
-    return checks.findings(Repository.read(folder, shown_as=Path()), checks.SOURCE_RULES)
+    return checks.findings(Repository.read(folder, display_path=Path()), checks.SOURCE_RULES)
