@@ -219,13 +219,10 @@ def _load_handler() -> ModuleType:
 # Guard: before the update
 
 
-def test_guard_allows_a_safe_update(account: Account) -> None:
-    assert account.send("Guard")
-
-
-def test_guard_allows_creation(account: Account) -> None:
-    account.endpoint = None
-    assert account.send("Guard", "Create")
+@pytest.mark.parametrize("status", ["InService", "UpdateRollbackFailed", None])
+def test_guard_allows_a_safe_update_and_creation(account: Account, status: str | None) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status} if status else None
+    assert account.send("Guard", "Update" if status else "Create")
 
 
 IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting"]
@@ -436,11 +433,6 @@ def test_archives_of_old_builders_and_published_ones_are_not_compared(account: A
 def test_guard_rejects_another_hosting_mode(account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
     assert account.error().startswith("Endpoint prod-text would change between multi-model and")
-
-
-def test_guard_allows_update_after_failed_rollback(account: Account) -> None:
-    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
-    assert account.send("Guard")
 
 
 def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) -> None:
