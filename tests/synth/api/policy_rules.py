@@ -70,22 +70,6 @@ def grammar(calls: Calls) -> Iterator[str]:
                         yield f"{call.resource_id}: {action} is not an action"
 
 
-def key_policies(calls: Calls) -> Iterator[str]:
-    """Yield keys that nobody could manage.
-
-    "The key policy must allow the calling principal to make a subsequent PutKeyPolicy request on
-    the KMS key" (KMS API reference, CreateKey: the lockout safety check).
-    """
-    for call in calls.by_operation("CreateKey"):
-        for statement in json.loads(call.parameters["Policy"])["Statement"]:
-            if statement["Action"] == "kms:*" and str(
-                statement["Principal"].get("AWS", "")
-            ).endswith(":root"):
-                break
-        else:
-            yield f"{call.resource_id}: the policy does not allow the account to manage the key"
-
-
 def partitions(calls: Calls) -> Iterator[str]:
     """Yield ARNs and host names of another partition than that of the stage.
 
@@ -110,4 +94,4 @@ def _policies(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield json.loads(parameter)
 
 
-RULES = (sizes, grammar, key_policies, partitions)
+RULES = (sizes, grammar, partitions)
