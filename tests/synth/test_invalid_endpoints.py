@@ -162,6 +162,21 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         f"{VARIANT}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions or "
         "the hosting: set it there",
     ),
+    "too many environment variables": (
+        lambda scene: scene.endpoint(
+            scene.variant(
+                container=scene.container(environment={f"V{n:03}": "" for n in range(100)})
+            )
+        ),
+        f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker allows 100 entries "
+        "and 32768 bytes: remove some",
+    ),
+    "too long environment variable": (
+        lambda scene: scene.endpoint(
+            scene.variant(container=scene.container(environment={"V": "x" * 1025}))
+        ),
+        f"{VARIANT}.container.environment.V: has more than 1024 bytes: shorten it",
+    ),
     "too large environment": (
         lambda scene: scene.endpoint(
             scene.variant(
@@ -201,6 +216,13 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         f"{VARIANT}.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, "
         "release 25.09 needs 7.5 or more: write another instance type or another release",
     ),
+    "GPU too new": (
+        lambda scene: scene.endpoint(
+            scene.variant("ml.g6e.xlarge", container=scene.container(release=release("22.07")))
+        ),
+        f"{VARIANT}.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
+        "release 22.07 needs 8.6 or less: write another instance type or another release",
+    ),
     "GPU memory limit on a CPU": (
         lambda scene: scene.endpoint(
             scene.variant(
@@ -213,6 +235,10 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     "canary above 50 percent": (
         lambda scene: scene.endpoint(update=Canary(percent=60)),
         "update.percent: 60 % is out of range for canary: write 1 to 50",
+    ),
+    "linear steps below 10 percent": (
+        lambda scene: scene.endpoint(update=Linear(percent=5)),
+        "update.percent: 5 % is out of range for linear: write 10 to 50",
     ),
     "linear update above eight hours": (
         lambda scene: scene.endpoint(update=Linear(percent=10, wait=HOUR)),
