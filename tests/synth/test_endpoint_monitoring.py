@@ -95,6 +95,11 @@ def test_single_model_endpoint_has_no_model_cache_alarms(scene: Scene) -> None:
     assert not names & {"LoadedModelCount", "ModelCacheHit", "ModelLoadingWaitTime"}
 
 
+def test_cpu_endpoint_has_no_gpu_alarms(scene: Scene) -> None:
+    scene.endpoint(scene.variant("ml.m5.xlarge")).monitor()
+    assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(scene)}
+
+
 def test_gpu_thresholds_are_multiplied_by_gpu_count(scene: Scene) -> None:
     scene.endpoint(scene.variant("ml.g5.12xlarge", hosting=scene.single_model())).monitor()
     assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(scene)

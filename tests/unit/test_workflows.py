@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from release.review import markdown
 from release.review.files.next_change import affects_next_change
+from release.review.findings import NO_FINDINGS
+from release.review.report import ChangeReport
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]
@@ -296,6 +299,14 @@ def test_comment_replaces_the_previous_review(
     ]
     assert codes == [0, code]
     assert (tmp_path / "written").read_text().startswith(written)
+
+
+def test_comment_is_identified_by_text_of_every_review() -> None:
+    steps = pull_request()["comment"]["steps"]
+    (step,) = (step for step in steps if "gh api" in step.get("run", ""))
+    assert '(.body | contains("Review against "))' in step["run"]
+    report = ChangeReport(base="origin/main", stages=(), findings=NO_FINDINGS)
+    assert "Review against " in markdown.render(report)
 
 
 def test_drift_issue_shows_the_difference_as_code(tmp_path: Path) -> None:
