@@ -99,8 +99,8 @@ def test_stalled_clients_do_not_affect_others(
     eventually(lambda: len(list(open_files.iterdir())) < CLIENTS + 30)
 
 
-@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10 * MAX_BODY_BYTES])
-def test_body_over_6_mib_is_refused(many: EndpointCaller, size: int) -> None:
+def test_body_over_6_mib_is_refused(many: EndpointCaller) -> None:
+    size = MAX_BODY_BYTES + 1
     failure = many.failure(TWICE, Body=bytes(size))
     assert (failure.status, failure.code) == (413, "ValidationError")
     assert failure.message == f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed."
@@ -114,18 +114,10 @@ def test_content_length_over_6_mib_is_refused_early(
         assert connection.recv(20).startswith(b"HTTP/1.1 413")
 
 
-def test_response_over_6_mib_is_a_model_error(many: EndpointCaller) -> None:
-    failure = many.failure(ZEROS, Body=zeros(MAX_BODY_BYTES // 4))
-    assert (failure.status, failure.code) == (424, "ModelError")
-    assert f"bytes, more than {MAX_BODY_BYTES}" in failure.message
-    assert many.ask(TWICE) == 14
-
-
-@pytest.mark.parametrize("size", ["-1", "1, 2", "many"])
 def test_invalid_content_length_is_a_bad_request(
-    local_sagemaker: LocalSageMaker, many: EndpointCaller, size: Any
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
-    with connect(local_sagemaker, TWICE, b"", size=size) as connection:
+    with connect(local_sagemaker, TWICE, b"", size=-1) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 400")
     assert many.ask(TWICE) == 14
 
@@ -175,10 +167,10 @@ def namespace(pid: int) -> Path:
 
 
 def listening_addresses(pid: int) -> Iterator[str]:
-    """Yield the listening_addresses addresses of a process in the format of /proc/net."""
-    own = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
+    """Yield the addresses on which a process listens, in the format of /proc/net."""
+    sockets = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
     for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
-            if fields[3] == state and f"socket:[{fields[9]}]" in own:
+            if fields[3] == state and f"socket:[{fields[9]}]" in sockets:
                 yield fields[1]

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.hosting.model_store import name
+from local_sagemaker.hosting.model_store import model_hash
 from local_sagemaker.tests.support.endpoint_caller import (
     EndpointCaller,
     Failure,
@@ -62,14 +62,14 @@ def server(local_sagemaker: LocalSageMaker, many: EndpointCaller) -> int:
 
 def wait_for_replacement(aws: LocalSageMaker, many: EndpointCaller, killed: int) -> None:
     """Wait until a new server answers; until then, calls must fail with 424."""
-    observed = []
+    answers = []
 
-    def answered() -> bool:
-        observed.append(many.call_or_failure("twice"))
-        return observed[-1] == 14
+    def has_answered() -> bool:
+        answers.append(many.call_or_failure("twice"))
+        return answers[-1] == 14
 
-    eventually(answered)
-    assert {answer.status for answer in observed if isinstance(answer, Failure)} <= {424}
+    eventually(has_answered)
+    assert {answer.status for answer in answers if isinstance(answer, Failure)} <= {424}
     (replacement,) = processes(aws.folder.instances, SERVER)
     assert replacement != killed
     description = boto3.client("sagemaker").describe_endpoint(EndpointName=many.endpoint)
@@ -81,7 +81,7 @@ def stub(aws: LocalSageMaker, model: str) -> int:
     (result,) = (
         process
         for process in processes(aws.folder.instances, STUB)
-        if name(f"{model}.tar.gz") in Path(f"/proc/{process}/cmdline").read_text()
+        if model_hash(f"{model}.tar.gz") in Path(f"/proc/{process}/cmdline").read_text()
     )
     return result
 

@@ -77,12 +77,12 @@ def test_alarm_rolls_back_a_failing_canary(
     update("broken")
     answers = []
 
-    def ended() -> bool:
+    def has_ended() -> bool:
         answers.append(old.call_or_failure())
         result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
         return bool(result["EndpointStatus"] != "Updating")
 
-    eventually(ended)
+    eventually(has_ended)
     failures = [answer for answer in answers if isinstance(answer, Failure)]
     assert [failure.status for failure in failures] == [424] * len(failures)
     assert {answer for answer in answers if not isinstance(answer, Failure)} == {14}
@@ -119,9 +119,9 @@ def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
 
 
 def captured() -> list[str]:
-    """Return the lines below where the developer guide says that they are."""
+    """Return the captured lines, from the prefix in the developer guide."""
     s3: Any = boto3.client("s3")
     prefix = f"captured/{ENDPOINT}/AllTraffic/"
     result = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
-    bodies = (s3.get_object(Bucket=BUCKET, Key=each["Key"])["Body"].read() for each in result)
+    bodies = (s3.get_object(Bucket=BUCKET, Key=record["Key"])["Body"].read() for record in result)
     return [line for body in bodies for line in body.decode().splitlines()]

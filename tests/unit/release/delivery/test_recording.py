@@ -134,7 +134,7 @@ def test_failed_recording_does_not_change_the_error(
         ssm.before_put.append(expire)
         raise FaultyDeployment("Y differs")
 
-    s3.before["PutObject"] = refuse
+    s3.hooks["PutObject"] = refuse
     with (
         pytest.raises(FaultyDeployment, match="Y differs"),
         record_delivery(stage_deployment, history, "deliver", "a" * 40),
