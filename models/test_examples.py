@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
@@ -41,9 +41,9 @@ def _endpoints(_local_sagemaker: None, serve: Serve) -> None:
     _publish_model(serve(MODELS / "resnet50"), "vision")
     _publish_model(serve(MODELS / "inception"), "vision")
     for endpoint in ("text", "vision"):
-        host(f"examples-{endpoint}", multi_model(f"s3://{BUCKET}/{endpoint}/"))
+        create_endpoint(f"examples-{endpoint}", multi_model(f"s3://{BUCKET}/{endpoint}/"))
     archive = _publish_model(serve(MODELS / "inception"), "inception", is_multi_model=False)
-    host("examples-inception", single_model(archive, default_model="inception"))
+    create_endpoint("examples-inception", single_model(archive, default_model="inception"))
 
 
 def _publish_model(

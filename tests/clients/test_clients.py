@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
@@ -42,7 +42,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         s3.create_bucket(Bucket=BUCKET)
         two = pack_python(tmp_path_factory.mktemp("two") / "times", times(2))
         s3.put_object(Bucket=BUCKET, Key="math/times.tar.gz", Body=two)
-        host(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
+        create_endpoint(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
         yield
 
 
