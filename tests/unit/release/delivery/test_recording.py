@@ -133,7 +133,7 @@ def test_error_while_recording_does_not_replace_the_delivery_error(
         ssm.before_put.append(expire)
         raise FaultyDeployment("Y differs")
 
-    s3.before["PutObject"] = refuse
+    s3.hooks["PutObject"] = refuse
     with (
         pytest.raises(FaultyDeployment, match="Y differs"),
         record_delivery(stage_deployment, history, "deliver", "a" * 40),
