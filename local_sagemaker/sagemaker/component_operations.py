@@ -68,7 +68,7 @@ class ComponentOperations(EndpointOperations):
                 "EndpointName": endpoint.name,
                 "EndpointArn": endpoint.arn,
             }
-            component = Component(description, plan, self._lock, self._context.host.tell)
+            component = Component(description, plan, self._lock, self._context.host.report_event)
             self.components[name] = component
             component.attach_new_fleet(
                 plan,
@@ -170,8 +170,8 @@ class ComponentOperations(EndpointOperations):
         idle_seconds = IDLE_SECONDS / self._speed
         placement = self._placement(endpoint)
         if count < minimum:
-            placement.grow()
-        elif placement.release_idle(idle_seconds, count - minimum):
+            placement.add_instance()
+        elif placement.release_idle_instances(idle_seconds, count - minimum):
             self._update_instance_counts(endpoint)
 
     def _idle_component(self, request: Record, verb: str) -> Component:
@@ -247,7 +247,7 @@ class ComponentOperations(EndpointOperations):
         ):
             return False
         self._check_quotas(endpoint.plan.config, {name: 1})
-        self._context.clock().fill(PROVISION_SECONDS, self._context.stopping)
+        self._context.clock().wait_until_elapsed(PROVISION_SECONDS, self._context.stopping)
         endpoint.fleet.scale({name: count + 1})
         self._update_instance_counts(endpoint)
         return True

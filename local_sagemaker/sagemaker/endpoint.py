@@ -248,7 +248,7 @@ class Endpoint:
             name, count = variant["VariantName"], variant["CurrentInstanceCount"]
             if "InstancePools" in configs[name]:
                 types = [inst.pool.instance_type for inst in serving[name] if inst.pool]
-                instance_pools = pools.described(configs[name], types, count)
+                instance_pools = pools.describe_pools(configs[name], types, count)
                 variant = {**variant, "InstancePools": instance_pools}
             described_variants.append(variant)
         return {"ProductionVariants": described_variants}

@@ -78,7 +78,7 @@ class EndpointOperations(Registry):
             if "DeploymentConfig" in request:
                 check_deployment(request["DeploymentConfig"], counts)
                 description["LastDeploymentConfig"] = request["DeploymentConfig"]
-            endpoint = Endpoint(description, plan, self._lock, self._context.host.tell)
+            endpoint = Endpoint(description, plan, self._lock, self._context.host.report_event)
             self.endpoints_by_name[name] = endpoint
             endpoint.attach_new_fleet(
                 plan,
@@ -251,11 +251,11 @@ class EndpointOperations(Registry):
             return
         try:
             fleet.start(self._context.host, endpoint.name, plan.config, plan.models, counts)
-            clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         except Exception as error:
             fleet.stop()
             seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
-            clock.fill(seconds, self._context.stopping)
+            clock.wait_until_elapsed(seconds, self._context.stopping)
             with self._lock:
                 endpoint.new_fleet = None
                 endpoint.set_members(
@@ -316,7 +316,7 @@ class EndpointOperations(Registry):
         return {"EndpointArn": endpoint.arn}
 
     def _finish_in_place_update(self, endpoint: Endpoint, plan: HostingPlan) -> None:
-        self._context.clock().fill(MIN_STATUS_SECONDS, self._context.stopping)
+        self._context.clock().wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._context.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
@@ -343,7 +343,7 @@ class EndpointOperations(Registry):
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=failure_reason(error),
             )
-        clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+        clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         scaled_variants = variants.with_desired_as_current(endpoint.variants)
         endpoint.set_members(EndpointStatus="InService", ProductionVariants=scaled_variants)
 

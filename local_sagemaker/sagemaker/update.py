@@ -114,7 +114,7 @@ class Update:
         """Stop the old fleet after its calls, and switch to the new fleet."""
         try:
             drain_and_stop(self._old_fleet)
-            self._clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
             with self._endpoint.lock:
                 if not self._context.stopping.is_set():
@@ -168,7 +168,7 @@ class Update:
             self._endpoint.new_fleet_share = Fraction(0)
         try:
             drain_and_stop(self._new_fleet)
-            self._clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
             self._restore_description(cause)
 

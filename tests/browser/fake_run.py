@@ -13,7 +13,7 @@ from typing import Any
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.web_app import Site
+from local_sagemaker.watch.web_app import DashboardApp
 
 Record = dict[str, Any]
 
@@ -34,7 +34,7 @@ class FakeRun:
         self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
-        """Return the state, as `Watch.state` does."""
+        """Return the state, as `StateReader.state` does."""
         self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
@@ -56,7 +56,7 @@ class FakeRun:
     def add_event(self, kind: EventKind, message: str, *names: str, ago: float = 0) -> None:
         """Add an event `ago` seconds before now; `names` are endpoint, variant, instance, model."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), names, strict=False))
-        self.events.tell(DashboardEvent(kind, message, **members, time=self.now - ago))
+        self.events.add(DashboardEvent(kind, message, **members, time=self.now - ago))
 
 
 def model(name: str, ago: float, *, state: str = "loaded", **members: Any) -> Record:
@@ -246,7 +246,7 @@ def busy_run() -> FakeRun:
 def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
     """Serve the dashboard of a run, with the real guard; yield its URL."""
     no_application: Any = None
-    dashboard = Site(lambda **requests: run.state(**requests))
+    dashboard = DashboardApp(lambda **requests: run.state(**requests))
     server = http_server(RequestGuard(no_application, dashboard), port=port)
     port_number: Future[int] = Future()
 

@@ -151,10 +151,10 @@ def test_instances_and_models_have_text(page: Page) -> None:
     assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
     messages = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert messages == [
-        "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
+        "minilm: loaded, 90 MiB on the volume, 1 call in progress, 12 answered",
         "bert: evicted",
-        "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
-        "clip: loading, 1 call under way, 0 answered",
+        "reranker: loaded, 90 MiB on the volume, 0 calls in progress, 12 answered",
+        "clip: loading, 1 call in progress, 0 answered",
     ]
 
 
@@ -280,7 +280,7 @@ def test_model_missing_in_the_state_is_shown_as_ended(page: Page, run: FakeRun) 
     labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
     assert [label for label in labels if label.startswith("clip")] == [
-        "clip: loading, 1 call under way, 0 answered"
+        "clip: loading, 1 call in progress, 0 answered"
     ]
 
 
@@ -304,7 +304,7 @@ def test_events_are_sorted_and_filtered_by_kind(page: Page) -> None:
 
 
 def test_new_events_appear_and_important_ones_are_announced(page: Page, run: FakeRun) -> None:
-    assert page.locator("#said").inner_text() == ""
+    assert page.locator("#announcement").inner_text() == ""
     names = "prod-text", "AllTraffic"
     run.now += 1
     run.add_event(
@@ -318,7 +318,7 @@ def test_new_events_appear_and_important_ones_are_announced(page: Page, run: Fak
         EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *names
     )
     page.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
-    message = page.locator("#said")
+    message = page.locator("#announcement")
     assert message.get_attribute("aria-live") == "polite"
     assert message.inner_text() == "Setting desired instance count to 3 (InProgress): why"
     page.locator("#events").get_by_text("clip was loaded.").wait_for()
@@ -361,8 +361,9 @@ def test_repeated_state_adds_no_duplicates(page: Page) -> None:
           const past = new Past();
           return [1, 2].map(() => {
             past.add(state);
-            const models = [...past.instances.values()].flatMap((it) => [...it.models.values()]);
-            return [past.events.length, models.map((it) => it.spans.length)];
+            const instances = [...past.instances.values()];
+            const models = instances.flatMap(({ models }) => [...models.values()]);
+            return [past.events.length, models.map(({ spans }) => spans.length)];
           });
         }
         """

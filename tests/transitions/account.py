@@ -51,7 +51,7 @@ from tests.transitions.functions import (
     Service,
     load,
 )
-from tests.transitions.instances import begin_component_instance, begin_instance
+from tests.transitions.instances import start_component_server, start_server
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
@@ -80,9 +80,9 @@ class Account:
         self.hosting = ComponentOperations(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
-                instances=2,
+                max_processes=2,
                 s3=self.s3,
-                tell=ignore_event,
+                report_event=ignore_event,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
@@ -254,7 +254,7 @@ def account_factory() -> Iterator[Callable[[], Account]]:
         for module in (endpoint_module, fleet_module):
             patch.setattr(module, "random", fake_random)
         patch.setattr(
-            fleet_module, "begin", lambda *arguments: _begin_instance(accounts[-1], *arguments)
+            fleet_module, "start_server", lambda *arguments: _start_server(accounts[-1], *arguments)
         )
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
@@ -274,16 +274,15 @@ def account_factory() -> Iterator[Callable[[], Account]]:
         for name in ("_provision_resource", "_update_resource", "_delete_resource"):
             patch.setattr(stacks, name, _with_calls(getattr(stacks, name), accounts))
 
-        delete = stacks._delete_resource
+        delete_resource = stacks._delete_resource
         patch.setattr(update_module, "POLL_SECONDS", math.inf)  # no changes between polls
-        patch.setattr(
-            helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20
-        )  # the CDK deploys templates from a bucket
+        # The limit is for templates in a request; the CDK deploys templates from a bucket.
+        patch.setattr(helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20)
 
         def make_account() -> Account:
             _stop(accounts)
             accounts.append(Account(fake_random))
-            patch.setattr(stacks, "_delete_resource", delete)
+            patch.setattr(stacks, "_delete_resource", delete_resource)
             cloudformation.register(_resource_types(accounts[-1]))
             patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
             return accounts[-1]
@@ -361,12 +360,12 @@ def _with_calls(operation: Callable[..., Any], accounts: list[Account]) -> Calla
     return run
 
 
-def _begin_instance(
+def _start_server(
     account: Account, host: Any, endpoint: str, variant: Record, model: Record | None, slot: Any
 ) -> Any:
     if model is None:
-        return begin_component_instance(variant)
-    return begin_instance(account.s3, account.start, model)
+        return start_component_server(variant)
+    return start_server(account.s3, account.start, model)
 
 
 def _alarms() -> dict[str, str]:

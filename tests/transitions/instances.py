@@ -32,7 +32,7 @@ class FakeServer:
     def wait_until_healthy(self, seconds: float) -> None:
         self._start()
 
-    async def manage(self, *_: Any, **__: Any) -> tuple[int, bytes]:
+    async def send_model_request(self, *_: Any, **__: Any) -> tuple[int, bytes]:
         return 200, b""
 
     def resident_bytes(self) -> int:
@@ -63,20 +63,20 @@ class FakeArchives:
         return defaultdict(int)
 
 
-def begin_component_instance(variant: dict[str, Any]) -> RunningServer:
-    """Replace `launch.begin` for an instance of inference components."""
+def start_component_server(variant: dict[str, Any]) -> RunningServer:
+    """Replace `launch.start_server` for an instance of inference components."""
     copies: Any = CopyHost(f"i-{uuid.uuid4().hex[:17]}", variant)
     return RunningServer(copies, copies, NO_FOLDER, Capacity(memory=1, disk=1))
 
 
-def begin_instance(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
-    """Replace `launch.begin` for an instance of a Model."""
+def start_server(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
+    """Replace `launch.start_server` for an instance of a Model."""
     container, server = model["PrimaryContainer"], FakeServer(start)
     data = S3Prefix.parse(container["ModelDataUrl"])
     serving: Any = SingleModelContainer()
     if container["Mode"] == "MultiModel":
         store: Any = FakeArchives(s3, data)
-        serving = MultiModelContainer(server, store, seen_at=NO_FOLDER, memory=1)  # type: ignore[arg-type]
+        serving = MultiModelContainer(server, store, path_in_sandbox=NO_FOLDER, memory=1)  # type: ignore[arg-type]
     elif not exists(s3, data.bucket, data.key):
         raise LocalSageMakerError(f"Failed to download model data from {data.key}")
     return RunningServer(server, serving, NO_FOLDER / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def begin_instance(s3: Any, start: Callable[[], None], model: dict[str, Any]) ->
 
 def answering_archive(instance: Instance, target_model: str | None) -> str:
     """Return the archive that answers an invocation. Raise the local SageMaker's errors."""
-    running = instance.running
+    running = instance.healthy_server
     if running is None:
         raise LocalSageMakerError("no healthy instance")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker.lifecycle import LOOPBACK_OPENER
 from local_sagemaker.tests.hosting.conftest import free_port
 from local_sagemaker.tests.support.waiting import eventually, runs
 
@@ -80,7 +80,7 @@ class Front:
 
     def _answers(self) -> bool:
         try:
-            with LOOPBACK.open(f"http://127.0.0.1:{self.port}/") as answer:
+            with LOOPBACK_OPENER.open(f"http://127.0.0.1:{self.port}/") as answer:
                 return bool(answer.read() == b"emulated")
         except urllib.error.URLError:
             assert self.process.poll() is None, self.log

@@ -53,7 +53,7 @@ class Account:
         self._reset_ministack()
         self.fleets, self.clock = Fleets(), FakeClock()
         self._hosting = ComponentOperations(
-            SimpleNamespace(s3=self.client("s3"), tell=lambda _: None),  # type: ignore[arg-type]
+            SimpleNamespace(s3=self.client("s3"), report_event=lambda _: None),  # type: ignore[arg-type]
             fleet=self.fleets.make,
             clock=lambda: self.clock,
             alarms=lambda names: alarm_states(self.client("cloudwatch"), names),

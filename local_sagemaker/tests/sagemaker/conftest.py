@@ -31,7 +31,7 @@ class FakeInstance:
 
     def __init__(self, config_name: str) -> None:
         self.config_name = config_name
-        self.running = self.container = self.triton = self.connections = self
+        self.healthy_server = self.container = self.triton = self.connections = self
 
     def acquire(self, target_model: str | None) -> Call:
         return Call("/invocations", target_model)
@@ -48,7 +48,7 @@ class FakeInstance:
     async def answer(self, invocation: Invocation) -> bool:
         headers = [(b"content-type", b"text/plain"), *invocation.response_headers]
         await invocation.start_response(headers)
-        await invocation.send_part(self.config_name.encode(), more=False)
+        await invocation.send_chunk(self.config_name.encode(), more=False)
         return True
 
     @property
@@ -154,7 +154,7 @@ class FakeClock:
         self.seconds += seconds
         self.on_sleep(self.seconds)
 
-    def fill(self, seconds: float, until: threading.Event) -> None:
+    def wait_until_elapsed(self, seconds: float, until: threading.Event) -> None:
         assert seconds > 0
         self.waiting, self.longest = True, max(self.longest, seconds)
         eventually(lambda: self.filled.is_set() or until.is_set())
@@ -216,7 +216,7 @@ def hosting(
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
     operations = ComponentOperations(
-        SimpleNamespace(s3=s3, tell=dashboard_events.append),  # type: ignore[arg-type]
+        SimpleNamespace(s3=s3, report_event=dashboard_events.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
         alarms=lambda names: {name: alarms[name] for name in names if name in alarms},

@@ -229,7 +229,7 @@ async def test_truncated_response_is_not_followed_by_an_error(
 ) -> None:
     async def fail_after_first_part(_: FakeInstance, invocation: Invocation) -> None:
         await invocation.start_response([(b"content-length", b"9"), *invocation.response_headers])
-        await invocation.send_part(b"part", more=True)
+        await invocation.send_chunk(b"part", more=True)
         raise ApiError("ModelError", "broken off", status=424)
 
     monkeypatch.setattr(FakeInstance, "answer", fail_after_first_part)
@@ -260,8 +260,8 @@ def test_response_stream_has_the_parts_of_the_container(
         headers = [(b"content-type", b"text/event-stream"), (b"content-length", b"6")]
         await invocation.start_response(headers)
         for part in (b"one", b"two"):
-            await invocation.send_part(part, more=True)
-        await invocation.send_part(b"", more=False)
+            await invocation.send_chunk(part, more=True)
+        await invocation.send_chunk(b"", more=False)
 
     monkeypatch.setattr(FakeInstance, "answer", invoke)
     client = client_for("sagemaker-runtime", endpoint)
@@ -286,7 +286,7 @@ def test_broken_stream_ends_with_an_error_event(
 ) -> None:
     async def invoke(_: object, invocation: Invocation) -> None:
         await invocation.start_response([])
-        await invocation.send_part(b"one", more=True)
+        await invocation.send_chunk(b"one", more=True)
         raise error
 
     monkeypatch.setattr(FakeInstance, "answer", invoke)
@@ -309,8 +309,8 @@ def totals(metric_buffer: MetricBuffer) -> dict[tuple[str, str | None], float]:
     """Return the sums of the metrics, by name and configuration or instance type."""
     result: dict[tuple[str, str | None], float] = {}
     for series in metric_buffer.take():
-        assert (series.place.endpoint, series.place.variant) == ("Text", "only")
-        key = (series.metric.name, series.place.config or series.place.instance_type)
+        assert (series.dimensions.endpoint, series.dimensions.variant) == ("Text", "only")
+        key = (series.metric.name, series.dimensions.config or series.dimensions.instance_type)
         result[key] = result.get(key, 0) + sum(value * n for value, n in series.values.items())
     return result
 
@@ -371,7 +371,9 @@ def values(metric_buffer: MetricBuffer) -> dict[tuple[str, tuple[tuple[str, str]
     return {
         (
             series.metric.name,
-            tuple((dimension["Name"], dimension["Value"]) for dimension in series.place.dimensions),
+            tuple(
+                (dimension["Name"], dimension["Value"]) for dimension in series.dimensions.to_aws()
+            ),
         ): sum(value * count for value, count in series.values.items())
         for series in metric_buffer.take()
     }

@@ -56,8 +56,8 @@ def grammar(calls: Calls) -> Iterator[str]:
     for call in calls.all:
         for policy in _policies(call.parameters):
             statements = policy["Statement"]
-            named = [statement["Sid"] for statement in statements if "Sid" in statement]
-            if len(set(named)) < len(named) or not all(map(SID.fullmatch, named)):
+            sids = [statement["Sid"] for statement in statements if "Sid" in statement]
+            if len(set(sids)) < len(sids) or not all(map(SID.fullmatch, sids)):
                 yield f"{call.resource_id}: a Sid is not alphanumeric or not unique"
             for statement in statements:
                 actions = (

@@ -103,7 +103,7 @@ def test_local_option_configures_the_local_sagemaker(
     folder.root.mkdir()
     running = RunningSageMaker(pid=1, port=4566, python="3.10")
     monkeypatch.setattr(RunningSageMaker, "is_alive", lambda _: True)
-    folder.remember(running)
+    folder.write_state(running)
     monkeypatch.setattr("os.environ", environment)
     monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(environment)))
     with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):

@@ -48,7 +48,7 @@ def running(
     monkeypatch.setattr("os.environ", dict(os.environ))  # the command changes it
     folder, running = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
-    folder.remember(running)
+    folder.write_state(running)
     return running
 
 

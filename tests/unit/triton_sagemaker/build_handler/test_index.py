@@ -306,8 +306,8 @@ def test_access_denied_starts_no_build(function: Lambda) -> None:
 
 def test_poll_finds_the_build_of_its_request(function: Lambda) -> None:
     # Every poll of the provider has the first event, without the build ID.
-    other = build("models-Builder:9", request="request-2", buildStatus="FAILED")
-    function.expect_build_search(other, build(BUILD))
+    other_build = build("models-Builder:9", request="request-2", buildStatus="FAILED")
+    function.expect_build_search(other_build, build(BUILD))
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
@@ -402,7 +402,7 @@ def test_connection_error_is_retried(function: Lambda, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://codebuild")
 
-    monkeypatch.setattr(function.index, "_builds", fail)
+    monkeypatch.setattr(function.index, "_find_builds", fail)
     assert function.is_complete() == {"IsComplete": False}
 
 
