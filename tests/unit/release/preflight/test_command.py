@@ -72,13 +72,15 @@ def passing_check(_: Account) -> Iterator[CheckFinding]:
     ],
 )
 def test_failed_call_is_unknown_and_the_next_check_runs(
-    make: MakeAccount, failure: Exception, message: str
+    make_account: MakeAccount, failure: Exception, message: str
 ) -> None:
     def failing_check(_: Account) -> Iterator[CheckFinding]:
         yield refused("first", "does not exist", "correct it")
         raise failure
 
-    first, second, third = run_checks(make(), {"failing": failing_check, "passing": passing_check})
+    first, second, third = run_checks(
+        make_account(), {"failing": failing_check, "passing": passing_check}
+    )
     assert (first.subject, first.verdict) == ("first", Verdict.REFUSED)
     assert second == CheckFinding(Verdict.UNKNOWN, "failing", message, check="failing")
     assert third.verdict is Verdict.OK
