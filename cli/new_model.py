@@ -1,4 +1,4 @@
-"""Write a model's folder from a template; comments with `yours` mark the lines to change."""
+"""Write a model's folder from a template; comments with `Replace` mark the lines to change."""
 
 import argparse
 import shutil

@@ -114,8 +114,8 @@ def build(
             output = run_step(step, to, context)
             gates |= {f"{path}: {title}": report for title, report in output.gates}
             _check_outputs(source_repository, path, step, output)
-            if output.engine:
-                engine_results[path] = output.engine
+            if output.engine_job:
+                engine_results[path] = output.engine_job
         repository = Repository.read(folder, display_path=Path())
         checks.check(repository, checks.rules_for_release(release))
         _clear_entry_name(repository)

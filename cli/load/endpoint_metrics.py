@@ -1,4 +1,4 @@
-"""CloudWatch metrics of the steps of a load, by endpoint and variant.
+"""CloudWatch metrics of the steps of a load test, by endpoint and variant.
 
 Names and statistics: SageMaker's developer guide, monitoring-cloudwatch and
 multi-model-endpoint-cloudwatch-metrics. CPUUtilization is the sum of all cores, GPUUtilization and

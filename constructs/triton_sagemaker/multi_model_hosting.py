@@ -51,10 +51,10 @@ class MultiModelHosting(ModelHosting):
         if not self.prefix.endswith("/") or self.prefix.startswith("/"):
             yield Problem(
                 "hosting.prefix",
-                f'"{self.prefix}" would make every TargetModel start with a slash, or name no '
-                f'folder: write "{self.prefix.strip("/")}/"',
+                f'"{self.prefix}" must end with a slash and not start with one: '
+                f'write "{self.prefix.strip("/")}/"',
             )
-        yield from as_problems(server.check_infer_only(options.inference_type))
+        yield from as_problems(server.check_inference_type_is_infer(options.inference_type))
         yield from as_problems(server.check_ping_mode(options.ping_mode))
         yield from as_problems(variants.check_single_gpu(instance_type))
 
@@ -75,7 +75,7 @@ class MultiModelHosting(ModelHosting):
         yield Chart("Waiting for models (microseconds)", [wait], durations)
         unloads = AlarmedMetric("Unloads", "models unloaded per minute",
             metrics.metric_model_unloads(), thresholds.unloads_per_minute)  # fmt: skip
-        loaded_models = AlarmedMetric("LoadedModels", "requests while too few models are in memory",
+        loaded_models = AlarmedMetric("LoadedModels", "too few models in memory during requests",
             metrics.metric_loaded_models(), thresholds.loaded_models_below,
             comparison=BELOW, requests=metrics.metric_invocations())  # fmt: skip
         yield Chart("Models in memory", [unloads, loaded_models])

@@ -6,7 +6,7 @@ from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.errors import invalid
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.component_operations import ComponentOperations
+    from local_sagemaker.sagemaker.component_operations import HostingOperations
 
 
 class ScaledCapacity(NamedTuple):
@@ -17,7 +17,7 @@ class ScaledCapacity(NamedTuple):
     failure_reason: str
 
 
-def read_capacity(hosting: "ComponentOperations", key: TargetKey) -> ScaledCapacity:
+def read_capacity(hosting: "HostingOperations", key: TargetKey) -> ScaledCapacity:
     """Return the capacity of a target. Raise `ApiError` if it does not exist."""
     if key.component:
         description = hosting.describe_inference_component(key.resource_names)
@@ -35,7 +35,7 @@ def read_capacity(hosting: "ComponentOperations", key: TargetKey) -> ScaledCapac
     return ScaledCapacity(int(desired), status, description.get("FailureReason", ""))
 
 
-def set_capacity(hosting: "ComponentOperations", key: TargetKey, desired: int) -> None:
+def set_capacity(hosting: "HostingOperations", key: TargetKey, desired: int) -> None:
     """Set the desired capacity of a target. Raise `ApiError`."""
     if key.component:
         change = {"DesiredRuntimeConfig": {"CopyCount": desired}}

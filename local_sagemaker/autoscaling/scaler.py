@@ -19,7 +19,7 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.component_operations import ComponentOperations
+    from local_sagemaker.sagemaker.component_operations import HostingOperations
 
 INTERVAL_SECONDS = 10
 """Interval of polling the alarms: the evaluation interval of high-resolution alarms. For Auto
@@ -43,7 +43,7 @@ class Scaler:
     def __init__(
         self,
         store: Store,
-        hosting: "ComponentOperations",
+        hosting: "HostingOperations",
         alarm_states: Callable[[], Mapping[str, AlarmState]],
         activities: Activities,
         *,

@@ -23,7 +23,7 @@ from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
 
 if TYPE_CHECKING:
-    from local_sagemaker.sagemaker.component_operations import ComponentOperations
+    from local_sagemaker.sagemaker.component_operations import HostingOperations
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
@@ -46,7 +46,7 @@ class AutoScaling:
 
     def __init__(
         self,
-        hosting: "ComponentOperations",
+        hosting: "HostingOperations",
         cloudwatch: Any,
         *,
         speed: float,

@@ -30,7 +30,7 @@ from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
-from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, ComponentOperations
+from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, HostingOperations
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import is_assumable
 from local_sagemaker.sagemaker.service import control_plane
@@ -75,7 +75,7 @@ class Services:
 
         self._logs = ContainerLogs(recorded_client("endpoint", "logs"))
         backends.install(triton, folder.backends)
-        self._hosting = ComponentOperations(
+        self._hosting = HostingOperations(
             Host(
                 triton,
                 folder.backends,

@@ -16,7 +16,7 @@ DIGITS = 2
 class MetricDimensions(NamedTuple):
     """The CloudWatch dimensions of a metric value.
 
-    If `component` is set, the name of the inference component is the only dimension.
+    If `component` is set, the name of the inference component replaces endpoint and variant.
     """
 
     endpoint: str
@@ -50,7 +50,10 @@ class Series(NamedTuple):
 
 
 class MetricBuffer:
-    """Metric values by period, which is divided by `speed`. All methods are thread-safe."""
+    """Metric values by period; the length of a period is divided by `speed`.
+
+    All methods are thread-safe.
+    """
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock
@@ -73,7 +76,7 @@ class MetricBuffer:
                     self._values(metric, dimensions, now)[rounded] += 1
 
     def add_zero_if_empty(self, metric: Metric, dimensions: MetricDimensions) -> None:
-        """Publish the value 0 for the current period unless another value is added to it."""
+        """Make `take` return the value 0 for the current period if no value is added to it."""
         now = self._clock()
         with self._lock:
             self._values(metric, dimensions, now)

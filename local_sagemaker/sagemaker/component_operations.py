@@ -31,8 +31,11 @@ SCALE_SECONDS = 60.0
 """Interval of scaling the instances, in AWS's seconds."""
 
 
-class ComponentOperations(EndpointOperations):
-    """All supported operations of SageMaker. Idle times of instances are divided by `speed`."""
+class HostingOperations(EndpointOperations):
+    """All supported operations of SageMaker's hosting, with those of inference components.
+
+    Idle times of instances are divided by `speed`.
+    """
 
     def __init__(self, host: Host, *, speed: float = 1, **settings: Any) -> None:
         super().__init__(host, **settings)

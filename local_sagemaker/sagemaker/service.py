@@ -3,7 +3,7 @@
 from botocore import xform_name
 
 from local_sagemaker.api import JsonService
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 
 OPERATIONS = (
     *(f"{verb}{kind}" for verb in ("Create", "Describe", "Delete")
@@ -14,7 +14,7 @@ OPERATIONS = (
 )  # fmt: skip
 
 
-def control_plane(hosting: ComponentOperations) -> JsonService:
+def control_plane(hosting: HostingOperations) -> JsonService:
     """Return the service that calls the methods of `hosting` and of its tags."""
     operations = {
         name: getattr(hosting.tags if name.endswith("Tags") else hosting, xform_name(name))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from pydantic import TypeAdapter, ValidationError
 
 from model_build import digest
-from model_build.export.step import Gates, RecipeStep, StepContext
+from model_build.export.step import GateReports, RecipeStep, StepContext
 from model_build.export.weights import CACHE
 from model_build.gpu_step.files import sha256
 from model_build.repository import CONFIG
@@ -23,12 +23,12 @@ RECIPE = "recipe.yaml"
 MAX_EXPORTS = 20
 """Number of cached exports; the least recently used are deleted."""
 
-_GATES = TypeAdapter(Gates)
+_GATES = TypeAdapter(GateReports)
 
 
 def cached_export(
-    step: RecipeStep, to: Path, context: StepContext, export: Callable[[], Gates]
-) -> Gates:
+    step: RecipeStep, to: Path, context: StepContext, export: Callable[[], GateReports]
+) -> GateReports:
     """Write the file `to` from the cache, or by `export`, and return its gates.
 
     The cache key consists of the step, the seed, the weights, the processor, the files in the

@@ -15,21 +15,22 @@ from model_build.recipe_values import Strict
 from model_build.repository import Model
 from model_build.target import BuildTarget
 
-Gates = list[tuple[str, GateReport]]
-"""Names of the compared models, such as `ONNX and PyTorch`, with the report."""
+GateReports = list[tuple[str, GateReport]]
+"""The report of each gate, after the names of the compared models, such as `ONNX and PyTorch`."""
 
 
 class StepOutput(NamedTuple):
-    """The output of a step: its gates and, for a TensorRT plan, the result of the GPU step."""
+    """The reports of a step's gates, and the result of the job that built a TensorRT engine."""
 
-    gates: Gates
-    engine: JobResult | None = None
+    gates: GateReports
+    engine_job: JobResult | None = None
 
 
 class Writer(NamedTuple):
-    """The library that writes a file, and with which a Triton release reads the file.
+    """The library that writes a file in the build; Triton reads the file with the same library.
 
-    `name` is a field of `platform_facts.Release`, `packages` a pattern of package names on PyPI.
+    `name` is the field of `platform_facts.Release` that has the library's version in Triton.
+    `packages` is a pattern of its package names on PyPI.
     """
 
     name: str
@@ -79,6 +80,7 @@ class RecipeStep(Strict):
     is_cacheable: ClassVar[bool] = True
     """Whether the output depends only on the step, its files, weights and packages."""
     to: str
+    """The file's format."""
 
     def source_files(self) -> dict[str, str]:
         """Return the files in the recipe's folder that this step needs, by key."""
@@ -90,7 +92,10 @@ class RecipeStep(Strict):
         return self
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield conflicts with the file's model: keys below the step, and a message."""
+        """Yield conflicts with `model`, which has the file: the path of a key, and a message.
+
+        The path starts at this step.
+        """
         del file, model
         yield from ()
 

@@ -143,7 +143,7 @@ class S3Weights(_PinnedWeights):
 class FolderWeights(_PinnedWeights):
     """Weights in a local folder; relative paths are relative to the recipe's folder.
 
-    CodeBuild has only the model's folder.
+    A build in CodeBuild has no other files than those of the model's folder.
     """
 
     origin: Literal["folder"] = Field(alias="from")
@@ -158,8 +158,9 @@ class FolderWeights(_PinnedWeights):
             file = model_folder / self.path / name
             if not file.is_file():
                 raise BuildError(
-                    f"{file} does not exist: the recipe takes its weights from there. CodeBuild "
-                    "has only the model's folder: put the weights into it or into S3"
+                    f"{file} does not exist: the recipe takes its weights from there. Builds in "
+                    "CodeBuild have only the model's folder: put the weights into the model's "
+                    "folder or into S3"
                 )
             shutil.copyfile(file, to / name)
 

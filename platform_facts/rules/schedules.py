@@ -1,8 +1,8 @@
 """Rules about schedules: the expressions and time zones of Application Auto Scaling.
 
 Sources: API reference of PutScheduledAction (Schedule, Timezone); the user guide's
-scheduled-scaling-using-cron-expressions, and for the fields of cron the page that it names, cron
-expressions in the EventBridge user guide (eb-cron-expressions).
+scheduled-scaling-using-cron-expressions; for the fields of cron, "Cron expressions" in the
+EventBridge user guide (eb-cron-expressions), to which that page refers.
 """
 
 import difflib
@@ -47,9 +47,9 @@ FIELDS = (
 TIME_ZONES = Path(__file__).with_name("time_zones.txt")
 """One name per line: UTC, GMT, and the zones (without links) of the IANA time zone database 2025b.
 
-The database was built with backzone and zone.tab, so that each country has its own zones.
-Joda-Time's list was not found. Zones whose names have no slash (EST, Factory) are omitted: our
-choice.
+AWS refers to the zones of Joda-Time, whose list was not found. The database was built with backzone
+and zone.tab, so that each country has its own zones. Zones whose names have no slash (EST, Factory)
+are omitted: our choice.
 """
 
 

@@ -17,7 +17,7 @@ def check_option_release(option: str, release: Release) -> str | None:
 
 
 @rule("server.inference_type", SERVER)
-def check_infer_only(inference_type: str | None) -> str | None:
+def check_inference_type_is_infer(inference_type: str | None) -> str | None:
     """With `hosting: multi-model`, `inference_type` is `infer`."""
     if inference_type in (None, "infer"):
         return None

@@ -16,7 +16,7 @@ class MultiModel(StageHosting):
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield settings that multi-model hosting does not support."""
         yield from component_key_problems(endpoint)
-        yield from server.check_infer_only(endpoint.server.inference_type)
+        yield from server.check_inference_type_is_infer(endpoint.server.inference_type)
         yield from server.check_ping_mode(endpoint.server.ping_mode)
         if endpoint.scaling:
             yield from scaling.check_no_concurrency_scaling(endpoint.scaling.concurrency)

@@ -12,7 +12,7 @@ import pytest
 
 from account_test.checkout import copy_app
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
-from local_sagemaker.tests.support.tiny_models import Gate, gates
+from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 from model_build import BuildTarget
 from release import tree
 from release.tree import Tree
@@ -138,8 +138,8 @@ def local_sagemaker(
 
 
 @pytest.fixture(scope="module")
-def new_gate() -> Iterator[Callable[[], Gate]]:
-    with gates() as make:
+def new_barrier() -> Iterator[Callable[[], Barrier]]:
+    with barriers() as make:
         yield make
 
 

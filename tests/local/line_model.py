@@ -5,7 +5,7 @@ from pathlib import Path
 from local_sagemaker.tests.support.tiny_models import write
 
 LINE_RECIPE = """
-description: A line through the origin, exported by PyTorch
+description: A line with random weights, exported by PyTorch
 files:
   line/1/model.onnx:
     to: onnx

@@ -11,18 +11,18 @@ from typing import Self
 
 import pytest
 
-from local_sagemaker.tests.support.tiny_models import Gate, write_python
+from local_sagemaker.tests.support.tiny_models import Barrier, write_python
 from release.delivery import steps
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.tritonsm import tritonsm
 
 
-def pause_on_load(gate: Gate, code: str) -> str:
-    """Return the code of a Python model that waits for a gate while it is loaded."""
+def pause_on_load(barrier: Barrier, code: str) -> str:
+    """Return the code of a Python model that waits for a barrier while it is loaded."""
     first_line = "class TritonPythonModel:\n"
     initialize = "    def initialize(self, args):\n        pause()\n\n"
-    return gate.pause + code.replace(first_line, first_line + initialize)
+    return barrier.pause + code.replace(first_line, first_line + initialize)
 
 
 @dataclass(frozen=True)

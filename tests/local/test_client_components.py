@@ -14,7 +14,7 @@ from endpoint_client import AsyncEndpointClient, EndpointClient, NoCopies
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.sleeping_component import NAME, TEMPLATE
-from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.tiny_models import Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
 ARCHIVE: Any = {"Bucket": "models", "Key": "twice.tar.gz"}
@@ -73,11 +73,11 @@ def result_of(call: Callable[[], Any]) -> str:
 
 
 def test_calls_of_a_component_that_scales_to_zero(
-    endpoint: Path, new_gate: Callable[[], Gate], monkeypatch: pytest.MonkeyPatch
+    endpoint: Path, new_barrier: Callable[[], Barrier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Longer pauses would exceed the idle time of the component.
     monkeypatch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
-    gate = new_gate()
+    barrier = new_barrier()
     s3: Any = boto3.client("s3")
     waiting = client(wait_until_ready=3600)
 
@@ -85,12 +85,12 @@ def test_calls_of_a_component_that_scales_to_zero(
         async with AsyncEndpointClient(waiting) as asynchronous:
             cancelled_call = asyncio.create_task(asynchronous.invoke("twice", INPUTS))
             calls = [asyncio.create_task(asynchronous.invoke("twice", INPUTS)) for _ in range(8)]
-            await asyncio.to_thread(gate.wait_until_reached)
+            await asyncio.to_thread(barrier.wait_until_reached)
             cancelled_call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await cancelled_call
             results_while_starting.append(result_of(lambda: not_waiting.invoke("twice", INPUTS)))
-            gate.open()
+            barrier.open()
             return [outputs["Y"].tolist() for outputs in await asyncio.gather(*calls)]
 
     results_while_starting: list[str] = []
@@ -98,7 +98,7 @@ def test_calls_of_a_component_that_scales_to_zero(
         assert result_of(lambda: not_waiting.invoke("twice", INPUTS)) == "[14.0]"
 
         eventually(lambda: copies() == 0)
-        slow = pack_python(endpoint / "slow" / "twice", gate.stops(2, at="initialize"))
+        slow = pack_python(endpoint / "slow" / "twice", barrier.stops(2, at="initialize"))
         s3.put_object(**ARCHIVE, Body=slow)
         assert result_of(lambda: not_waiting.invoke("twice", INPUTS)) == "NoCopies"
 

@@ -15,7 +15,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_archives
 from release.delivery.assembly import Assembly
@@ -53,7 +53,7 @@ notify: {{ email: [team@example.com] }}
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     repository = Repository.create(checkout, live=LIVE_STAGE, trial=TRIAL_STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)  # for 7
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
     return repository
@@ -108,7 +108,7 @@ def test_archives_are_promoted_to_production(repository: Repository, live: Endpo
     build_count = len(build_ids())
     repository.run("deliver", "live", "--from-stage", "trial")
     assert predict(live) == 14
-    assert len(build_ids()) == build_count + 1
+    assert len(build_ids()) == build_count + 1  # of plus, which the stage trial does not have
     trial_archives, live_archives = _archives("trial"), _archives("live")
     assert trial_archives
     assert trial_archives.items() <= live_archives.items()
@@ -147,7 +147,7 @@ def test_replaced_archive_is_not_promoted(
     Tree(repository.path).synthesise("live", to=tmp_path)
     deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
     promote_archives(deployment, "trial", session=boto3.Session())
-    assert _archives("live") == before  # published archives are not promoted
+    assert _archives("live") == before  # only archives of deliveries are promoted
 
     repository.run("deliver", "trial")
     assert trial.resolve("times").target_model == archive
@@ -156,13 +156,14 @@ def test_replaced_archive_is_not_promoted(
     s3.put_object(Bucket=bucket, Key=key, Body=b"a replaced archive")
     output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
     assert f"s3://{bucket}/{key} has no SHA-256" in output
-    assert "the archive was replaced. Delete it, and deliver that" in output
+    assert "the archive was replaced. Delete it, and deliver the stage of this bucket" in output
     assert (_archives("live"), predict(live)) == (before, 21)
 
     with repository.edited("stages/trial.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
-        output = repository.deploy("--concurrency", "1", code=1)  # the update guard compares
+        output = repository.deploy("--concurrency", "1", code=1)
+    # The update guard compared the archive's SHA-256 with the one in its manifest.
     assert f"s3://{bucket}/{key} has the SHA-256" in output
-    assert f"aws s3 rm s3://{bucket}/{key}; make deliver. Nothing" in output
+    assert f"aws s3 rm s3://{bucket}/{key}; make deliver." in output
 
     s3.delete_object(Bucket=bucket, Key=key)  # as the message says; the manifest remains
     repository.run("deliver", "trial")
@@ -197,15 +198,15 @@ def test_rollback_restores_the_commit_without_a_build(
 
 
 def test_next_delivery_resumes_an_interrupted_delivery(
-    repository: Repository, live: EndpointClient, new_gate: Callable[[], Gate]
+    repository: Repository, live: EndpointClient, new_barrier: Callable[[], Barrier]
 ) -> None:
-    gate = new_gate()
+    barrier = new_barrier()
     live_repository = replace(repository, stage="live")
-    repository.write_model("plus", pause_on_load(gate, PLUS_ONE), answer=8)
-    repository.commit("waits for the gate while loading")
+    repository.write_model("plus", pause_on_load(barrier, PLUS_ONE), answer=8)
+    repository.commit("waits for the barrier while loading")
     with call_live_endpoints():
         with live_repository.start_delivery() as interrupted:
-            gate.wait_until_reached()
+            barrier.wait_until_reached()
             interrupted.terminate()
             output = interrupted.communicate()[0]
         assert interrupted.returncode == 3, output
@@ -217,7 +218,7 @@ def test_next_delivery_resumes_an_interrupted_delivery(
             lines = list(
                 takewhile(lambda line: "waiting for live-solo" not in line, resumed.stdout)
             )
-            gate.open()
+            barrier.open()
             output = resumed.communicate()[0]
         assert resumed.returncode == 0, "".join(lines) + output
     assert "every model with a golden file gives the expected answer" in output
@@ -226,7 +227,8 @@ def test_next_delivery_resumes_an_interrupted_delivery(
 
 
 def test_calls_of_all_principals_are_recorded(local_sagemaker: LocalSageMaker) -> None:
-    # The fixture local_sagemaker compares the calls with the ledger.
+    # The fixture local_sagemaker checks that release/permissions/principals lists each call; here,
+    # that each of these principals made calls.
     assert principal_names(local_sagemaker.folder.calls) == {
         *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
         *("provider-of-builds", "provider-of-checks"),

@@ -19,7 +19,7 @@ import pytest
 
 from cli import history, status
 from endpoint_client import EndpointClient, EndpointError
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as tritonsm
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
@@ -180,14 +180,14 @@ def test_catalog_entry_without_a_model_is_reported(repository: Repository, ssm: 
 
 
 def test_changes_during_a_delivery_are_refused(
-    repository: Repository, new_gate: Callable[[], Gate], tmp_path: Path
+    repository: Repository, new_barrier: Callable[[], Barrier], tmp_path: Path
 ) -> None:
-    gate = new_gate()
-    model = pause_on_load(gate, TIMES.replace("FACTOR", "5"))
+    barrier = new_barrier()
+    model = pause_on_load(barrier, TIMES.replace("FACTOR", "5"))
     repository.write_model("times", model, answer=35)
-    repository.commit("five times, after the gate")
+    repository.commit("five times, after the barrier")
     with repository.start_delivery() as delivery:
-        gate.wait_until_reached()
+        barrier.wait_until_reached()
         rollback = run_as("publisher", tritonsm, "rollback", *STAGE_AND_ENDPOINT, "times")
         clone = replace(repository, path=tmp_path / "clone")
         repository.git("clone", "--quiet", str(repository.path), str(clone.path))
@@ -196,7 +196,7 @@ def test_changes_during_a_delivery_are_refused(
         newer_output = clone.deliver(code=1)
         clone.git("checkout", "--quiet", "HEAD~2")
         older_output = clone.deliver(code=1)
-        gate.open()
+        barrier.open()
         output = delivery.communicate()[0]
     assert rollback.returncode == 1
     assert "to live is in progress since" in rollback.stderr

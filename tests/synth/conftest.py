@@ -14,7 +14,7 @@ from aws_cdk.cx_api import CloudAssembly
 from stacks import add_stacks, stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names
 from stages.plan import StagePlan
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -82,9 +82,9 @@ def templates_of(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def scene() -> Scene:
+def sample() -> SampleStack:
     """Return a stack with a model bucket in us-east-1."""
-    return Scene()
+    return SampleStack()
 
 
 @pytest.fixture(params=stage_names())

@@ -35,7 +35,7 @@ def model_stack(app: App, stage: StageConfig) -> ModelStack:
     return ModelStack(app, "trial-models", stage_name="trial", stage=stage, env=env)
 
 
-class Scene:
+class SampleStack:
     """A stack with a model bucket, and factories of its endpoints and their parts."""
 
     def __init__(

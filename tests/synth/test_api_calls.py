@@ -17,7 +17,7 @@ from tests.synth.api.deployed import Deployed
 from tests.synth.api.models import model_violations, request_shape
 from tests.synth.api.scaling_rules import scaling
 from tests.synth.conftest import CONTEXT, Templates
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from triton_sagemaker import (
     DataCapture,
@@ -54,19 +54,19 @@ def test_generated_stages_make_valid_requests(name: str, every_template: Templat
 @pytest.fixture(scope="module")
 def library_template() -> dict[str, dict[str, Any]]:
     """Return the template of an endpoint with options of the library that no stage uses."""
-    scene = Scene(CONTEXT)
-    records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
-    variant = scene.variant(
+    sample = SampleStack(CONTEXT)
+    records = s3.Bucket.from_bucket_name(sample.stack, "Records", "records")
+    variant = sample.variant(
         "ml.c5.xlarge",
-        container=scene.container(
+        container=sample.container(
             options=ServerOptions(thread_count=4, model_namespacing=False),
             environment={"OWN": "value"},
         ),
-        hosting=scene.multi_model(cache_models=False),
+        hosting=sample.multi_model(cache_models=False),
     )
-    endpoint = scene.endpoint(
+    endpoint = sample.endpoint(
         variant,
-        encryption_key=scene.bucket.key,
+        encryption_key=sample.bucket.key,
         data_capture=DataCapture(bucket=records, prefix="captured"),
     )
     scaling = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=3)
@@ -79,7 +79,7 @@ def library_template() -> dict[str, dict[str, Any]]:
         time_zone=TimeZone.EUROPE_BERLIN,
     )
     endpoint.monitor()
-    return {"Stack": dict(scene.template().to_json())}
+    return {"Stack": dict(sample.template().to_json())}
 
 
 def test_construct_library_makes_valid_requests(

@@ -15,7 +15,7 @@ from endpoint_client.metrics import NAMESPACE, EmfLogger
 from stages import load_stage
 from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from tests.unit.endpoint_client.conftest import parameter_value
 from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
 
@@ -44,9 +44,9 @@ def test_dashboard_searches_metrics_that_clients_publish(
     assert {metric["Name"] for metric in metrics["Metrics"]} == charted_metrics
 
 
-def test_client_metrics_have_a_dashboard_row(scene: Scene) -> None:
-    scene.endpoint().monitor(client_metrics="Shop")
-    body = json.dumps(scene.properties("AWS::CloudWatch::Dashboard")["DashboardBody"])
+def test_client_metrics_have_a_dashboard_row(sample: SampleStack) -> None:
+    sample.endpoint().monitor(client_metrics="Shop")
+    body = json.dumps(sample.properties("AWS::CloudWatch::Dashboard")["DashboardBody"])
     assert body.count("{Shop,Endpoint,Model}") == 4
     for statistic in ("Sum", "p50", "p99"):
         assert f"'{statistic}', 60" in body

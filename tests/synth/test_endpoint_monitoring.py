@@ -9,15 +9,15 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import AlarmThresholds, Severity
 
 ALARM = "AWS::CloudWatch::Alarm"
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 
 
-def test_metric_has_variant_dimension_and_custom_options(scene: Scene) -> None:
-    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
+def test_metric_has_variant_dimension_and_custom_options(sample: SampleStack) -> None:
+    endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
     latency = endpoint.find_instance_production_variant("B").metric_model_latency()
     assert (latency.period.to_seconds(), latency.unit) == (60, None)
     metric = latency.with_(statistic="p50", period=Duration.minutes(5), label="median")
@@ -26,10 +26,10 @@ def test_metric_has_variant_dimension_and_custom_options(scene: Scene) -> None:
     assert (metric.statistic, metric.label) == ("p50", "median")
 
 
-def test_loaded_models_alarm_needs_invocations(scene: Scene) -> None:
+def test_loaded_models_alarm_needs_invocations(sample: SampleStack) -> None:
     # After a deploy, models are loaded on their first invocation.
-    scene.endpoint().monitor()
-    (alarm,) = (alarm for name, alarm in _alarms(scene).items() if "LoadedModels" in name)
+    sample.endpoint().monitor()
+    (alarm,) = (alarm for name, alarm in _alarms(sample).items() if "LoadedModels" in name)
     expression, *metrics = alarm["Metrics"]
     assert expression["Expression"] == "IF(measured < 1, requests, 0)"
     assert expression["ReturnData"] is not False
@@ -44,17 +44,17 @@ def test_loaded_models_alarm_needs_invocations(scene: Scene) -> None:
     assert [metric["ReturnData"] for metric in metrics] == [False, False]
 
 
-def test_alarms_need_three_of_five_datapoints(scene: Scene) -> None:
+def test_alarms_need_three_of_five_datapoints(sample: SampleStack) -> None:
     # One bad minute is tolerated, and no data at night is normal.
-    scene.endpoint().monitor()
-    for alarm in _alarms(scene).values():
+    sample.endpoint().monitor()
+    for alarm in _alarms(sample).values():
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
         assert alarm["TreatMissingData"] == "notBreaching"
 
 
-def test_default_alarms_of_a_gpu_multi_model_endpoint(scene: Scene) -> None:
-    scene.endpoint().monitor()
-    assert sorted(_thresholds(scene)) == [
+def test_default_alarms_of_a_gpu_multi_model_endpoint(sample: SampleStack) -> None:
+    sample.endpoint().monitor()
+    assert sorted(_thresholds(sample)) == [
         ("DiskUtilization", "critical", 95),
         ("DiskUtilization", "warning", 80),
         ("GPUMemoryUtilization", "critical", 97),
@@ -73,8 +73,8 @@ def test_default_alarms_of_a_gpu_multi_model_endpoint(scene: Scene) -> None:
     ]
 
 
-def test_runbook_explains_every_default_alarm(scene: Scene) -> None:
-    children = scene.endpoint().monitor().node.children
+def test_runbook_explains_every_default_alarm(sample: SampleStack) -> None:
+    children = sample.endpoint().monitor().node.children
     alarms = {
         child.node.id.split("-")[-2] for child in children if isinstance(child, cloudwatch.Alarm)
     }
@@ -89,34 +89,34 @@ def test_runbook_explains_every_default_alarm(scene: Scene) -> None:
     )
 
 
-def test_single_model_endpoint_has_no_model_cache_alarms(scene: Scene) -> None:
-    scene.endpoint(scene.variant(hosting=scene.single_model())).monitor()
-    names = {name for name, _, _ in _thresholds(scene)}
+def test_single_model_endpoint_has_no_model_cache_alarms(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant(hosting=sample.single_model())).monitor()
+    names = {name for name, _, _ in _thresholds(sample)}
     assert not names & {"LoadedModelCount", "ModelCacheHit", "ModelLoadingWaitTime"}
 
 
-def test_cpu_endpoint_has_no_gpu_alarms(scene: Scene) -> None:
-    scene.endpoint(scene.variant("ml.m5.xlarge")).monitor()
-    assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(scene)}
+def test_cpu_endpoint_has_no_gpu_alarms(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant("ml.m5.xlarge")).monitor()
+    assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(sample)}
 
 
-def test_gpu_thresholds_are_multiplied_by_gpu_count(scene: Scene) -> None:
-    scene.endpoint(scene.variant("ml.g5.12xlarge", hosting=scene.single_model())).monitor()
-    assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(scene)
+def test_gpu_thresholds_are_multiplied_by_gpu_count(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant("ml.g5.12xlarge", hosting=sample.single_model())).monitor()
+    assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(sample)
 
 
-def test_cache_hit_alarm_has_a_lower_limit(scene: Scene) -> None:
-    scene.endpoint().monitor()
+def test_cache_hit_alarm_has_a_lower_limit(sample: SampleStack) -> None:
+    sample.endpoint().monitor()
     below = {
         alarm["MetricName"]
-        for alarm in _alarms(scene).values()
+        for alarm in _alarms(sample).values()
         if alarm["ComparisonOperator"] == "LessThanThreshold"
     }
     assert below == {"ModelCacheHit"}
 
 
-def test_empty_threshold_creates_no_alarm(scene: Scene) -> None:
-    scene.endpoint().monitor(
+def test_empty_threshold_creates_no_alarm(sample: SampleStack) -> None:
+    sample.endpoint().monitor(
         AlarmThresholds(
             server_error_rate={Severity.CRITICAL: 0.5},
             client_error_rate={},
@@ -124,30 +124,30 @@ def test_empty_threshold_creates_no_alarm(scene: Scene) -> None:
             model_latency_p99_ms={},
         )
     )
-    thresholds = _thresholds(scene)
+    thresholds = _thresholds(sample)
     assert ("Invocation5XXErrors", "critical", 0.5) in thresholds
     assert ("ModelLatency", "warning", 20_000) in thresholds
     assert "Invocation4XXErrors" not in {name for name, _, _ in thresholds}
 
 
-def test_alarms_notify_the_encrypted_topic(scene: Scene) -> None:
-    scene.endpoint().monitor()
-    (topic,) = scene.template().find_resources("AWS::SNS::Topic")
-    assert "KmsMasterKeyId" in scene.properties("AWS::SNS::Topic")
-    assert all(alarm["AlarmActions"] == [{"Ref": topic}] for alarm in _alarms(scene).values())
+def test_alarms_notify_the_encrypted_topic(sample: SampleStack) -> None:
+    sample.endpoint().monitor()
+    (topic,) = sample.template().find_resources("AWS::SNS::Topic")
+    assert "KmsMasterKeyId" in sample.properties("AWS::SNS::Topic")
+    assert all(alarm["AlarmActions"] == [{"Ref": topic}] for alarm in _alarms(sample).values())
 
 
-def test_alarms_notify_existing_topics(scene: Scene) -> None:
+def test_alarms_notify_existing_topics(sample: SampleStack) -> None:
     arns = [f"arn:aws:sns:us-east-1:123456789012:{name}" for name in ("on-call", "chat")]
-    topics = [sns.Topic.from_topic_arn(scene.stack, arn, arn) for arn in arns]
-    scene.endpoint().monitor(topics=topics)
-    scene.template().resource_count_is("AWS::SNS::Topic", 0)
-    assert all(alarm["AlarmActions"] == arns for alarm in _alarms(scene).values())
+    topics = [sns.Topic.from_topic_arn(sample.stack, arn, arn) for arn in arns]
+    sample.endpoint().monitor(topics=topics)
+    sample.template().resource_count_is("AWS::SNS::Topic", 0)
+    assert all(alarm["AlarmActions"] == arns for alarm in _alarms(sample).values())
 
 
-def test_graphs_contain_alarm_thresholds(scene: Scene) -> None:
-    scene.endpoint().monitor()
-    graphs = _graphs(scene)
+def test_graphs_contain_alarm_thresholds(sample: SampleStack) -> None:
+    sample.endpoint().monitor()
+    graphs = _graphs(sample)
     errors = graphs["Errors (share of requests)"]
     assert {annotation["value"] for annotation in errors["annotations"]["horizontal"]} == {
         0.01,
@@ -160,19 +160,19 @@ def test_graphs_contain_alarm_thresholds(scene: Scene) -> None:
         for graph in graphs.values()
         for annotation in graph.get("annotations", {}).get("horizontal", [])
     ]
-    assert len(annotations) == len(_alarms(scene))
+    assert len(annotations) == len(_alarms(sample))
 
 
-def test_dashboard_has_a_section_per_variant(scene: Scene) -> None:
-    scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B")).monitor()
-    body = _dashboard(scene)
+def test_dashboard_has_a_section_per_variant(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B")).monitor()
+    body = _dashboard(sample)
     titles = [widget["properties"]["markdown"] for widget in body if widget["type"] == "text"]
     assert titles == ["# A", "# B"]
 
 
-def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
+def _alarms(sample: SampleStack) -> dict[str, dict[str, Any]]:
     """Return the monitoring alarms, without the rollback alarms."""
-    result = scene.template().find_resources(ALARM)
+    result = sample.template().find_resources(ALARM)
     return {
         name: resource["Properties"] for name, resource in result.items() if "Rollback" not in name
     }
@@ -187,27 +187,27 @@ def _metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _thresholds(scene: Scene) -> list[tuple[str, str, float]]:
+def _thresholds(sample: SampleStack) -> list[tuple[str, str, float]]:
     return [
         (
             alarm.get("MetricName") or _metrics(alarm)[0]["MetricName"],
             alarm["AlarmDescription"].partition(":")[0],
             alarm["Threshold"],
         )
-        for alarm in _alarms(scene).values()
+        for alarm in _alarms(sample).values()
     ]
 
 
-def _graphs(scene: Scene) -> dict[str, dict[str, Any]]:
+def _graphs(sample: SampleStack) -> dict[str, dict[str, Any]]:
     return {
         widget["properties"]["title"]: widget["properties"]
-        for widget in _dashboard(scene)
+        for widget in _dashboard(sample)
         if widget["type"] == "metric"
     }
 
 
-def _dashboard(scene: Scene) -> list[dict[str, Any]]:
-    body = scene.properties("AWS::CloudWatch::Dashboard")["DashboardBody"]
+def _dashboard(sample: SampleStack) -> list[dict[str, Any]]:
+    body = sample.properties("AWS::CloudWatch::Dashboard")["DashboardBody"]
     parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
     text = "".join(part if isinstance(part, str) else "token" for part in parts)
     result: list[dict[str, Any]] = json.loads(text)["widgets"]

@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import Duration, TimeZone
 from aws_cdk.aws_applicationautoscaling import Schedule
 
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import ScalableInstanceCount, Variant
 
 TARGET, POLICY = (
@@ -22,11 +22,11 @@ def on_gpus(count: ScalableInstanceCount) -> None:
     count.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 
 
-def test_each_variant_has_its_own_target(scene: Scene) -> None:
-    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
+def test_each_variant_has_its_own_target(sample: SampleStack) -> None:
+    endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
     for number, variant in enumerate(endpoint.instance_production_variants):
         on_invocations(variant.auto_scale_instance_count(max_capacity=4 + number))
-    targets = scene.template().find_resources(TARGET).values()
+    targets = sample.template().find_resources(TARGET).values()
     assert [
         (target["Properties"]["ResourceId"], target["Properties"]["MaxCapacity"])
         for target in targets
@@ -36,27 +36,27 @@ def test_each_variant_has_its_own_target(scene: Scene) -> None:
     ]
 
 
-def test_target_depends_on_endpoint(scene: Scene) -> None:
-    on_invocations(scene.scaling())
-    resources = scene.template().to_json()["Resources"]
+def test_target_depends_on_endpoint(sample: SampleStack) -> None:
+    on_invocations(sample.scaling())
+    resources = sample.template().to_json()["Resources"]
     (target,) = (resource for resource in resources.values() if resource["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
-def test_policy_logical_ids_are_stable(scene: Scene) -> None:
+def test_policy_logical_ids_are_stable(sample: SampleStack) -> None:
     # Application Auto Scaling rejects a second policy on the same metric.
-    count = scene.scaling()
+    count = sample.scaling()
     on_invocations(count)
     on_gpus(count)
-    assert [*scene.template().find_resources(POLICY)] == [
+    assert [*sample.template().find_resources(POLICY)] == [
         "EndpointScalingAllTrafficInvocationsB5A40955",
         "EndpointScalingAllTrafficGpu263383B5",
     ]
 
 
-def test_invocation_target_is_half_of_max_requests(scene: Scene) -> None:
+def test_invocation_target_is_half_of_max_requests(sample: SampleStack) -> None:
     # New instances take minutes to start; the others serve the load until then.
-    assert _tracking(scene, on_invocations) == {
+    assert _tracking(sample, on_invocations) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
         },
@@ -66,8 +66,8 @@ def test_invocation_target_is_half_of_max_requests(scene: Scene) -> None:
     }
 
 
-def test_gpu_metric_dimensions(scene: Scene) -> None:
-    assert _tracking(scene, on_gpus) == {
+def test_gpu_metric_dimensions(sample: SampleStack) -> None:
+    assert _tracking(sample, on_gpus) == {
         "CustomizedMetricSpecification": {
             "Dimensions": [
                 {"Name": "EndpointName", "Value": "under-test"},
@@ -84,22 +84,22 @@ def test_gpu_metric_dimensions(scene: Scene) -> None:
     }
 
 
-def test_gpu_target_is_multiplied_by_gpu_count(scene: Scene) -> None:
-    variant = scene.variant("ml.g5.12xlarge", hosting=scene.single_model())
-    assert _tracking(scene, on_gpus, variant)["TargetValue"] == 280
+def test_gpu_target_is_multiplied_by_gpu_count(sample: SampleStack) -> None:
+    variant = sample.variant("ml.g5.12xlarge", hosting=sample.single_model())
+    assert _tracking(sample, on_gpus, variant)["TargetValue"] == 280
 
 
-def test_cpu_target_is_multiplied_by_vcpu_count(scene: Scene) -> None:
+def test_cpu_target_is_multiplied_by_vcpu_count(sample: SampleStack) -> None:
     # "if there are four CPUs, the CPUUtilization range is 0%-400%": the developer guide.
     def scale(count: ScalableInstanceCount) -> None:
         count.scale_on_cpu_utilization("Cpu", target_utilization_percent=70)
 
-    tracking = _tracking(scene, scale, scene.variant("ml.m5.2xlarge"))
+    tracking = _tracking(sample, scale, sample.variant("ml.m5.2xlarge"))
     assert tracking["CustomizedMetricSpecification"]["MetricName"] == "CPUUtilization"
     assert tracking["TargetValue"] == 560
 
 
-def test_concurrency_uses_high_resolution_metric(scene: Scene) -> None:
+def test_concurrency_uses_high_resolution_metric(sample: SampleStack) -> None:
     def scale(count: ScalableInstanceCount) -> None:
         count.scale_on_concurrency(
             "Concurrency",
@@ -108,15 +108,15 @@ def test_concurrency_uses_high_resolution_metric(scene: Scene) -> None:
             scale_out_cooldown=Duration.seconds(20),
         )
 
-    tracking = _tracking(scene, scale, scene.variant(hosting=scene.single_model()))
+    tracking = _tracking(sample, scale, sample.variant(hosting=sample.single_model()))
     assert tracking["PredefinedMetricSpecification"] == {
         "PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"
     }
     assert (tracking["ScaleInCooldown"], tracking["ScaleOutCooldown"]) == (10, 20)
 
 
-def test_schedules_change_scaling_limits(scene: Scene) -> None:
-    endpoint = scene.endpoint()
+def test_schedules_change_scaling_limits(sample: SampleStack) -> None:
+    endpoint = sample.endpoint()
     count = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=4)
     count.scale_on_schedule(
         "night",
@@ -128,7 +128,7 @@ def test_schedules_change_scaling_limits(scene: Scene) -> None:
     count.scale_on_schedule(
         "launch", schedule=Schedule.expression("rate(1 day)"), min_capacity=4, max_capacity=8
     )
-    night, launch = scene.properties(TARGET)["ScheduledActions"]
+    night, launch = sample.properties(TARGET)["ScheduledActions"]
     assert night == {
         "ScalableTargetAction": {"MaxCapacity": 2, "MinCapacity": 1},
         "Schedule": "cron(0 20 * * ? *)",
@@ -140,12 +140,12 @@ def test_schedules_change_scaling_limits(scene: Scene) -> None:
 
 
 def _tracking(
-    scene: Scene, scale: Callable[[ScalableInstanceCount], None], *variants: Variant
+    sample: SampleStack, scale: Callable[[ScalableInstanceCount], None], *variants: Variant
 ) -> dict[str, Any]:
     scale(
-        scene.endpoint(*variants)
+        sample.endpoint(*variants)
         .instance_production_variants[0]
         .auto_scale_instance_count(max_capacity=4)
     )
-    result: dict[str, Any] = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
+    result: dict[str, Any] = sample.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
     return result

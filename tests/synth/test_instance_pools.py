@@ -6,30 +6,30 @@ import pytest
 from aws_cdk import Duration
 
 from platform_facts import instance_type, release
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import Fallback, TritonEndpoint, Variant
 
 MODEL, CONFIG = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig"
 POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Dashboard"
 
 
-def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
+def pool(sample: SampleStack, *types: str, own_archive: bool = True) -> Variant:
     """Return a variant of the first type with the other types as fallbacks."""
     preferred_type, *fallback_types = types
     keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in fallback_types]
-    return scene.variant(
+    return sample.variant(
         preferred_type,
-        hosting=scene.single_model(),
+        hosting=sample.single_model(),
         fallbacks=[
-            Fallback(instance_type=instance_type(name), hosting=scene.single_model(key=key))
+            Fallback(instance_type=instance_type(name), hosting=sample.single_model(key=key))
             for name, key in zip(fallback_types, keys, strict=True)
         ],
     )
 
 
-def test_pools_replace_the_instance_type(scene: Scene) -> None:
-    scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.2xlarge", own_archive=False))
-    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+def test_pools_replace_the_instance_type(sample: SampleStack) -> None:
+    sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.2xlarge", own_archive=False))
+    (variant,) = sample.properties(CONFIG)["ProductionVariants"]
     assert variant["InstancePools"] == [
         {"InstanceType": "ml.g5.xlarge", "Priority": 1},
         {"InstanceType": "ml.g5.2xlarge", "Priority": 2},
@@ -40,55 +40,55 @@ def test_pools_replace_the_instance_type(scene: Scene) -> None:
     assert "VariantInstanceProvisionTimeoutInSeconds" not in variant
 
 
-def test_pool_with_its_own_archive_has_its_own_model(scene: Scene) -> None:
-    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
-    models = scene.template().find_resources(MODEL)
+def test_pool_with_its_own_archive_has_its_own_model(sample: SampleStack) -> None:
+    sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.xlarge"))
+    models = sample.template().find_resources(MODEL)
     urls = {
         name: model["Properties"]["PrimaryContainer"]["ModelDataUrl"]["Fn::Join"][1][-1]
         for name, model in models.items()
     }
-    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    (variant,) = sample.properties(CONFIG)["ProductionVariants"]
     override = variant["InstancePools"][1]["ModelNameOverride"]["Fn::GetAtt"][0]
     assert urls[variant["ModelName"]["Fn::GetAtt"][0]] == "/test/m.tar.gz"
     assert urls[override] == "/test/ml.g5.xlarge/m.tar.gz"
     assert "ModelNameOverride" not in variant["InstancePools"][0]
 
 
-def test_role_may_read_archives_of_every_pool(scene: Scene) -> None:
-    variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
+def test_role_may_read_archives_of_every_pool(sample: SampleStack) -> None:
+    variant = pool(sample, "ml.g6.xlarge", "ml.g5.xlarge")
     (fallback,) = variant.fallbacks
-    elsewhere = scene.single_model(key="elsewhere/m.tar.gz")
+    elsewhere = sample.single_model(key="elsewhere/m.tar.gz")
     fallback_elsewhere = Fallback(instance_type=fallback.instance_type, hosting=elsewhere)
-    scene.endpoint(
-        scene.variant("ml.g6.xlarge", hosting=variant.hosting, fallbacks=[fallback_elsewhere])
+    sample.endpoint(
+        sample.variant("ml.g6.xlarge", hosting=variant.hosting, fallbacks=[fallback_elsewhere])
     )
-    policy = json.dumps(scene.template().find_resources("AWS::IAM::Policy"))
+    policy = json.dumps(sample.template().find_resources("AWS::IAM::Policy"))
     assert "/test/*" in policy
     assert "/elsewhere/*" in policy
 
 
-def test_provision_timeout_is_in_seconds(scene: Scene) -> None:
-    variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
-    scene.endpoint(
-        scene.variant(
+def test_provision_timeout_is_in_seconds(sample: SampleStack) -> None:
+    variant = pool(sample, "ml.g6.xlarge", "ml.g5.xlarge")
+    sample.endpoint(
+        sample.variant(
             "ml.g6.xlarge",
             hosting=variant.hosting,
             fallbacks=variant.fallbacks,
             provision_timeout=Duration.minutes(15),
         )
     )
-    (properties,) = scene.properties(CONFIG)["ProductionVariants"]
+    (properties,) = sample.properties(CONFIG)["ProductionVariants"]
     assert properties["VariantInstanceProvisionTimeoutInSeconds"] == 900
 
 
-def test_pools_scale_by_share_of_concurrency(scene: Scene) -> None:
-    endpoint = scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
+def test_pools_scale_by_share_of_concurrency(sample: SampleStack) -> None:
+    endpoint = sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.xlarge"))
     endpoint.instance_production_variants[0].auto_scale_instance_count(
         max_capacity=4
     ).scale_on_concurrency(
         "Concurrency", requests_per_instance={"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
     )
-    tracking = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
+    tracking = sample.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
     *queries, share = tracking["CustomizedMetricSpecification"]["Metrics"]
     assert tracking["TargetValue"] == 1
     assert share["Expression"] == (
@@ -102,28 +102,28 @@ def test_pools_scale_by_share_of_concurrency(scene: Scene) -> None:
     assert endpoint.problems == []
 
 
-def test_dashboard_shows_each_instance_type(scene: Scene) -> None:
-    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")).monitor()
-    body = json.dumps(scene.properties(DASHBOARD)["DashboardBody"])
+def test_dashboard_shows_each_instance_type(sample: SampleStack) -> None:
+    sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.xlarge")).monitor()
+    body = json.dumps(sample.properties(DASHBOARD)["DashboardBody"])
     assert "Traffic by instance type" in body
     assert body.count('\\"InstanceType\\",\\"ml.g5.xlarge\\"') == 2
 
 
-def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(scene: Scene) -> None:
-    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.12xlarge")).monitor()
-    alarms = json.dumps(scene.template().find_resources("AWS::CloudWatch::Alarm"))
+def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(sample: SampleStack) -> None:
+    sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.12xlarge")).monitor()
+    alarms = json.dumps(sample.template().find_resources("AWS::CloudWatch::Alarm"))
     assert "GPUMemoryUtilization" not in alarms
     assert "DiskUtilization" in alarms
 
 
-def many_models(scene: Scene) -> TritonEndpoint:
-    fallback = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
-    return scene.endpoint(scene.variant(fallbacks=[fallback]))
+def many_models(sample: SampleStack) -> TritonEndpoint:
+    fallback = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=sample.multi_model())
+    return sample.endpoint(sample.variant(fallbacks=[fallback]))
 
 
-def without_fallback(scene: Scene) -> TritonEndpoint:
-    hosting = scene.single_model()
-    return scene.endpoint(scene.variant(hosting=hosting, provision_timeout=Duration.minutes(15)))
+def without_fallback(sample: SampleStack) -> TritonEndpoint:
+    hosting = sample.single_model()
+    return sample.endpoint(sample.variant(hosting=hosting, provision_timeout=Duration.minutes(15)))
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,17 @@ def without_fallback(scene: Scene) -> TritonEndpoint:
         (many_models, "fallbacks: AWS documents several types for single-model endpoints only"),
         (without_fallback, "provision_timeout: with one instance type there is no other type"),
         (
-            lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.xlarge")),
+            lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.xlarge")),
             "fallbacks: ml.g5.xlarge listed twice: remove one",
         ),
         (
-            lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.m5.xlarge")),
+            lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")),
             "fallbacks: ml.m5.xlarge has no GPU, other types have",
         ),
     ],
 )
-def test_invalid_pool_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_pool_is_a_problem(sample: SampleStack, make, problem: str) -> None:  # type: ignore[no-untyped-def]
     assert any(
         f"variants.AllTraffic.{problem}" in found_problem
-        for found_problem in make(scene).validate()
+        for found_problem in make(sample).validate()
     )

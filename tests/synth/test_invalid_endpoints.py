@@ -10,7 +10,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.aws_applicationautoscaling import Schedule
 
 from platform_facts import release
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     Canary,
     DataCapture,
@@ -21,7 +21,7 @@ from triton_sagemaker import (
     TritonEndpoint,
 )
 
-EndpointFactory = Callable[[Scene], TritonEndpoint]
+EndpointFactory = Callable[[SampleStack], TritonEndpoint]
 AddScaling = Callable[[ScalableInstanceCount], None]
 
 
@@ -36,10 +36,10 @@ def scaled_endpoint(
 ) -> EndpointFactory:
     """Return a factory of an endpoint with invalid scaling."""
 
-    def make(scene: Scene) -> TritonEndpoint:
-        hosting = scene.single_model() if single else scene.multi_model()
-        endpoint = scene.endpoint(
-            scene.variant(type_name, hosting=hosting, initial_instance_count=initial_count)
+    def make(sample: SampleStack) -> TritonEndpoint:
+        hosting = sample.single_model() if single else sample.multi_model()
+        endpoint = sample.endpoint(
+            sample.variant(type_name, hosting=hosting, initial_instance_count=initial_count)
         )
         add_scaling(
             endpoint.instance_production_variants[0].auto_scale_instance_count(
@@ -72,200 +72,200 @@ def on_gpus(*percents: float) -> AddScaling:
     return scale
 
 
-def monitored(scene: Scene, *topics: sns.ITopic) -> TritonEndpoint:
-    endpoint = scene.endpoint()
+def monitored(sample: SampleStack, *topics: sns.ITopic) -> TritonEndpoint:
+    endpoint = sample.endpoint()
     endpoint.monitor(topics=topics)
     return endpoint
 
 
-def old_release(scene: Scene, name: str, **options: Any) -> Any:
+def old_release(sample: SampleStack, name: str, **options: Any) -> Any:
     """Return an endpoint of an old release."""
-    variant = scene.with_options(**options)
-    container = scene.container(release=release(name), options=variant.container.options)
-    return scene.endpoint(scene.variant(container=container))
+    variant = sample.with_options(**options)
+    container = sample.container(release=release(name), options=variant.container.options)
+    return sample.endpoint(sample.variant(container=container))
 
 
-def bucket(scene: Scene) -> s3.IBucket:
-    return s3.Bucket(scene.stack, "Other")
+def bucket(sample: SampleStack) -> s3.IBucket:
+    return s3.Bucket(sample.stack, "Other")
 
 
-def topic(scene: Scene, name: str, region: str = "us-east-1") -> sns.ITopic:
-    return sns.Topic.from_topic_arn(scene.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
+def topic(sample: SampleStack, name: str, region: str = "us-east-1") -> sns.ITopic:
+    return sns.Topic.from_topic_arn(sample.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
 
 
 VARIANT = "variants.AllTraffic"
 HOUR = Duration.hours(1)
 CASES: dict[str, tuple[EndpointFactory, str]] = {
     "endpoint name": (
-        lambda scene: scene.endpoint(endpoint_name="my_endpoint"),
+        lambda sample: sample.endpoint(endpoint_name="my_endpoint"),
         "endpoint_name: 'my_endpoint', of 11 characters, is not an endpoint name: write up "
         "to 63 letters, digits, and hyphens between them",
     ),
     "too many variants": (
-        lambda scene: scene.endpoint(*(scene.variant(variant_name=f"V{n}") for n in range(11))),
+        lambda sample: sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(11))),
         "variants: 11 variants: write one to 10",
     ),
     "too many topics": (
-        lambda scene: monitored(scene, *(topic(scene, f"t{n}") for n in range(6))),
+        lambda sample: monitored(sample, *(topic(sample, f"t{n}") for n in range(6))),
         "topics: 6 topics, and an alarm notifies at most 5: remove some, or subscribe "
         "their recipients to a remaining topic",
     ),
     "topic in another region": (
-        lambda scene: monitored(scene, topic(scene, "far", "eu-west-1")),
+        lambda sample: monitored(sample, topic(sample, "far", "eu-west-1")),
         "topics: arn:aws:sns:eu-west-1:123456789012:far is not in us-east-1, and an alarm "
         "can notify only topics of its region: write a topic of that region",
     ),
     "variant name": (
-        lambda scene: scene.endpoint(scene.variant(variant_name="all traffic")),
+        lambda sample: sample.endpoint(sample.variant(variant_name="all traffic")),
         "variants.all traffic.variant_name: 'all traffic' is not a variant name: write letters, "
         "digits, and hyphens between them",
     ),
     "duplicate variant name": (
-        lambda scene: scene.endpoint(scene.variant(), scene.variant()),
+        lambda sample: sample.endpoint(sample.variant(), sample.variant()),
         'variants: two variants are named "AllTraffic": use unique names',
     ),
     "negative weight": (
-        lambda scene: scene.endpoint(
-            scene.variant(initial_variant_weight=-1),
-            scene.variant(variant_name="B", initial_variant_weight=2),
+        lambda sample: sample.endpoint(
+            sample.variant(initial_variant_weight=-1),
+            sample.variant(variant_name="B", initial_variant_weight=2),
         ),
         f"{VARIANT}.initial_variant_weight: -1 is out of range: write 0 or more",
     ),
     "total weight 0": (
-        lambda scene: scene.endpoint(scene.variant(initial_variant_weight=0)),
+        lambda sample: sample.endpoint(sample.variant(initial_variant_weight=0)),
         "variants: no variant gets traffic: write a weight above 0 for one of the variants",
     ),
     "mixed hosting": (
-        lambda scene: scene.endpoint(
-            scene.variant(), scene.variant(variant_name="B", hosting=scene.single_model())
+        lambda sample: sample.endpoint(
+            sample.variant(), sample.variant(variant_name="B", hosting=sample.single_model())
         ),
         "variants: MultiModelHosting and SingleModelHosting are invoked differently: use one "
         "endpoint for each",
     ),
     "prefix without trailing slash": (
-        lambda scene: scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text"))),
-        f'{VARIANT}.hosting.prefix: "text" would make every TargetModel start with a slash, or '
-        'name no folder: write "text/"',
+        lambda sample: sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text"))),
+        f'{VARIANT}.hosting.prefix: "text" must end with a slash and not start with one: '
+        'write "text/"',
     ),
     "key without .tar.gz": (
-        lambda scene: scene.endpoint(scene.variant(hosting=scene.single_model(key="text/"))),
+        lambda sample: sample.endpoint(sample.variant(hosting=sample.single_model(key="text/"))),
         f'{VARIANT}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, '
         "without a "
         "leading slash",
     ),
     "variable of a server option": (
-        lambda scene: scene.endpoint(
-            scene.variant(
-                container=scene.container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"})
+        lambda sample: sample.endpoint(
+            sample.variant(
+                container=sample.container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"})
             )
         ),
         f"{VARIANT}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions or "
         "the hosting: set it there",
     ),
     "too many environment variables": (
-        lambda scene: scene.endpoint(
-            scene.variant(
-                container=scene.container(environment={f"V{n:03}": "" for n in range(100)})
+        lambda sample: sample.endpoint(
+            sample.variant(
+                container=sample.container(environment={f"V{n:03}": "" for n in range(100)})
             )
         ),
         f"{VARIANT}.container.environment: 103 entries of 502 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "too long environment variable": (
-        lambda scene: scene.endpoint(
-            scene.variant(container=scene.container(environment={"V": "x" * 1025}))
+        lambda sample: sample.endpoint(
+            sample.variant(container=sample.container(environment={"V": "x" * 1025}))
         ),
         f"{VARIANT}.container.environment.V: has more than 1024 bytes: shorten it",
     ),
     "too large environment": (
-        lambda scene: scene.endpoint(
-            scene.variant(
-                container=scene.container(environment={f"V{n}": "x" * 1024 for n in range(32)})
+        lambda sample: sample.endpoint(
+            sample.variant(
+                container=sample.container(environment={f"V{n}": "x" * 1024 for n in range(32)})
             )
         ),
         f"{VARIANT}.container.environment: 35 entries of 32956 bytes; SageMaker allows 100 entries "
         "and 32768 bytes: remove some",
     ),
     "option newer than the release": (
-        lambda scene: old_release(scene, "24.09", inference_type="infer"),
+        lambda sample: old_release(sample, "24.09", inference_type="infer"),
         f"{VARIANT}.container.options.inference_type: release 24.09 does not have it: remove it, "
         "or write release 25.03 or newer",
     ),
     "zero threads": (
-        lambda scene: scene.endpoint(scene.with_options(thread_count=0)),
+        lambda sample: sample.endpoint(sample.with_options(thread_count=0)),
         f"{VARIANT}.container.options.thread_count: 0 is out of range: write 1 to 2147483647",
     ),
     "inference type of a multi-model endpoint": (
-        lambda scene: scene.endpoint(scene.with_options(inference_type="generate")),
+        lambda sample: sample.endpoint(sample.with_options(inference_type="generate")),
         f"{VARIANT}.container.options.inference_type: multi-model endpoints support infer "
         "only, not generate: remove it, or host a single model",
     ),
     "ping mode of a multi-model endpoint": (
-        lambda scene: scene.endpoint(scene.with_options(ping_mode="ready")),
+        lambda sample: sample.endpoint(sample.with_options(ping_mode="ready")),
         f"{VARIANT}.container.options.ping_mode: ready makes a multi-model instance unhealthy as "
         "soon as one model fails to load: remove it",
     ),
     "several GPUs for a multi-model endpoint": (
-        lambda scene: scene.endpoint(scene.variant("ml.g5.12xlarge")),
+        lambda sample: sample.endpoint(sample.variant("ml.g5.12xlarge")),
         f"{VARIANT}.instance_type: ml.g5.12xlarge cannot host a multi-model "
         "endpoint, which supports one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, "
         "ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
     ),
     "GPU too old": (
-        lambda scene: scene.endpoint(scene.variant("ml.p2.xlarge")),
+        lambda sample: sample.endpoint(sample.variant("ml.p2.xlarge")),
         f"{VARIANT}.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, "
         "release 25.09 needs 7.5 or more: write another instance type or another release",
     ),
     "GPU too new": (
-        lambda scene: scene.endpoint(
-            scene.variant("ml.g6e.xlarge", container=scene.container(release=release("22.07")))
+        lambda sample: sample.endpoint(
+            sample.variant("ml.g6e.xlarge", container=sample.container(release=release("22.07")))
         ),
         f"{VARIANT}.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
         "release 22.07 needs 8.6 or less: write another instance type or another release",
     ),
     "GPU memory limit on a CPU": (
-        lambda scene: scene.endpoint(
-            scene.variant(
+        lambda sample: sample.endpoint(
+            sample.variant(
                 "ml.m5.xlarge",
-                container=scene.container(options=ServerOptions(model_load_gpu_limit=0.8)),
+                container=sample.container(options=ServerOptions(model_load_gpu_limit=0.8)),
             )
         ),
         f"{VARIANT}.container.options.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
     ),
     "canary above 50 percent": (
-        lambda scene: scene.endpoint(update=Canary(percent=60)),
+        lambda sample: sample.endpoint(update=Canary(percent=60)),
         "update.percent: 60 % is out of range for canary: write 1 to 50",
     ),
     "linear steps below 10 percent": (
-        lambda scene: scene.endpoint(update=Linear(percent=5)),
+        lambda sample: sample.endpoint(update=Linear(percent=5)),
         "update.percent: 5 % is out of range for linear: write 10 to 50",
     ),
     "linear update above eight hours": (
-        lambda scene: scene.endpoint(update=Linear(percent=10, wait=HOUR)),
+        lambda sample: sample.endpoint(update=Linear(percent=10, wait=HOUR)),
         "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old "
         "instances: 35100 s in total, and SageMaker ends an update after 28800 s: write a shorter "
         "wait, or a larger percent",
     ),
     "rolling update of two variants": (
-        lambda scene: scene.endpoint(
-            scene.variant(), scene.variant(variant_name="B"), update=Rolling()
+        lambda sample: sample.endpoint(
+            sample.variant(), sample.variant(variant_name="B"), update=Rolling()
         ),
         "update: a rolling update supports one variant only: write canary, linear or all-at-once",
     ),
     "rollback error rate 0": (
-        lambda scene: scene.endpoint(rollback_error_rate=0),
+        lambda sample: sample.endpoint(rollback_error_rate=0),
         "rollback_error_rate: 0 is out of range: write more than 0, at most 1",
     ),
     "capture above 100 percent": (
-        lambda scene: scene.endpoint(
-            data_capture=DataCapture(bucket=bucket(scene), prefix="c", percent=101)
+        lambda sample: sample.endpoint(
+            data_capture=DataCapture(bucket=bucket(sample), prefix="c", percent=101)
         ),
         "data_capture.percent: 101 is out of range: write 1 to 100",
     ),
     "capture of neither requests nor responses": (
-        lambda scene: scene.endpoint(
+        lambda sample: sample.endpoint(
             data_capture=DataCapture(
-                bucket=bucket(scene), prefix="c", requests=False, responses=False
+                bucket=bucket(sample), prefix="c", requests=False, responses=False
             )
         ),
         "data_capture.requests: requests and responses are both false: set one of them to true",
@@ -339,18 +339,18 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ],
 )
 def test_update_within_the_time_limit_is_valid(update: Any) -> None:
-    assert Scene().endpoint(update=update).problems == []
+    assert SampleStack().endpoint(update=update).problems == []
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_invalid_argument_is_a_problem_with_its_path(case: str) -> None:
     make, message = CASES[case]
-    assert [str(problem) for problem in make(Scene()).problems] == [message]
+    assert [str(problem) for problem in make(SampleStack()).problems] == [message]
 
 
 def test_zero_percent_is_a_problem() -> None:
     for update in (Linear(percent=0), Rolling(percent=0)):
-        assert len(Scene().endpoint(update=update).problems) == 1
+        assert len(SampleStack().endpoint(update=update).problems) == 1
 
 
 REGIONS = {
@@ -366,27 +366,27 @@ REGIONS = {
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_region_without_the_image_is_a_problem(region: str | None) -> None:
-    (problem,) = Scene(region=region).endpoint().problems
+    (problem,) = SampleStack(region=region).endpoint().problems
     assert str(problem).startswith(REGIONS[region])
 
 
-@pytest.mark.parametrize("synthesise", [Scene.template, lambda scene: scene.app.synth()])
+@pytest.mark.parametrize("synthesise", [SampleStack.template, lambda sample: sample.app.synth()])
 def test_synthesis_fails_with_problems_of_all_endpoints(
-    synthesise: Callable[[Scene], object],
+    synthesise: Callable[[SampleStack], object],
 ) -> None:
-    scene = Scene()  # without the context of cdk.json
-    first = scene.endpoint(
-        scene.variant(
-            hosting=scene.multi_model(prefix="text"),
+    sample = SampleStack()  # without the context of cdk.json
+    first = sample.endpoint(
+        sample.variant(
+            hosting=sample.multi_model(prefix="text"),
             initial_instance_count=0,
         ),
         endpoint_name="my endpoint",
         update=Canary(percent=90),
     )
     first.instance_production_variants[0].auto_scale_instance_count(max_capacity=0)
-    TritonEndpoint(scene.stack, "Second", endpoint_name="second", variants=[])
+    TritonEndpoint(sample.stack, "Second", endpoint_name="second", variants=[])
     with pytest.raises(RuntimeError) as error:
-        synthesise(scene)
+        synthesise(sample)
     _, *lines = str(error.value).splitlines()
     assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 6
     assert "  [Stack/Second] variants: 0 variants: write one to 10" in lines

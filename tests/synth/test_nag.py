@@ -6,7 +6,7 @@ from aws_cdk import aws_iam as iam
 from cdk_nag import AwsSolutionsChecks
 
 from tests.synth.conftest import CONTEXT, add_stage
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import CaptureBucket, DataCapture, ModelBucket, UpdateChecks
 
 
@@ -22,19 +22,19 @@ def test_unsuppressed_wildcard_fails_the_synth(tmp_path: object) -> None:
 
 
 def test_construct_library_has_no_nag_findings() -> None:
-    # The bucket is in another stack, so the endpoint role refers to it by Fn::ImportValue.
-    scene = Scene(CONTEXT)
-    Validations.of(scene.app).add_plugins(AwsSolutionsChecks(scene.app))
-    models = ModelBucket(Stack(scene.app, "Shared", env=Environment(region="us-east-1")), "Models")
-    records = CaptureBucket(scene.stack, "Records", retention={"all/": Duration.days(7)})
-    hosting = scene.multi_model(bucket=models)
-    endpoint = scene.endpoint(
-        scene.variant(hosting=hosting),
+    # With the bucket in another stack, the IDs of acknowledged findings contain Fn::ImportValue.
+    sample = SampleStack(CONTEXT)
+    Validations.of(sample.app).add_plugins(AwsSolutionsChecks(sample.app))
+    models = ModelBucket(Stack(sample.app, "Shared", env=Environment(region="us-east-1")), "Models")
+    records = CaptureBucket(sample.stack, "Records", retention={"all/": Duration.days(7)})
+    hosting = sample.multi_model(bucket=models)
+    endpoint = sample.endpoint(
+        sample.variant(hosting=hosting),
         data_capture=DataCapture(bucket=records, prefix="all"),
     )
     endpoint.instance_production_variants[0].auto_scale_instance_count(
         max_capacity=2
     ).scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
     endpoint.monitor()
-    UpdateChecks(scene.stack, "Checks", bucket=models)
-    scene.app.synth()
+    UpdateChecks(sample.stack, "Checks", bucket=models)
+    sample.app.synth()

@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from tests.synth.endpoints import Scene
+from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     AllAtOnce,
     Canary,
@@ -31,20 +31,20 @@ MODEL, CONFIG, ENDPOINT = (
 
 
 @pytest.mark.parametrize(("hosting", "mode"), [("multi_model", "live"), ("single_model", "ready")])
-def test_ping_mode_is_always_set(scene: Scene, hosting: str, mode: str) -> None:
-    scene.endpoint(scene.variant(hosting=getattr(scene, hosting)()))
-    environment = scene.properties(MODEL)["PrimaryContainer"]["Environment"]
+def test_ping_mode_is_always_set(sample: SampleStack, hosting: str, mode: str) -> None:
+    sample.endpoint(sample.variant(hosting=getattr(sample, hosting)()))
+    environment = sample.properties(MODEL)["PrimaryContainer"]["Environment"]
     assert environment["SAGEMAKER_TRITON_PING_MODE"] == mode
     assert environment["SAGEMAKER_TRITON_OVERRIDE_PING_MODE"] == mode
 
 
-def test_variants_have_weights_and_their_own_models(scene: Scene) -> None:
-    scene.endpoint(
-        scene.variant(variant_name="A", initial_variant_weight=9),
-        scene.variant(variant_name="B", initial_variant_weight=1),
+def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None:
+    sample.endpoint(
+        sample.variant(variant_name="A", initial_variant_weight=9),
+        sample.variant(variant_name="B", initial_variant_weight=1),
     )
-    scene.template().resource_count_is(MODEL, 2)
-    variants = scene.properties(CONFIG)["ProductionVariants"]
+    sample.template().resource_count_is(MODEL, 2)
+    variants = sample.properties(CONFIG)["ProductionVariants"]
     assert [(variant["VariantName"], variant["InitialVariantWeight"]) for variant in variants] == [
         ("A", 9),
         ("B", 1),
@@ -52,9 +52,9 @@ def test_variants_have_weights_and_their_own_models(scene: Scene) -> None:
     assert len({json.dumps(variant["ModelName"]) for variant in variants}) == 2
 
 
-def test_models_depend_on_the_role_policy(scene: Scene) -> None:
-    scene.endpoint()
-    resources = scene.template().to_json()["Resources"]
+def test_models_depend_on_the_role_policy(sample: SampleStack) -> None:
+    sample.endpoint()
+    resources = sample.template().to_json()["Resources"]
     (model,) = (resource for resource in resources.values() if resource["Type"] == MODEL)
     assert "AWS::IAM::Policy" in {resources[name]["Type"] for name in model["DependsOn"]}
 
@@ -66,9 +66,9 @@ def test_models_depend_on_the_role_policy(scene: Scene) -> None:
     ("instance_type", "tag"), [("ml.g5.xlarge", "25.09-py3"), ("ml.m5.xlarge", "25.09-py3-cpu")]
 )
 def test_image_depends_on_region_and_instance_type(instance_type: str, tag: str) -> None:
-    scene = Scene(region="eu-west-1")
-    scene.endpoint(scene.variant(instance_type))
-    image = scene.properties(MODEL)["PrimaryContainer"]["Image"]
+    sample = SampleStack(region="eu-west-1")
+    sample.endpoint(sample.variant(instance_type))
+    image = sample.properties(MODEL)["PrimaryContainer"]["Image"]
     assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
 
 
@@ -115,20 +115,20 @@ def share(percent: int) -> dict[str, Any]:
     ],
     ids=["all at once", "canary", "linear", "rolling"],
 )
-def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> None:
-    scene.endpoint(update=update)
-    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+def test_update_policies(sample: SampleStack, update: Any, policy: dict[str, Any]) -> None:
+    sample.endpoint(update=update)
+    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
     deployment.pop("AutoRollbackConfiguration")
     assert deployment == policy
 
 
-def test_each_variant_has_rollback_alarms(scene: Scene) -> None:
-    scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
-    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+def test_each_variant_has_rollback_alarms(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
+    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
     rollback_alarms = [
         alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
     ]
-    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
+    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(rollback_alarms) == sorted(alarms)
     dimensions = [
         dimension for alarm in alarms.values() for dimension in alarm["Properties"]["Dimensions"]
@@ -139,11 +139,11 @@ def test_each_variant_has_rollback_alarms(scene: Scene) -> None:
     assert variants == ["A", "A", "B", "B"]
 
 
-def test_rollback_alarms_watch_only_the_new_config(scene: Scene) -> None:
+def test_rollback_alarms_watch_only_the_new_config(sample: SampleStack) -> None:
     # Failing old instances must not stop the update that repairs them.
-    scene.endpoint()
-    (config,) = scene.template().find_resources(CONFIG)
-    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    sample.endpoint()
+    (config,) = sample.template().find_resources(CONFIG)
+    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm").values()
     dimension = {
         "Name": "EndpointConfigName",
         "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
@@ -152,13 +152,13 @@ def test_rollback_alarms_watch_only_the_new_config(scene: Scene) -> None:
     assert all(dimension in alarm["Properties"]["Dimensions"] for alarm in alarms)
 
 
-def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
+def test_rollback_alarm_names_contain_the_config(sample: SampleStack) -> None:
     # A changed alarm keeps its state and could roll back the update that repairs the endpoint.
-    scene.endpoint(scene.variant(variant_name="A"))
-    (config,) = scene.template().find_resources(CONFIG)
+    sample.endpoint(sample.variant(variant_name="A"))
+    (config,) = sample.template().find_resources(CONFIG)
     names = [
         resource["Properties"]["AlarmName"]["Fn::Join"][1]
-        for resource in scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+        for resource in sample.template().find_resources("AWS::CloudWatch::Alarm").values()
     ]
     assert sorted(text for text, _ in names) == [
         "under-test-A-ModelErrors-",
@@ -171,11 +171,11 @@ def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
     ("arguments", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)]
 )
 def test_model_errors_roll_an_update_back(
-    scene: Scene, arguments: dict[str, float], threshold: float
+    sample: SampleStack, arguments: dict[str, float], threshold: float
 ) -> None:
     # Triton answers its own failures with 400, like invalid requests, so 5xx alarms miss them.
-    scene.endpoint(**arguments)
-    scene.template().has_resource_properties(
+    sample.endpoint(**arguments)
+    sample.template().has_resource_properties(
         "AWS::CloudWatch::Alarm",
         {
             "DatapointsToAlarm": 2,
@@ -189,9 +189,9 @@ def test_model_errors_roll_an_update_back(
     )
 
 
-def test_server_errors_roll_an_update_back(scene: Scene) -> None:
-    scene.endpoint()
-    scene.template().has_resource_properties(
+def test_server_errors_roll_an_update_back(sample: SampleStack) -> None:
+    sample.endpoint()
+    sample.template().has_resource_properties(
         "AWS::CloudWatch::Alarm",
         {
             "ComparisonOperator": "GreaterThanOrEqualToThreshold",
@@ -205,18 +205,18 @@ def test_server_errors_roll_an_update_back(scene: Scene) -> None:
     )
 
 
-def test_many_variants_keep_only_model_error_alarms(scene: Scene) -> None:
+def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
     # Two alarms of six variants exceed the maximum of ten.
-    scene.endpoint(*(scene.variant(variant_name=f"V{n}") for n in range(6)))
-    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
+    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm").values()
     assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
-    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
     assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
 
 
-def test_update_retains_instance_count_but_not_weights(scene: Scene) -> None:
-    scene.endpoint()
-    endpoint = scene.properties(ENDPOINT)
+def test_update_retains_instance_count_but_not_weights(sample: SampleStack) -> None:
+    sample.endpoint()
+    endpoint = sample.properties(ENDPOINT)
     assert endpoint["RetainAllVariantProperties"] is True
     excluded = {
         exclusion["VariantPropertyType"]
@@ -228,8 +228,8 @@ def test_update_retains_instance_count_but_not_weights(scene: Scene) -> None:
 # Variants by name
 
 
-def test_unknown_variant_error_lists_the_variants(scene: Scene) -> None:
-    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
+def test_unknown_variant_error_lists_the_variants(sample: SampleStack) -> None:
+    endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
     with pytest.raises(ValueError, match=r'variant: no "Typo": write one of A, B$'):
         endpoint.find_instance_production_variant("Typo")
 
@@ -237,39 +237,39 @@ def test_unknown_variant_error_lists_the_variants(scene: Scene) -> None:
 # Network, encryption, capture
 
 
-def test_given_security_groups_are_used(scene: Scene) -> None:
-    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
-    group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
-    scene.endpoint(vpc=vpc, security_groups=[group])
-    first, security_group = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
-    assert first == scene.stack.resolve(group.security_group_id)
-    groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
+def test_given_security_groups_are_used(sample: SampleStack) -> None:
+    vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
+    group = ec2.SecurityGroup(sample.stack, "Group", vpc=vpc)
+    sample.endpoint(vpc=vpc, security_groups=[group])
+    first, security_group = sample.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
+    assert first == sample.stack.resolve(group.security_group_id)
+    groups = sample.template().find_resources("AWS::EC2::SecurityGroup")
     (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
-    statements = _statements(scene)
+    statements = _statements(sample)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
 
 
-def test_default_subnets_and_security_group(scene: Scene) -> None:
-    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
-    scene.endpoint(vpc=vpc)
-    values = scene.properties(MODEL)["VpcConfig"]
-    assert values["Subnets"] == scene.stack.resolve(
+def test_default_subnets_and_security_group(sample: SampleStack) -> None:
+    vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
+    sample.endpoint(vpc=vpc)
+    values = sample.properties(MODEL)["VpcConfig"]
+    assert values["Subnets"] == sample.stack.resolve(
         [subnet.subnet_id for subnet in vpc.private_subnets]
     )
     (security_group,) = values["SecurityGroupIds"]
-    groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
+    groups = sample.template().find_resources("AWS::EC2::SecurityGroup")
     (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "0.0.0.0/0"
 
 
-def test_models_depend_on_the_vpc_policy(scene: Scene) -> None:
+def test_models_depend_on_the_vpc_policy(sample: SampleStack) -> None:
     # CloudFormation updates a policy before its dependents, and deletes a policy last.
-    scene.endpoint(vpc=ec2.Vpc(scene.stack, "Vpc", max_azs=2))
-    policies = scene.template().find_resources("AWS::IAM::Policy")
+    sample.endpoint(vpc=ec2.Vpc(sample.stack, "Vpc", max_azs=2))
+    policies = sample.template().find_resources("AWS::IAM::Policy")
     (name,) = (name for name, policy in policies.items() if "ec2:" in json.dumps(policy))
     assert "VpcPolicy" in name
-    (model,) = scene.template().find_resources(MODEL).values()
+    (model,) = sample.template().find_resources(MODEL).values()
     assert name in model["DependsOn"]
 
 
@@ -277,31 +277,31 @@ def test_each_vpc_has_its_own_policy() -> None:
     # A changed policy would lose the permission to delete the old interfaces before the update.
     names = []
     for vpc_id in ("vpc-1", "vpc-2"):
-        scene = Scene()
+        sample = SampleStack()
         vpc = ec2.Vpc.from_vpc_attributes(
-            scene.stack,
+            sample.stack,
             "Vpc",
             availability_zones=["a", "b"],
             private_subnet_ids=["subnet-1", "subnet-2"],
             vpc_id=vpc_id,
         )
-        scene.endpoint(vpc=vpc)
-        policies = scene.template().find_resources("AWS::IAM::Policy")
+        sample.endpoint(vpc=vpc)
+        policies = sample.template().find_resources("AWS::IAM::Policy")
         (name,) = (policy for policy in policies if "VpcPolicy" in policy)
         assert f":vpc/{vpc_id}" in json.dumps(policies[name])
         names.append(name)
     assert names[0] != names[1]
 
 
-def test_role_may_write_and_encrypt_captured_data(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Captured", encryption_key=kms.Key(scene.stack, "CaptureKey"))
-    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/"))
-    destination = scene.properties(CONFIG)["DataCaptureConfig"]["DestinationS3Uri"]
+def test_role_may_write_and_encrypt_captured_data(sample: SampleStack) -> None:
+    bucket = s3.Bucket(sample.stack, "Captured", encryption_key=kms.Key(sample.stack, "CaptureKey"))
+    sample.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/"))
+    destination = sample.properties(CONFIG)["DataCaptureConfig"]["DestinationS3Uri"]
     assert destination["Fn::Join"][1][-1] == "/text"
-    (objects,) = _resources(scene, "s3:PutObject")
+    (objects,) = _resources(sample, "s3:PutObject")
     assert objects["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("Captured")
     assert objects["Fn::Join"][1][1] == "/text/*"
-    (encrypting,) = _resources(scene, "kms:GenerateDataKey")
+    (encrypting,) = _resources(sample, "kms:GenerateDataKey")
     assert encrypting["Fn::GetAtt"][0].startswith("CaptureKey")
 
 
@@ -309,62 +309,62 @@ def test_role_may_write_and_encrypt_captured_data(scene: Scene) -> None:
     ("arguments", "detailed"), [({}, False), ({"detailed_observability": True}, True)]
 )
 def test_paid_metrics_are_disabled_by_default(
-    scene: Scene, arguments: dict[str, bool], detailed: bool
+    sample: SampleStack, arguments: dict[str, bool], detailed: bool
 ) -> None:
     # AWS publishes them by default.
-    scene.endpoint(**arguments)
-    assert scene.properties(CONFIG)["MetricsConfig"] == {
+    sample.endpoint(**arguments)
+    assert sample.properties(CONFIG)["MetricsConfig"] == {
         "EnableDetailedObservability": detailed,
         "EnableEnhancedMetrics": False,
         "MetricPublishFrequencyInSeconds": 60,
     }
 
 
-def test_endpoint_depends_on_its_log_group(scene: Scene) -> None:
+def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:
     # The role may not create it, and the first logs would be lost.
-    scene.endpoint()
-    resources = scene.template().to_json()["Resources"]
+    sample.endpoint()
+    resources = sample.template().to_json()["Resources"]
     (endpoint,) = (resource for resource in resources.values() if resource["Type"] == ENDPOINT)
     assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
 
 
-def test_log_group_can_be_in_another_stack(scene: Scene) -> None:
+def test_log_group_can_be_in_another_stack(sample: SampleStack) -> None:
     # A failed creation deletes the stack, and a log group in it with the reason.
-    stack = Stack(App.of(scene.stack), "Stays")
-    scene.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
-    scene.template().resource_count_is("AWS::Logs::LogGroup", 0)
-    assert stack in scene.stack.dependencies
+    stack = Stack(App.of(sample.stack), "Stays")
+    sample.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
+    sample.template().resource_count_is("AWS::Logs::LogGroup", 0)
+    assert stack in sample.stack.dependencies
 
 
 # Access
 
 
-def test_role_may_read_the_previous_prefix(scene: Scene) -> None:
-    scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text/cpu-24.09/")))
-    statements = _statements(scene)
+def test_role_may_read_the_previous_prefix(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
+    statements = _statements(sample)
     assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
     assert statements["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": ["text/*"]}}
 
 
-def test_bucket_without_key_needs_no_decrypt_permission(scene: Scene) -> None:
-    bucket = s3.Bucket.from_bucket_name(scene.stack, "Theirs", "their-models")
-    scene.endpoint(scene.variant(hosting=scene.multi_model(bucket=bucket)))
-    arn = _statements(scene)["ReadOwnArchives"]["Resource"]["Fn::Join"][1]
+def test_bucket_without_key_needs_no_decrypt_permission(sample: SampleStack) -> None:
+    bucket = s3.Bucket.from_bucket_name(sample.stack, "Theirs", "their-models")
+    sample.endpoint(sample.variant(hosting=sample.multi_model(bucket=bucket)))
+    arn = _statements(sample)["ReadOwnArchives"]["Resource"]["Fn::Join"][1]
     assert arn[-1] == ":s3:::their-models/test/*"
-    assert _resources(scene, "kms:Decrypt") == []
+    assert _resources(sample, "kms:Decrypt") == []
 
 
-def test_grant_invoke_is_limited_to_the_endpoint(scene: Scene) -> None:
-    scene.endpoint().grant_invoke(iam.User(scene.stack, "User"))
-    statement = _user_statement(scene)
+def test_grant_invoke_is_limited_to_the_endpoint(sample: SampleStack) -> None:
+    sample.endpoint().grant_invoke(iam.User(sample.stack, "User"))
+    statement = _user_statement(sample)
     assert statement["Action"] == "sagemaker:InvokeEndpoint"
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
     assert "Condition" not in statement
 
 
-def test_grant_invoke_by_model(scene: Scene) -> None:
-    scene.endpoint().grant_invoke(iam.User(scene.stack, "User"), models=["minilm", "bert"])
-    assert _user_statement(scene)["Condition"] == {
+def test_grant_invoke_by_model(sample: SampleStack) -> None:
+    sample.endpoint().grant_invoke(iam.User(sample.stack, "User"), models=["minilm", "bert"])
+    assert _user_statement(sample)["Condition"] == {
         "StringLike": {
             "sagemaker:TargetModel": [
                 "minilm-????????????.tar.gz",
@@ -376,55 +376,55 @@ def test_grant_invoke_by_model(scene: Scene) -> None:
     }
 
 
-def test_grant_invoke_by_model_needs_multi_model_hosting(scene: Scene) -> None:
-    endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
+def test_grant_invoke_by_model_needs_multi_model_hosting(sample: SampleStack) -> None:
+    endpoint = sample.endpoint(sample.variant(hosting=sample.single_model()))
     with pytest.raises(ValueError, match="SingleModelHosting has no TargetModel"):
-        endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
+        endpoint.grant_invoke(iam.User(sample.stack, "User"), models=["minilm"])
 
 
 # CDK interfaces
 
 
-def test_default_child_is_the_endpoint_resource(scene: Scene) -> None:
-    endpoint = scene.endpoint()
+def test_default_child_is_the_endpoint_resource(sample: SampleStack) -> None:
+    endpoint = sample.endpoint()
     assert endpoint.node.default_child is endpoint.endpoint
     endpoint.apply_removal_policy(RemovalPolicy.RETAIN)
-    scene.template().has_resource(ENDPOINT, {"DeletionPolicy": "Retain"})
+    sample.template().has_resource(ENDPOINT, {"DeletionPolicy": "Retain"})
 
 
-def test_api_gateway_integration_may_invoke_the_endpoint(scene: Scene) -> None:
-    api = apigateway.RestApi(scene.stack, "Api", cloud_watch_role=False)
-    api.root.add_method("POST", apigateway.SagemakerIntegration(scene.endpoint()))
-    policies = scene.template().find_resources("AWS::IAM::Policy")
+def test_api_gateway_integration_may_invoke_the_endpoint(sample: SampleStack) -> None:
+    api = apigateway.RestApi(sample.stack, "Api", cloud_watch_role=False)
+    api.root.add_method("POST", apigateway.SagemakerIntegration(sample.endpoint()))
+    policies = sample.template().find_resources("AWS::IAM::Policy")
     (policy,) = (policy for name, policy in policies.items() if name.startswith("Api"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Action"] == "sagemaker:InvokeEndpoint"
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
 
 
-def test_grant_invoke_of_an_imported_endpoint(scene: Scene) -> None:
-    endpoint = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
-    endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
-    statement = _user_statement(scene)
+def test_grant_invoke_of_an_imported_endpoint(sample: SampleStack) -> None:
+    endpoint = TritonEndpoint.from_endpoint_name(sample.stack, "Text", "text")
+    endpoint.grant_invoke(iam.User(sample.stack, "User"), models=["minilm"])
+    statement = _user_statement(sample)
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/text"
     assert "minilm-????????????.tar.gz" in str(statement["Condition"])
 
 
-def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
+def _statements(sample: SampleStack) -> dict[str, dict[str, Any]]:
     """Return the statements of the role by Sid."""
     return {
-        statement["Sid"]: statement for statement in _role_statements(scene) if "Sid" in statement
+        statement["Sid"]: statement for statement in _role_statements(sample) if "Sid" in statement
     }
 
 
-def _resources(scene: Scene, action: str) -> list[Any]:
+def _resources(sample: SampleStack, action: str) -> list[Any]:
     """Return the resources of the statements with an action; grant_* of the CDK sets no Sid."""
-    statements = _role_statements(scene)
+    statements = _role_statements(sample)
     return [statement["Resource"] for statement in statements if action in statement["Action"]]
 
 
-def _role_statements(scene: Scene) -> list[dict[str, Any]]:
-    policies = scene.template().find_resources("AWS::IAM::Policy")
+def _role_statements(sample: SampleStack) -> list[dict[str, Any]]:
+    policies = sample.template().find_resources("AWS::IAM::Policy")
     return [
         statement
         for name, policy in policies.items()
@@ -433,8 +433,8 @@ def _role_statements(scene: Scene) -> list[dict[str, Any]]:
     ]
 
 
-def _user_statement(scene: Scene) -> dict[str, Any]:
-    policies = scene.template().find_resources("AWS::IAM::Policy")
+def _user_statement(sample: SampleStack) -> dict[str, Any]:
+    policies = sample.template().find_resources("AWS::IAM::Policy")
     (policy,) = (policy for name, policy in policies.items() if name.startswith("User"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     result: dict[str, Any] = statement

@@ -37,7 +37,7 @@ from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, FakeRandom
@@ -77,7 +77,7 @@ class Account:
         self._is_updated = False
         self._clock = FakeClock()
         self._clock.on_sleep = lambda _: self._bake()
-        self.hosting = ComponentOperations(
+        self.hosting = HostingOperations(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
                 max_processes=2,
@@ -259,7 +259,7 @@ def account_factory() -> Iterator[Callable[[], Account]]:
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(
-            ComponentOperations,
+            HostingOperations,
             "_in_background",
             lambda _, *work: accounts[-1].in_background(*work),
         )

@@ -5,35 +5,36 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from tests.transitions import instances
 
 
 class FakeRandom:
     """A replacement of `random` with which successive calls reach every instance.
 
-    A call makes up to two random choices: the fleet during an update, and the variant.
+    With `random`, the endpoint chooses the old or the new fleet, if an update has started a new
+    one; with `choices`, the fleet chooses the variant.
     """
 
     def __init__(self) -> None:
         self._call = self._variants = 0
-        self._is_updating = False
+        self._has_two_fleets = False
 
     def calls(self) -> Iterator[int]:
         """Yield the numbers of calls until every combination of choices was made."""
-        self._call, self._variants, self._is_updating = 0, 1, False
-        while self._call < (2 if self._is_updating else 1) * self._variants:
+        self._call, self._variants, self._has_two_fleets = 0, 1, False
+        while self._call < (2 if self._has_two_fleets else 1) * self._variants:
             yield self._call
             self._call += 1
 
     def random(self) -> float:
-        self._is_updating = True
-        return self._call % 2 * 0.999_999
+        self._has_two_fleets = True
+        return self._call % 2 * 0.999_999  # 0 chooses the new fleet, almost 1 the old one
 
     def choices(self, names: list[str], weights: list[float]) -> list[str]:
         possible = [name for name, weight in zip(names, weights, strict=True) if weight]
         self._variants = max(self._variants, len(possible))
-        index = self._call // 2 if self._is_updating else self._call
+        index = self._call // 2 if self._has_two_fleets else self._call
         return [possible[index % len(possible)]]
 
 
@@ -45,7 +46,7 @@ class Caller:
 
     def __init__(
         self,
-        hosting: ComponentOperations,
+        hosting: HostingOperations,
         fake_random: FakeRandom,
         catalog: Callable[[], Mapping[str, str]],
     ) -> None:
@@ -74,10 +75,10 @@ class Caller:
 
     def _answer(self, entry: Mapping[str, Any]) -> str:
         target = entry["target_model"]
-        endpoint = self._hosting.endpoints_by_name.get(entry["endpoint"])
+        invoked = self._hosting.endpoints_by_name.get(entry["endpoint"])
         if component := entry.get("inference_component"):
-            endpoint = endpoint and self._hosting.components.get(component)
-        route = endpoint.route(target) if endpoint else None
+            invoked = invoked and self._hosting.components.get(component)
+        route = invoked.route(target) if invoked else None
         if route is None:
             raise LocalSageMakerError(f"Endpoint {entry['endpoint']} not found")
         fleet, instance = route

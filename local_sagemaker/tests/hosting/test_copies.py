@@ -19,7 +19,7 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.component_operations import IDLE_SECONDS, ComponentOperations
+from local_sagemaker.sagemaker.component_operations import IDLE_SECONDS, HostingOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from local_sagemaker.tests.sagemaker.test_component_operations import ROLE
 from local_sagemaker.tests.support.waiting import eventually
@@ -70,7 +70,7 @@ class Account:
             report_event=self.events.append,
             capacities=self.capacities,
         )
-        self.hosting = ComponentOperations(
+        self.hosting = HostingOperations(
             host,
             fleet=Fleet,
             clock=FakeClock,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
-from local_sagemaker.tests.support.tiny_models import Gate, gates
+from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,6 +22,6 @@ def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalS
 
 
 @pytest.fixture(scope="module")
-def new_gate() -> Iterator[Callable[[], Gate]]:
-    with gates() as make:
+def new_barrier() -> Iterator[Callable[[], Barrier]]:
+    with barriers() as make:
         yield make

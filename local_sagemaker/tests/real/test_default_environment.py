@@ -19,7 +19,7 @@ from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Caller
 from local_sagemaker.tests.support.fake_s3 import FakeS3
-from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_python, times
+from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 PINGS = 10
@@ -108,17 +108,17 @@ def test_other_models_answer_during_a_long_load(
     pings: Pings,
     upload: Callable[[str, str], None],
     events: list[DashboardEvent],
-    new_gate: Callable[[], Gate],
+    new_barrier: Callable[[], Barrier],
 ) -> None:
     upload("twice", times(2))
     assert caller.ask("twice") == 14
-    gate = new_gate()
-    upload("slow", gate.stops(3, at="initialize"))
+    barrier = new_barrier()
+    upload("slow", barrier.stops(3, at="initialize"))
     slow = caller.start_call("slow")
-    gate.wait_until_reached()
+    barrier.wait_until_reached()
     pings.wait_for_failures()
     assert caller.ask("twice") == 14
-    gate.open()
+    barrier.open()
     assert slow.result(TIMEOUT_SECONDS) == 21
     eventually(lambda: events[-1].kind is EventKind.INSTANCE_HEALTHY)
     assert events[-1].message == "The container passes the ping health check again."

@@ -22,7 +22,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
     CANNOT_LOAD,
     CONFIG,
-    Gate,
+    Barrier,
     pack,
     pack_python,
     times,
@@ -163,16 +163,16 @@ def test_loaded_model_answers_during_hanging_loads(
     local_sagemaker: LocalSageMaker,
     many: EndpointCaller,
     tmp_path: Path,
-    new_gate: Callable[[], Gate],
+    new_barrier: Callable[[], Barrier],
 ) -> None:
     assert many.predict("twice") == 14
-    gate = new_gate()
+    barrier = new_barrier()
     slow = ["slow-1", "slow-2", "slow-3", "slow-4"]
     for model in slow:
-        upload(model, pack_python(tmp_path / model, gate.stops(5, at="initialize")))
+        upload(model, pack_python(tmp_path / model, barrier.stops(5, at="initialize")))
     with run_in_threads(*(lambda model=model: many.predict(model) for model in slow)) as answers:
-        gate.wait_until_reached()
+        barrier.wait_until_reached()
         assert [many.predict("twice") for _ in range(100)] == [14] * 100
         assert not any(answer.done() for answer in answers)
-        gate.open()
+        barrier.open()
     assert [answer.result() for answer in answers] == [35] * 4

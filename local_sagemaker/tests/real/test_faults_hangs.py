@@ -22,7 +22,7 @@ from local_sagemaker.hosting.invocation import TIMEOUT_MESSAGE, Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
-from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.tiny_models import Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 BUCKET = "shop-models"
@@ -132,13 +132,13 @@ def short_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_hanging_invocation_times_out(
     caller: Caller,
     upload: Callable[[str, str], None],
-    new_gate: Callable[[], Gate],
+    new_barrier: Callable[[], Barrier],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gate = new_gate()
-    upload("hangs", gate.stops(3, at="execute"))
+    barrier = new_barrier()
+    upload("hangs", barrier.stops(3, at="execute"))
     first = caller.start_call("hangs")
-    gate.wait_until_reached()
+    barrier.wait_until_reached()
     assert caller.ask("twice") == 14
     with short_timeout(monkeypatch):
         status, code, message = caller.failure("hangs")
@@ -148,7 +148,7 @@ def test_hanging_invocation_times_out(
         == f'Received server error (0) from primary with message "{TIMEOUT_MESSAGE.decode()}"'
     )
     assert caller.ask("twice") == 14
-    gate.open()
+    barrier.open()
     assert first.result(TIMEOUT_SECONDS) == 21
     assert caller.ask("hangs") == 21
 
@@ -156,17 +156,17 @@ def test_hanging_invocation_times_out(
 def test_hanging_load_is_not_ready(
     caller: Caller,
     upload: Callable[[str, str], None],
-    new_gate: Callable[[], Gate],
+    new_barrier: Callable[[], Barrier],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gate = new_gate()
-    upload("loads", gate.stops(4, at="initialize"))
+    barrier = new_barrier()
+    upload("loads", barrier.stops(4, at="initialize"))
     with short_timeout(monkeypatch):
         status, code, message = caller.failure("loads")
     assert (status, code) == (429, "ModelNotReadyException")
     assert message == "Model loads.tar.gz is not ready for inference: it is still loading. Retry."
-    gate.wait_until_reached()
+    barrier.wait_until_reached()
     assert caller.ask("twice") == 14
     again = caller.start_call("loads")
-    gate.open()
+    barrier.open()
     assert again.result(TIMEOUT_SECONDS) == 28

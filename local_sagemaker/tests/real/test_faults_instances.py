@@ -18,7 +18,7 @@ from local_sagemaker.tests.support.endpoint_caller import (
 )
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
-from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
+from local_sagemaker.tests.support.tiny_models import EXIT, Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET = "shop-models"
@@ -26,14 +26,14 @@ SERVER, STUB = "tritonserver", "triton_python_backend_stub"
 
 
 @pytest.fixture(scope="module")
-def gates(new_gate: Callable[[], Gate]) -> dict[str, Gate]:
-    return {at: new_gate() for at in ("initialize", "execute")}
+def barriers(new_barrier: Callable[[], Barrier]) -> dict[str, Barrier]:
+    return {at: new_barrier() for at in ("initialize", "execute")}
 
 
 @pytest.fixture(scope="module")
 def many(
     local_sagemaker: LocalSageMaker,
-    gates: dict[str, Gate],
+    barriers: dict[str, Barrier],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> EndpointCaller:
     """An endpoint of one instance with many models."""
@@ -44,7 +44,7 @@ def many(
         "thrice": times(3),
         "exits": times(4, execute=EXIT),
         "exits-at-once": times(5, initialize=EXIT),
-        **{at: gate.stops(6, at=at) for at, gate in gates.items()},
+        **{at: barrier.stops(6, at=at) for at, barrier in barriers.items()},
     }
     for model, code in models.items():
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
@@ -126,13 +126,13 @@ def test_call_fails_if_its_server_is_killed(
     local_sagemaker: LocalSageMaker,
     many: EndpointCaller,
     server: int,
-    gates: dict[str, Gate],
+    barriers: dict[str, Barrier],
     at: str,
 ) -> None:
     with run_in_threads(lambda: many.failure(at)) as (failure,):
-        gates[at].wait_until_reached()
+        barriers[at].wait_until_reached()
         os.kill(server, signal.SIGKILL)
-    gates[at].open()
+    barriers[at].open()
     assert (failure.result().status, failure.result().code) == (424, "ModelError")
     assert failure.result().message.startswith("The container did not answer: ")
     wait_for_replacement(local_sagemaker, many, server)

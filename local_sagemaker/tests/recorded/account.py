@@ -32,7 +32,7 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets
 from local_sagemaker.tests.support.waiting import eventually
@@ -52,7 +52,7 @@ class Account:
         self._now = time.time() // 60 * 60
         self._reset_ministack()
         self.fleets, self.clock = Fleets(), FakeClock()
-        self._hosting = ComponentOperations(
+        self._hosting = HostingOperations(
             SimpleNamespace(s3=self.client("s3"), report_event=lambda _: None),  # type: ignore[arg-type]
             fleet=self.fleets.make,
             clock=lambda: self.clock,

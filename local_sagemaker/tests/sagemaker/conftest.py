@@ -15,7 +15,7 @@ from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -68,7 +68,7 @@ class FakeFleet:
         self.busy = 0
 
     def start(self, *arguments: Any) -> None:
-        self._fleets.fleet_arguments.append(arguments)
+        self._fleets.start_arguments.append(arguments)
         self._fleets.ready.wait()
         if self._fleets.failure:
             raise self._fleets.failure
@@ -117,7 +117,7 @@ class Fleets:
     def __init__(self) -> None:
         self.all: list[FakeFleet] = []
         self.started: list[FakeFleet] = []
-        self.fleet_arguments: list[tuple[Any, ...]] = []
+        self.start_arguments: list[tuple[Any, ...]] = []
         self.ready, self.idle = threading.Event(), threading.Event()
         self.ready.set()
         self.idle.set()
@@ -135,14 +135,14 @@ class Fleets:
 class FakeClock:
     """A clock that only `sleep` advances; `on_sleep` is called with the new time in seconds.
 
-    `fill` waits for `filled`: the minimum duration of a transition is over. `waiting` is true
-    during such a wait; `longest` is the longest requested wait in seconds.
+    `wait_until_elapsed` only waits for the event `elapsed`. `waiting` is true during such a wait;
+    `longest` is the longest requested wait in seconds.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.filled = threading.Event()
-        self.filled.set()
+        self.elapsed = threading.Event()
+        self.elapsed.set()
         self.waiting, self.longest = False, 0.0
         self.on_sleep: Callable[[float], None] = lambda _: None
 
@@ -157,7 +157,7 @@ class FakeClock:
     def wait_until_elapsed(self, seconds: float, until: threading.Event) -> None:
         assert seconds > 0
         self.waiting, self.longest = True, max(self.longest, seconds)
-        eventually(lambda: self.filled.is_set() or until.is_set())
+        eventually(lambda: self.elapsed.is_set() or until.is_set())
         self.waiting = False
 
 
@@ -181,7 +181,7 @@ def fleets(clock: FakeClock) -> Iterator[Fleets]:
     yield fleets
     fleets.ready.set()
     fleets.idle.set()
-    clock.filled.set()
+    clock.elapsed.set()
     eventually(lambda: not any(thread.daemon for thread in set(threading.enumerate()) - before))
 
 
@@ -212,10 +212,10 @@ def hosting(
     clock: FakeClock,
     alarms: dict[str, str],
     quotas: AccountQuotas,
-) -> ComponentOperations:
+) -> HostingOperations:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
-    operations = ComponentOperations(
+    operations = HostingOperations(
         SimpleNamespace(s3=s3, report_event=dashboard_events.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
@@ -232,7 +232,7 @@ def hosting(
 
 
 @pytest.fixture
-def sagemaker(hosting: ComponentOperations) -> JsonService:
+def sagemaker(hosting: HostingOperations) -> JsonService:
     """The SageMaker API of `hosting`."""
     return control_plane(hosting)
 

@@ -11,14 +11,14 @@ from local_sagemaker.sagemaker.cloudformation import (
     InferenceComponentResource,
     ModelResource,
 )
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, FakeClock, Fleets
 from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
     SPECIFICATION,
     TIMES,
-    create_host,
+    create_components_endpoint,
     describe_component,
 )
 
@@ -142,8 +142,8 @@ def test_deletion_waits_for_the_endpoint(
 
 
 @pytest.fixture
-def component(sagemaker: JsonService, hosting: ComponentOperations) -> InferenceComponentResource:
-    create_host(hosting, "Empty")
+def component(sagemaker: JsonService, hosting: HostingOperations) -> InferenceComponentResource:
+    create_components_endpoint(hosting, "Empty")
     return InferenceComponentResource(sagemaker)
 
 
@@ -159,7 +159,7 @@ CHANGED = {
 
 
 def test_component_is_created_updated_and_deleted(
-    component: InferenceComponentResource, hosting: ComponentOperations
+    component: InferenceComponentResource, hosting: HostingOperations
 ) -> None:
     size = {"Type": "CAPACITY_PERCENT", "Value": 50}
     rolling = {"RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}}
@@ -208,16 +208,16 @@ def test_component_cannot_be_moved_or_renamed(
 
 def test_deletion_waits_for_a_scaling_component(
     component: InferenceComponentResource,
-    hosting: ComponentOperations,
+    hosting: HostingOperations,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
-    clock.filled.clear()
+    clock.elapsed.clear()
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
     )
-    monkeypatch.setattr("time.sleep", lambda _: clock.filled.set())
+    monkeypatch.setattr("time.sleep", lambda _: clock.elapsed.set())
     component.delete(arn, REQUEST)
     assert hosting.components == {}
     component.delete(arn, REQUEST)  # a second deletion succeeds

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, model
 from local_sagemaker.tests.support.waiting import eventually
 
 ROLE = "arn:aws:iam::000000000000:role/known"
+CONFIG_WITH_MODEL = "one"
+"""An endpoint configuration of the fixture `hosting`, whose variant has a ModelName."""
 TIMES = {"InferenceComponentName": "times"}
 SPECIFICATION = {
     "ModelName": "m",
@@ -26,7 +28,7 @@ REQUEST: dict[str, Any] = {
 }
 
 
-def create_host(hosting: ComponentOperations, name: str, **variant: Any) -> None:
+def create_components_endpoint(hosting: HostingOperations, name: str, **variant: Any) -> None:
     """Create an endpoint for inference components, and wait until it is in service."""
     request = {
         "EndpointConfigName": f"{name}-config",
@@ -38,30 +40,30 @@ def create_host(hosting: ComponentOperations, name: str, **variant: Any) -> None
     eventually(lambda: endpoint(hosting, name)["EndpointStatus"] == "InService")
 
 
-def endpoint(hosting: ComponentOperations, name: str = "Empty") -> dict[str, Any]:
+def endpoint(hosting: HostingOperations, name: str = "Empty") -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": name})
 
 
-def describe_component(hosting: ComponentOperations) -> dict[str, Any]:
+def describe_component(hosting: HostingOperations) -> dict[str, Any]:
     return hosting.describe_inference_component(TIMES)
 
 
-def wait_for_component(hosting: ComponentOperations, status: str = "InService") -> dict[str, Any]:
+def wait_for_component(hosting: HostingOperations, status: str = "InService") -> dict[str, Any]:
     """Wait until the component has a status, and return its description."""
     eventually(lambda: describe_component(hosting)["InferenceComponentStatus"] == status)
     return describe_component(hosting)
 
 
 @pytest.fixture
-def host(hosting: ComponentOperations) -> ComponentOperations:
-    """Endpoints with the endpoint `Empty` for inference components."""
-    create_host(hosting, "Empty")
+def host(hosting: HostingOperations) -> HostingOperations:
+    """SageMaker's hosting with the endpoint `Empty` for inference components."""
+    create_components_endpoint(hosting, "Empty")
     return hosting
 
 
 @pytest.fixture
-def serving(host: ComponentOperations) -> ComponentOperations:
-    """The endpoint `Empty` with the component `times`, which has one copy."""
+def serving(host: HostingOperations) -> HostingOperations:
+    """SageMaker's hosting with the component `times` on `Empty`, which has one copy."""
     host.create_inference_component(REQUEST)
     wait_for_component(host)
     return host
@@ -74,7 +76,7 @@ def error_message(call: Callable[..., Any], request: dict[str, Any]) -> str:
     return exc_info.value.message
 
 
-def test_failed_copies_fail_the_component(host: ComponentOperations, fleets: Fleets) -> None:
+def test_failed_copies_fail_the_component(host: HostingOperations, fleets: Fleets) -> None:
     fleets.fail("there is no room")
     host.create_inference_component(REQUEST)
     assert wait_for_component(host, "Failed")["FailureReason"] == "there is no room"
@@ -110,22 +112,22 @@ def test_failed_copies_fail_the_component(host: ComponentOperations, fleets: Fle
     ],
 )
 def test_invalid_component_is_refused(
-    host: ComponentOperations, change: dict[str, Any], message: str
+    host: HostingOperations, change: dict[str, Any], message: str
 ) -> None:
     host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
-    host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": CONFIG_WITH_MODEL})
     assert message in error_message(host.create_inference_component, {**REQUEST, **change})
     assert host.list_inference_components({})["InferenceComponents"] == []
 
 
-def test_updating_endpoint_refuses_components(hosting: ComponentOperations, fleets: Fleets) -> None:
-    create_host(hosting, "Empty")
+def test_updating_endpoint_refuses_components(hosting: HostingOperations, fleets: Fleets) -> None:
+    create_components_endpoint(hosting, "Empty")
     hosting.endpoints_by_name["Empty"].set_members(EndpointStatus="Updating")
     refused = error_message(hosting.create_inference_component, REQUEST)
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
-def test_copy_count_changes_down_to_0(serving: ComponentOperations, fleets: Fleets) -> None:
+def test_copy_count_changes_down_to_0(serving: HostingOperations, fleets: Fleets) -> None:
     for count in (3, 0, 1):
         request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
         serving.update_inference_component_runtime_config(request)
@@ -135,7 +137,7 @@ def test_copy_count_changes_down_to_0(serving: ComponentOperations, fleets: Flee
 
 
 def test_rolling_update_replaces_batches_of_copies(
-    serving: ComponentOperations, fleets: Fleets, clock: FakeClock
+    serving: HostingOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     policy = {
         "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
@@ -152,12 +154,13 @@ def test_rolling_update_replaces_batches_of_copies(
     rolled = wait_for_component(serving)
     assert rolled["RuntimeConfig"] == {"DesiredCopyCount": 4, "CurrentCopyCount": 4}
     assert rolled["LastDeploymentConfig"] == {"RollingUpdatePolicy": policy}
+    # The new fleet starts with a batch of 2 copies; after each of the 2 batches there is a wait.
     assert fleets.all[-1].events == ["scaling to 4"]
-    assert clock.seconds == 120
+    assert clock.seconds == 2 * 60
 
 
 def test_alarm_rolls_an_update_back(
-    serving: ComponentOperations, alarms: dict[str, str], clock: FakeClock
+    serving: HostingOperations, alarms: dict[str, str], clock: FakeClock
 ) -> None:
     alarms["errors"] = "OK"
     clock.on_sleep = lambda _: alarms.update(errors="ALARM")
@@ -175,8 +178,8 @@ def test_alarm_rolls_an_update_back(
     assert wait_for_component(serving)["Specification"] == SPECIFICATION
 
 
-def test_update_without_copies_applies_to_later_copies(
-    serving: ComponentOperations, fleets: Fleets
+def test_update_without_copies_changes_the_specification(
+    serving: HostingOperations, fleets: Fleets
 ) -> None:
     serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
     wait_for_component(serving)
@@ -191,16 +194,15 @@ def test_update_without_copies_applies_to_later_copies(
         }
     )
     assert wait_for_component(serving)["Specification"] == changed
-    (_, _, _, _, counts) = fleets.fleet_arguments[-1]
-    assert counts == {"times": 0}
+    assert fleets.all[-1].counts == {"times": 0}
 
 
-def test_update_without_a_change_is_refused(serving: ComponentOperations) -> None:
+def test_update_without_a_change_is_refused(serving: HostingOperations) -> None:
     assert "Specify a Specification" in error_message(serving.update_inference_component, TIMES)
 
 
 def test_deletion_is_refused_during_an_operation(
-    host: ComponentOperations, fleets: Fleets, clock: FakeClock
+    host: HostingOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     def state(call: Callable[..., Any], request: dict[str, Any]) -> str:
         return error_message(call, request).rpartition(" ")[2]
@@ -213,12 +215,12 @@ def test_deletion_is_refused_during_an_operation(
     )
     fleets.ready.set()
     wait_for_component(host)
-    clock.filled.clear()
+    clock.elapsed.clear()
     scaled = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
     host.update_inference_component_runtime_config(scaled)
     assert state(host.delete_inference_component, TIMES) == "UPDATE_RC_IN_PROGRESS"
     assert state(host.update_inference_component_runtime_config, scaled) == "UPDATE_RC_IN_PROGRESS"
-    clock.filled.set()
+    clock.elapsed.set()
     wait_for_component(host)
     fleets.idle.clear()
     host.delete_inference_component(TIMES)
@@ -230,18 +232,18 @@ def test_deletion_is_refused_during_an_operation(
     )
 
 
-def test_components_outlive_their_endpoint(serving: ComponentOperations) -> None:
+def test_components_outlive_their_endpoint(serving: HostingOperations) -> None:
     serving.delete_endpoint({"EndpointName": "Empty"})
     eventually(lambda: not serving.endpoints_by_name)
     assert describe_component(serving)["InferenceComponentStatus"] == "InService"
-    create_host(serving, "Another")
+    create_components_endpoint(serving, "Another")
     request = {**REQUEST, "EndpointName": "Another"}
     assert "already existing" in error_message(serving.create_inference_component, request)
     serving.delete_inference_component(TIMES)
     eventually(lambda: not serving.components)
 
 
-def test_list_filters_by_endpoint_and_status(serving: ComponentOperations) -> None:
+def test_list_filters_by_endpoint_and_status(serving: HostingOperations) -> None:
     def names(**request: str) -> list[str]:
         listed = serving.list_inference_components(request)["InferenceComponents"]
         return [summary["InferenceComponentName"] for summary in listed]
@@ -250,7 +252,7 @@ def test_list_filters_by_endpoint_and_status(serving: ComponentOperations) -> No
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
 
 
-def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: Fleets) -> None:
+def test_endpoint_update_keeps_the_copies(serving: HostingOperations, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
     fleet_count = len(fleets.all)
@@ -265,10 +267,13 @@ def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"EndpointConfigName": "one"}, "keep the variant only without a ModelName"),
+        (
+            {"EndpointConfigName": CONFIG_WITH_MODEL},
+            "keep the variant only without a ModelName, and",
+        ),
         (
             {"EndpointConfigName": "same", "RetainAllVariantProperties": True},
-            "specify only",
+            "specify only EndpointName and EndpointConfigName.",
         ),
         (
             {"EndpointConfigName": "larger"},
@@ -278,7 +283,7 @@ def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: 
     ],
 )
 def test_unsupported_endpoint_update_is_refused(
-    serving: ComponentOperations, request_: dict[str, Any], message: str
+    serving: HostingOperations, request_: dict[str, Any], message: str
 ) -> None:
     create_config(serving, "same")
     create_config(serving, "larger", InstanceType="ml.g5.2xlarge")
@@ -286,14 +291,14 @@ def test_unsupported_endpoint_update_is_refused(
     assert message in error_message(serving.update_endpoint, request)
 
 
-def test_instance_count_cannot_be_set(serving: ComponentOperations) -> None:
+def test_instance_count_cannot_be_set(serving: HostingOperations) -> None:
     desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
     request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
     refused = error_message(serving.update_endpoint_weights_and_capacities, request)
     assert "ManagedInstanceScaling" in refused
 
 
-def create_config(hosting: ComponentOperations, name: str, **variant: Any) -> None:
+def create_config(hosting: HostingOperations, name: str, **variant: Any) -> None:
     hosting.create_endpoint_config(
         {
             "EndpointConfigName": name,

@@ -35,7 +35,7 @@ def test_old_instances_answer_until_new_ones_are_healthy(
     before = wait_in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    eventually(lambda: len(fleets.fleet_arguments) == 2)
+    eventually(lambda: len(fleets.start_arguments) == 2)
     assert (status(hosting), serving_config(hosting)) == ("Updating", "one")
     assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
     assert fleets.started[0].events == []
@@ -228,7 +228,7 @@ def test_failed_update_has_a_minimum_duration(
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
-    clock.filled.clear()
+    clock.elapsed.clear()
     fleets.fail("Failed to download model data")
     update(hosting)
     eventually(lambda: clock.waiting)
@@ -236,7 +236,7 @@ def test_failed_update_has_a_minimum_duration(
     assert (description["EndpointStatus"], description["EndpointConfigName"]) == ("Updating", "one")
     assert "FailureReason" not in description
     assert fleets.all[1].events[-1] == "stopped"
-    clock.filled.set()
+    clock.elapsed.set()
     assert wait_in_service(hosting)["FailureReason"] == "Failed to download model data"
 
 

@@ -21,14 +21,14 @@ from local_sagemaker.hosting.invocation import (
 )
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.sagemaker.component_operations import ComponentOperations
+from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
 from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
     TIMES,
-    create_host,
+    create_components_endpoint,
     wait_for_component,
 )
 from local_sagemaker.tests.support.waiting import eventually
@@ -55,7 +55,7 @@ def metric_buffer() -> MetricBuffer:
 
 @pytest.fixture
 def endpoint(
-    hosting: ComponentOperations, fleets: Fleets, metric_buffer: MetricBuffer
+    hosting: HostingOperations, fleets: Fleets, metric_buffer: MetricBuffer
 ) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
@@ -83,7 +83,7 @@ def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: Cli
 
 
 def test_invocations_are_reported_with_duration_and_result(
-    hosting: ComponentOperations,
+    hosting: HostingOperations,
     endpoint: Invocations,
     metric_buffer: MetricBuffer,
     client_for: ClientFor,
@@ -348,9 +348,9 @@ def test_metrics_of_a_pool_have_the_instance_type(
 
 
 @pytest.fixture
-def components(hosting: ComponentOperations, metric_buffer: MetricBuffer) -> Invocations:
+def components(hosting: HostingOperations, metric_buffer: MetricBuffer) -> Invocations:
     """InvokeEndpoint of the endpoint `Empty`, which hosts the component `times`."""
-    create_host(hosting, "Empty")
+    create_components_endpoint(hosting, "Empty")
     hosting.create_inference_component(REQUEST)
     wait_for_component(hosting)
     return Invocations(
@@ -384,7 +384,7 @@ TIMES_ONLY = (("InferenceComponentName", "times"),)
 
 def test_component_is_invoked_and_has_its_own_metrics(
     components: Invocations,
-    hosting: ComponentOperations,
+    hosting: HostingOperations,
     metric_buffer: MetricBuffer,
     client_for: ClientFor,
 ) -> None:
@@ -406,7 +406,7 @@ def test_component_is_invoked_and_has_its_own_metrics(
 
 def test_component_without_copies_refuses_and_counts_invocations(
     components: Invocations,
-    hosting: ComponentOperations,
+    hosting: HostingOperations,
     metric_buffer: MetricBuffer,
     client_for: ClientFor,
 ) -> None:
@@ -452,7 +452,7 @@ def test_component_without_copies_refuses_and_counts_invocations(
 )
 def test_invalid_component_name_is_refused(
     components: Invocations,
-    hosting: ComponentOperations,
+    hosting: HostingOperations,
     client_for: ClientFor,
     names: dict[str, str],
     message: str,

@@ -42,12 +42,12 @@ def test_weight_update_has_a_minimum_duration(
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
-    clock.filled.clear()
+    clock.elapsed.clear()
     set_capacity(hosting, DesiredWeight=0.5)
     eventually(lambda: clock.waiting or status(hosting) == "InService")
     assert status(hosting) == "Updating"
     assert variant_values(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
-    clock.filled.set()
+    clock.elapsed.set()
     assert wait_in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
 
 

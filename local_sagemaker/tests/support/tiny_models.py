@@ -38,9 +38,9 @@ import socket
 
 
 def pause():
-    with socket.socket(socket.AF_UNIX) as gate:
-        gate.connect("GATE")
-        gate.recv(1)
+    with socket.socket(socket.AF_UNIX) as barrier:
+        barrier.connect("BARRIER")
+        barrier.recv(1)
 """
 
 ENSEMBLE = """
@@ -129,7 +129,7 @@ def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
     return code.replace("        inputs", f"        {execute}\n        inputs") if execute else code
 
 
-class Gate:
+class Barrier:
     """A socket at which models wait until it is opened; their sandbox can reach it."""
 
     def __init__(self, path: Path) -> None:
@@ -146,15 +146,15 @@ class Gate:
 
     @property
     def pause(self) -> str:
-        """The code of a function `pause`, which stops at the gate."""
-        return PAUSE.replace("GATE", str(self._path))
+        """The code of a function `pause`, which stops at the barrier."""
+        return PAUSE.replace("BARRIER", str(self._path))
 
     def stops(self, factor: int, *, at: str) -> str:
-        """Return a model that multiplies its input and waits at the gate in one of its methods."""
+        """Return a model that multiplies its input, and waits at the barrier in method `at`."""
         return self.pause + times(factor, **{at: "pause()"})
 
     def wait_until_reached(self) -> None:
-        """Wait until a model has reached the gate."""
+        """Wait until a model has reached the barrier."""
         self._reached.wait()
 
     def open(self) -> None:
@@ -165,7 +165,7 @@ class Gate:
                 model.close()
 
     def close(self) -> None:
-        """Open the gate and stop its thread."""
+        """Open the barrier and stop its thread."""
         self.open()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -184,8 +184,8 @@ class Gate:
 
 
 @contextmanager
-def gates() -> Iterator[Callable[[], Gate]]:
-    """Yield a function that makes gates, in a folder that the sandbox of models can access."""
+def barriers() -> Iterator[Callable[[], Barrier]]:
+    """Yield a function that makes barriers, in a folder that the sandbox of models can access."""
     numbers = itertools.count()
     with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as opened:
-        yield lambda: opened.enter_context(closing(Gate(Path(folder, str(next(numbers))))))
+        yield lambda: opened.enter_context(closing(Barrier(Path(folder, str(next(numbers))))))

@@ -29,15 +29,15 @@ Describe = Callable[[FileChange], Iterator[FileLine]]
 class FileKind(NamedTuple):
     """Files whose path matches a pattern, in which `*` matches any text.
 
-    not_judged: name of these files in the summary's list of files that no rule checks.
-    reason: why changes are not described: they affect no deployment, or the report shows them
+    unchecked_name: name of these files in the summary's list of files that no rule checks.
+    why_omitted: why changes are not described: they affect no deployment, or the report shows them
         elsewhere. If the files affect the next change, the size of the change is described.
     """
 
     pattern: str
     describe: Describe | None = None
-    not_judged: str = ""
-    reason: str = ""
+    unchecked_name: str = ""
+    why_omitted: str = ""
 
 
 COMPARED_AS_TEMPLATES = "its effects are compared as templates"
@@ -47,9 +47,9 @@ KINDS = (
     FileKind("models/*/recipe.yaml", recipe.describe),
     FileKind("models/*/config.pbtxt", model_configuration.describe),
     FileKind("models/*requirements*.txt", python_packages.describe),
-    FileKind("models/*/tests/*", deleted, reason="tests of a model are not in its archive"),
-    FileKind("models/test_*.py", deleted, reason="tests"),
-    FileKind("models/conftest.py", reason="tests"),
+    FileKind("models/*/tests/*", deleted, why_omitted="tests of a model are not in its archive"),
+    FileKind("models/test_*.py", deleted, why_omitted="tests"),
+    FileKind("models/conftest.py", why_omitted="tests"),
     FileKind("models/*.py", changed_size, "model code"),
     FileKind("models/*", changed_size, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
@@ -68,20 +68,20 @@ KINDS = (
     FileKind("constructs/triton_sagemaker/*_handler/*", changed_size, "code of Lambda functions"),
     FileKind("constructs/triton_sagemaker/nag.py", changed_size),
     *(
-        FileKind(f"{folder}/*.py", app_code.describe, reason=COMPARED_AS_TEMPLATES)
+        FileKind(f"{folder}/*.py", app_code.describe, why_omitted=COMPARED_AS_TEMPLATES)
         for folder in ("constructs", "stacks", "stages")
     ),
-    FileKind("stages/*", reason=COMPARED_AS_TEMPLATES),
+    FileKind("stages/*", why_omitted=COMPARED_AS_TEMPLATES),
     *(FileKind(f"{folder}/*.py", check_code) for folder in ("model_build/checks", "*/rules")),
     FileKind("model_build/*", changed_size, "code that builds models"),
     FileKind("platform_facts/*", changed_size, "tables of facts"),
-    FileKind("tests/*", deleted, reason="tests are not deployed"),
-    FileKind("docs/*", reason="text for people"),
-    FileKind("*.md", reason="text for people"),
-    FileKind("LICENSE", reason="text for people"),
-    FileKind("local_sagemaker/*", reason="the local emulator is not deployed"),
-    FileKind("bench/*", reason="measurements are not deployed"),
-    FileKind("account_test/*", reason="tests in a separate account"),
+    FileKind("tests/*", deleted, why_omitted="tests are not deployed"),
+    FileKind("docs/*", why_omitted="text for people"),
+    FileKind("*.md", why_omitted="text for people"),
+    FileKind("LICENSE", why_omitted="text for people"),
+    FileKind("local_sagemaker/*", why_omitted="the local emulator is not deployed"),
+    FileKind("bench/*", why_omitted="measurements are not deployed"),
+    FileKind("account_test/*", why_omitted="tests in a separate account"),
     FileKind("*", changed_size, "other code"),
 )
 

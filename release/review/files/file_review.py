@@ -33,8 +33,8 @@ def review_files(before: Tree, after: Tree) -> FileReview:
 def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
     """Compare all files before (`base`) and after (`head`), each path -> content.
 
-    A change of only the acknowledgements is not a danger: the file's code owners approve it, and
-    new acknowledgements are valid only after the merge.
+    A change of only the file of acknowledged dangers is not a danger: its code owners approve it,
+    and new acknowledgements are valid only after the merge.
     """
     changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
     if changed == [ACKNOWLEDGEMENTS]:
@@ -50,19 +50,20 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         dangers += file_dangers
         notes += _notes(path, [line.text for line in lines if not line.rule])
         is_harmless = all(line.harmless for line in lines)
-        if not is_harmless and not file_dangers and (name := find_kind(path).not_judged):
+        if not is_harmless and not file_dangers and (name := find_kind(path).unchecked_name):
             not_judged[name] = None
     return FileReview(tuple(merge_groups(dangers)), tuple(notes), tuple(not_judged))
 
 
 def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
-    """Yield the lines of a change. If it affects the next change, each has a rule or is harmless.
+    """Yield the lines of a change.
 
+    If the file reviews, installs or deploys the next change, each line has a rule or is harmless.
     A file that cannot be read is a danger, because no rule can check its changes.
     """
     kind = find_kind(change.path)
     describers = [kind.describe] if kind.describe else []
-    if affects_next and kind.reason:
+    if affects_next and kind.why_omitted:
         describers.append(changed_size)
     try:
         lines = [line for describe in describers for line in describe(change)]
@@ -70,7 +71,7 @@ def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
         lines = [FileLine(f"not compared: {error}", "unreadable_files")]
     if not affects_next and None in (change.before, change.after):
         lines = _merge_notes(change, lines)
-    elif not lines and not kind.reason:
+    elif not lines and not kind.why_omitted:
         lines = [FileLine("only comments or formatting change", harmless=True)]
     for line in lines:
         is_danger = affects_next and not line.rule and not line.harmless
@@ -88,8 +89,9 @@ def _merge_notes(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
     """Yield a danger for each rule.
 
-    If there is another rule, its danger includes the lines of `changed_release_process`. The key
-    has a digest of the file, so that an acknowledgement is valid only for this content.
+    The lines of `changed_release_process` are in the first danger of another rule, if there is one.
+    The danger's key contains a digest of the file (`FileChange.subject`), so that an
+    acknowledgement is valid only for this content.
     """
     texts_by_rule: dict[Rule, list[str]] = {}
     for line in lines:
@@ -106,7 +108,7 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
             rule="changed_release_process",
             stage=REPOSITORY,
             details=tuple(f"{change.path}: {text}" for text in changed_release_process[1:]),
-            group="files",
+            group="files",  # all such files are one danger
         )
     for rule, texts in texts_by_rule.items():
         details = tuple(texts) if len(texts) > 1 else ()

@@ -18,50 +18,53 @@ COMMIT = "a" * 40
 
 
 @pytest.fixture
-def event_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
-    """Return the requested numbers of events of a stage with a wrong delivery and a rollback."""
+def requested_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
+    """Fake a stage with a delivery of wrong answers and a rollback.
+
+    Return the numbers of events that the command requests.
+    """
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
-    wrong = Event(
+    faulty = Event(
         stage="prod", action="deliver", who=CALLER, versions=VERSIONS, commit=COMMIT, begun=START
     ).end("wrong", "Y differs\nand more")
     rolled_back = Event(
         stage="prod", action="rollback", who=CALLER, versions={"text/a": "1"}, begun=START
     ).end("done")
-    counts: list[int | None] = []
+    requested: list[int | None] = []
 
     def read(s3: object, bucket: str, *, latest: int | None) -> list[Event]:
-        counts.append(latest)
-        return [rolled_back, wrong]
+        requested.append(latest)
+        return [rolled_back, faulty]
 
     monkeypatch.setattr(stage_record, "read", read)
     monkeypatch.setattr(history, "model_bucket", lambda _, stage: f"bucket-of-{stage}")
     monkeypatch.setattr(boto3.Session, "client", lambda *_: None)
-    return counts
+    return requested
 
 
 def test_table_has_caller_and_action_and_reason(
-    event_counts: list[int | None],
+    requested_counts: list[int | None],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["history", "prod", "--last", "2"]) == 0
-    assert event_counts == [2]
-    _, rolled_back, wrong, reason = capsys.readouterr().out.splitlines()
+    assert requested_counts == [2]
+    _, rolled_back, faulty, reason = capsys.readouterr().out.splitlines()
     assert rolled_back.split() == [
         *("2026-11-22", "03:00:00", "rollback", "done"),
         *("assumed-role/prod-delivery-Deploy/GitHubActions", "text/a", "1"),
     ]
-    assert "wrong" in wrong
-    assert "aaaaaaaaaaaa: text/model-0 0123456789ab, " in wrong
-    assert wrong.rstrip().endswith("and 2 more")
+    assert "wrong" in faulty
+    assert "aaaaaaaaaaaa: text/model-0 0123456789ab, " in faulty
+    assert faulty.rstrip().endswith("and 2 more")
     assert reason.strip() == "Y differs"
 
 
 def test_control_characters_are_escaped(
-    event_counts: list[int | None],
+    requested_counts: list[int | None],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -75,7 +78,7 @@ def test_control_characters_are_escaped(
 
 
 def test_json_has_all_versions(
-    event_counts: list[int | None], capsys: pytest.CaptureFixture[str]
+    requested_counts: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["history", "prod", "--json"]) == 0
     events = json.loads(capsys.readouterr().out)

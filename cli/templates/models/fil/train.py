@@ -1,6 +1,6 @@
 """Train a model and write it: `pip install xgboost-cpu==3.0.5 scikit-learn && python train.py`.
 
-Yours: data and parameters. Triton 24.03 to 25.09 reads files of XGBoost up to 3.0.
+Replace: data and parameters. Triton 24.03 to 25.09 reads files of XGBoost up to 3.0.
 """
 
 import xgboost

@@ -11,7 +11,8 @@ from model_build import TorchModel
 def network(_: Path | None) -> TorchModel:
     """Return the network; the parameter is the folder of verified weights, None if they are random.
 
-    Yours: a module that loads its weights from the folder, and the names and sizes of its tensors.
+    Replace: the module, by one that loads its weights from the folder, and the names and sizes of
+    its tensors.
     """
     return TorchModel(
         module=nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2)),

@@ -1,4 +1,4 @@
-"""An event loop with virtual time, and sample steps of a load."""
+"""An event loop with virtual time, and sample steps of a load test."""
 
 import asyncio
 from collections.abc import Coroutine

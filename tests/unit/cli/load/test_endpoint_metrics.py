@@ -1,4 +1,4 @@
-"""Tests of the CloudWatch metrics of a load's steps."""
+"""Tests of the CloudWatch metrics of the steps of a load test."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,10 @@ STAGES = Path(__file__).parents[4] / "stages"
 
 
 class FakeCloudWatch:
-    """A fake with values by label and minute; the first request returns only one minute."""
+    """A fake with values by label and minute.
+
+    The first request returns only the first minute, as if the other values were delayed.
+    """
 
     def __init__(self, **values: list[float]) -> None:
         self.values, self.requests = values, list[dict[str, Any]]()
@@ -58,7 +61,7 @@ def endpoint(**changes: Any) -> DeployedEndpoint:
 def metrics(
     monkeypatch: pytest.MonkeyPatch, cloudwatch: FakeCloudWatch, *seconds: float
 ) -> list[dict[str, float]]:
-    """Return the metrics of consecutive steps, the first of which starts at half a minute."""
+    """Return the metrics of consecutive steps; the first starts 30 seconds after a full minute."""
     monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
     monkeypatch.setattr(endpoint_metrics, "MAX_WAIT_SECONDS", 1e9)
     starts = [START + timedelta(seconds=sum(seconds[:n])) for n in range(len(seconds))]
@@ -80,11 +83,12 @@ def test_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) 
         ModelUnloadingTime=[50, 2, 3, 7, 0],
     )
     first, second = metrics(monkeypatch, cloudwatch, 120, 60)
+    # The maximum divided by 4 vCPUs, the mean in ms, and the sum.
     assert first == {"CPUUtilization": 90, "ModelLatency": 9, "ModelUnloadingTime": 5}
     assert second == {"CPUUtilization": 10, "ModelLatency": 1, "ModelUnloadingTime": 7}
 
 
-def test_short_step_has_the_minute_in_which_it_begins(
+def test_step_without_a_new_value_has_the_minute_in_which_it_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cloudwatch = FakeCloudWatch(CPUUtilization=[40, 400], ModelLatency=[3000])

@@ -10,7 +10,7 @@ from model_build import BuildTarget
 from model_build.export import export_cache
 from model_build.export.export_cache import cached_export
 from model_build.export.gate import GateReport, OutputTensor
-from model_build.export.step import Gates, StepContext
+from model_build.export.step import GateReports, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
 from tests.unit.model_build.conftest import WriteFiles
@@ -19,7 +19,7 @@ from tests.unit.model_build.fakes import step_context
 Export = Callable[..., bool]
 
 STEP = Onnx(to="onnx", source="export.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
-GATES: Gates = [
+GATES: GateReports = [
     (
         "ONNX and PyTorch",
         GateReport(
@@ -49,7 +49,7 @@ def export(tmp_path: Path) -> Export:
         calls: list[str] = []
         to.unlink(missing_ok=True)
 
-        def generate() -> Gates:
+        def generate() -> GateReports:
             calls.append("made")
             to.write_text("weights")
             return GATES

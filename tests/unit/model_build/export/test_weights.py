@@ -149,7 +149,8 @@ def test_missing_weights_file_is_an_error(tmp_path: Path) -> None:
         _fetch(_weights("folder", path="data"), tmp_path / "cache", folder=tmp_path)
     assert str(error.value) == (
         f"{tmp_path}/data/model.bin does not exist: the recipe takes its weights from there. "
-        "CodeBuild has only the model's folder: put the weights into it or into S3"
+        "Builds in CodeBuild have only the model's folder: put the weights into the model's folder "
+        "or into S3"
     )
 
 
@@ -163,7 +164,7 @@ def test_weights_are_read_from_an_s3_prefix(
     assert _contents(folder) == CONTENT
 
 
-def test_unreadable_object_error_has_the_permission(
+def test_unreadable_object_error_names_the_missing_permission(
     tmp_path: Path, s3: FakeS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", {"s3": s3}.__getitem__)
@@ -205,7 +206,7 @@ def test_weights_are_read_from_a_revision_of_the_hub(
     ],
     ids=repr,
 )
-def test_failed_download_error_has_the_reason(
+def test_failed_download_error_names_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
     def download(*_: Any, **__: Any) -> None:

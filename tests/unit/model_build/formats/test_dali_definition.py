@@ -1,6 +1,7 @@
 """Rewriting of DALI pipelines to decode on the GPU.
 
-The .dali files are one pipeline, serialized by DALI 2.4.0 with the decoder on the CPU and "mixed".
+Both .dali files contain the same pipeline, serialized by DALI 2.4.0: in one of them the decoder's
+device is "cpu", in the other "mixed".
 """
 
 from pathlib import Path
@@ -29,7 +30,7 @@ def _devices(content: bytes) -> dict[str, str]:
     return {operator.inst_name: operator.args[0].strings[0] for operator in parse(content).op}
 
 
-def test_rewritten_pipeline_equals_the_one_of_dali() -> None:
+def test_rewritten_cpu_pipeline_equals_the_mixed_pipeline() -> None:
     assert parse(CPU) != parse(MIXED)
     assert parse(decode_on_gpu(CPU)) == parse(MIXED)
 

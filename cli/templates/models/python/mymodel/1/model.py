@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 class TritonPythonModel:
     def initialize(self, args):
-        # Yours: train elsewhere, save the file beside this one, and load it here, for example
+        # Replace: train elsewhere, save the file beside this one, and load it here, for example
         # joblib.load(Path(args["model_repository"], args["model_version"], "model.joblib")).
         irises = load_iris()
         self.species = irises.target_names.astype(object)
