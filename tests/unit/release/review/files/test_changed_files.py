@@ -130,11 +130,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "weakened_checks",
         f"{CHECKOV}: skip-check: CKV_AWS_53 is no longer checked",
     ),
-    "checkov framework changed": (
-        (CHECKOV, "framework: [cloudformation]", "framework: [dockerfile]"),
-        "weakened_checks",
-        f"{CHECKOV}: framework.0: cloudformation -> none",
-    ),
     "NaN tolerance": (
         (GOLDEN, '"max_relative_difference": 0.02', '"max_relative_difference": NaN'),
         "larger_tolerances",
@@ -166,17 +161,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         (RECIPE, "max_absolute_difference: 5.0e-2", "max_absolute_difference: .inf"),
         "larger_tolerances",
         f"{RECIPE}: encoder/1: engine.gate: 0.05 -> inf",
-    ),
-    "gate raised for a renamed file": (
-        (
-            RECIPE,
-            "encoder/1/model.plan:\n    to: tensorrt\n    source: export.py:encoder\n"
-            "    opset: 18\n    gate: { max_absolute_difference: 5.0e-5 }",
-            "encoder/1/other.plan:\n    to: tensorrt\n    source: export.py:encoder\n"
-            "    opset: 18\n    gate: { max_absolute_difference: 5 }",
-        ),
-        "larger_tolerances",
-        f"{RECIPE}: encoder/1: gate: 5e-05 -> 5",
     ),
     "weights from the hub": (
         (RECIPE, PYPI_WEIGHTS, HUB_WEIGHTS),
@@ -356,10 +340,6 @@ NOTES: dict[str, tuple[Edit, str]] = {
     "code comment": (
         ("endpoint_client/_payload.py", '"""', '"""Other words. '),
         "endpoint_client/_payload.py: only comments change",
-    ),
-    "version of the app": (
-        ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
-        "pyproject.toml: project.version: 0.1.0 -> 0.2.0",
     ),
     "ruff rule added": (
         ("pyproject.toml", "select = [", 'select = ["ZZZ", '),
