@@ -22,11 +22,11 @@ from rich.text import Text
 
 CLI = Path(__file__).parent / "node_modules" / ".bin" / "cdk"
 
-_NOISE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
+_IGNORED_LINE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
 """Lines to omit: blank lines and stack traces."""
-_COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
-"""Finished/all resources. The CLI also counts resources of a clean-up or rollback as finished, so
-the first number can exceed the second."""
+_RESOURCE_COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
+"""Finished resources / all resources. The CLI also counts resources of a clean-up or rollback as
+finished, so the first number can exceed the second."""
 
 
 class CdkResult(NamedTuple):
@@ -53,25 +53,25 @@ def run(
     options = {"cwd": cwd, "env": env, "text": True, "errors": "replace"}
     with (
         TemporaryFile("w+", errors="replace") as errors,
-        _process(args, **options, stdout=subprocess.PIPE, stderr=errors) as process,
-        _shown(title, build_status) as show,
+        _start_cli(args, **options, stdout=subprocess.PIPE, stderr=errors) as process,
+        _progress_display(title, build_status) as show,
     ):
         for line in process.stdout or ():
             show(line.strip())
         failed = process.wait() != 0
         errors.seek(0)
-        error_lines = [line.rstrip() for line in errors if failed and not _NOISE.match(line)]
+        error_lines = [line.rstrip() for line in errors if failed and not _IGNORED_LINE.match(line)]
     return CdkResult(not failed, tuple(error_lines))
 
 
 def run_directly(*args: str, environment: Mapping[str, str] = MappingProxyType({})) -> int:
     """Run the CLI with this process's output and an added `environment`; return its exit code."""
-    with _process(args, env={**os.environ, **environment}) as process:
+    with _start_cli(args, env={**os.environ, **environment}) as process:
         return process.wait()
 
 
 @contextmanager
-def _process(args: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
+def _start_cli(args: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
     """Start the CLI and wait for its end.
 
     It has its own process group, so that an interrupt terminates the wrapper, Node.js and the app
@@ -89,24 +89,30 @@ def _process(args: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[
             raise
 
 
-def _within_total(count: re.Match[str]) -> str:
+def _limit_to_total(count: re.Match[str]) -> str:
     return f"{count[1]}{min(int(count[2]), int(count[3]))}/{count[3]}"
 
 
 @contextmanager
-def _shown(title: str, build_status: Callable[[], str]) -> Iterator[Callable[[str], None]]:
+def _progress_display(
+    title: str, build_status: Callable[[], str]
+) -> Iterator[Callable[[str], None]]:
     """Return a function that shows a line of the CLI."""
-    console, newest, start = Console(highlight=False), dict[str, str](), time.monotonic()
+    console, newest_lines, start = Console(highlight=False), dict[str, str](), time.monotonic()
 
     def render() -> Text:
         seconds = f"{time.monotonic() - start:.0f} s"
-        rows = f"… {title} ({seconds})", *newest.values(), build_status() if any(newest) else ""
+        rows = (
+            f"… {title} ({seconds})",
+            *newest_lines.values(),
+            build_status() if any(newest_lines) else "",
+        )
         return Text("\n  ".join(filter(None, rows)))
 
     def show(line: str) -> None:
-        line = _COUNT.sub(_within_total, line, count=1)
+        line = _RESOURCE_COUNT.sub(_limit_to_total, line, count=1)
         if console.is_terminal:
-            newest[line.partition(" | ")[0] if " | " in line else ""] = " ".join(line.split())
+            newest_lines[line.partition(" | ")[0] if " | " in line else ""] = " ".join(line.split())
         elif line:
             print(f"  {line}", flush=True)  # noqa: T201
 

@@ -28,9 +28,9 @@ class FileProblem:
     message: str
 
     def __str__(self) -> str:
-        inside = self.path.is_relative_to(Path.cwd())
-        shown = self.path.relative_to(Path.cwd()) if inside else self.path
-        return ": ".join(filter(None, (f"{shown}:{self.line}", self.key, self.message)))
+        path, folder = self.path, Path.cwd()
+        path = path.relative_to(folder) if path.is_relative_to(folder) else path
+        return ": ".join(filter(None, (f"{path}:{self.line}", self.key, self.message)))
 
 
 class InvalidFile(ValueError):
@@ -53,7 +53,7 @@ class LocatedErrors(ValueError):
 
 
 def load(path: Path, schema: type[Model]) -> Model:
-    """Return the file at `path` as a `schema`.
+    """Return the content of the file at `path` as a `schema`.
 
     Raise `InvalidFile` with every problem of the file, and `OSError` if it cannot be read.
     `UNSUPPORTED_KEYS` of a schema maps keys that users may expect to an alternative.
@@ -62,7 +62,7 @@ def load(path: Path, schema: type[Model]) -> Model:
 
 
 def parse(path: Path, content: bytes, schema: type[Model]) -> Model:
-    """Return the content of the file at `path` as a `schema`. Raises `InvalidFile`."""
+    """Return the content of the file at `path` as a `schema`. Raise `InvalidFile`."""
     node, value = _read(path, content)
     try:
         return schema.model_validate(value)
@@ -95,7 +95,7 @@ def line_of(path: Path, *keys: str | int) -> int:
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that collects problems of valid YAML without a value, such as unknown tags."""
+    """A YAML loader that collects invalid keys and values, such as unknown tags."""
 
     def __init__(self, path: Path, content: str) -> None:
         self.problems: list[FileProblem] = []
@@ -111,32 +111,32 @@ class _Loader(yaml.SafeLoader):
         self._trail += [] if index is None else [str(getattr(index, "value", index))]
         node: Any = super().compose_node(parent, index)
         self._trail += [node.value] if is_key and isinstance(node, yaml.ScalarNode) else []
-        if reason := _wrong_key(node, parent) if is_key else self._wrong_value(node):
+        if reason := _key_problem(node, parent) if is_key else self._value_problem(node):
             line = event.start_mark.line + 1
             self.problems.append(FileProblem(self._path, line, ".".join(self._trail), reason))
         del self._trail[depth:]
         return node
 
-    def _wrong_value(self, node: yaml.Node) -> str:
+    def _value_problem(self, node: yaml.Node) -> str:
         if node.tag not in self.yaml_constructors:
             return f"unknown tag {node.tag}: remove it"
         try:
             if isinstance(node, yaml.ScalarNode):
                 self.construct_object(node)
-        except Exception:  # PyYAML hands int's and datetime's own errors through, and others
+        except Exception:  # PyYAML does not convert errors of int, datetime and other types
             kind = node.tag.rpartition(":")[2]
             return f"{node.value!r} is not of type {kind}: write it in quotes"
         return ""
 
 
-def _wrong_key(key: yaml.Node, mapping: yaml.MappingNode) -> str:
+def _key_problem(key: yaml.Node, mapping: yaml.MappingNode) -> str:
     if not isinstance(key, yaml.ScalarNode):
         return "a key is a list or mapping: write a text"
     kind = key.tag.rpartition(":")[2]
     if kind not in ("str", "merge", "value"):  # `<<` merges, `=` is read as text
         return f"the key is of type {kind}, not text: write it in quotes"
-    twice = key.value in [other.value for other, _ in mapping.value]
-    return "is there twice: keep one" if twice else ""
+    is_duplicate = key.value in [other_key.value for other_key, _ in mapping.value]
+    return "duplicate key: keep one" if is_duplicate else ""
 
 
 def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
@@ -164,20 +164,20 @@ def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
 def _locate(root: yaml.Node, keys: Keys) -> tuple[int, str]:
     """Return the line and the dotted key of a value.
 
-    A location of pydantic also contains elements that are not in the document: tags of unions and
-    missing keys. They do not change the line; a missing key at the end is part of the dotted key.
+    pydantic's locations also contain tags of unions and missing keys, which are not in the file and
+    do not change the line. Only a missing key at the end is part of the dotted key.
     """
     node, line, trail = root, root.start_mark.line + 1, list[str]()
     for position, step in enumerate(map(str, keys), 1):
-        mapping = isinstance(node, yaml.MappingNode)
+        is_mapping = isinstance(node, yaml.MappingNode)
         children = node.value if isinstance(node, yaml.CollectionNode) else []
-        pairs = children if mapping else [(child, child) for child in children]
-        names = [str(key.value if mapping else number) for number, (key, _) in enumerate(pairs)]
+        pairs = children if is_mapping else [(child, child) for child in children]
+        names = [str(key.value if is_mapping else number) for number, (key, _) in enumerate(pairs)]
         if step in names:
             key, node = pairs[names.index(step)]
             line = key.start_mark.line + 1
-        if step in names or (mapping and position == len(keys) and step != "[key]"):
-            trail.append(step)  # "[key]" is pydantic's, for a wrong key
+        if step in names or (is_mapping and position == len(keys) and step != "[key]"):
+            trail.append(step)  # pydantic adds "[key]" for an invalid key
     return line, ".".join(trail)
 
 
@@ -204,18 +204,18 @@ _MESSAGES = {
 
 
 def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
-    value, place, kind = detail["input"], detail["loc"], detail["type"]
-    word = kind.split("_")[0]
-    if word == "extra":
+    value, keys, error_type = detail["input"], detail["loc"], detail["type"]
+    first_word = error_type.split("_")[0]
+    if first_word == "extra":
         unsupported = getattr(schema, "UNSUPPORTED_KEYS", {})
-        if str(place[-1]) in unsupported:
-            return f"not supported; {unsupported[str(place[-1])]}"
-        allowed = list(_schema_at(schema, place[:-1]).get("properties", {}))
-        close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
+        if str(keys[-1]) in unsupported:
+            return f"not supported; {unsupported[str(keys[-1])]}"
+        allowed = list(_schema_at(schema, keys[:-1]).get("properties", {}))
+        close = difflib.get_close_matches(str(keys[-1]), allowed, n=1)
         hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"
         return f"unknown key; {hint}"
     value_text = "nothing" if value is None else repr(value)
-    if template := _MESSAGES.get(kind) or _MESSAGES.get(word):
+    if template := _MESSAGES.get(error_type) or _MESSAGES.get(first_word):
         return template.format(value_text, **detail.get("ctx", {}))
     text = detail["msg"].replace("Input should be", "write")
     return f"{text[0].lower()}{text[1:]}, not {value_text}"
@@ -224,22 +224,22 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
 def _schema_at(schema: type[BaseModel], location: Keys) -> dict[str, Any]:
     """Return the JSON schema of the value at a location in a pydantic error."""
     root = schema.model_json_schema()
-    here = _resolved(root, root)
+    node = _resolve(root, root)
     for step in map(str, location):
-        tagged = here.get("discriminator", {}).get("mapping", {})
-        named = {tag: {"$ref": name} for tag, name in tagged.items()} | here.get("properties", {})
-        patterns = here.get("patternProperties", {}).values()
-        any_key = [*patterns, here.get("additionalProperties"), here.get("items"), here]
+        tagged = node.get("discriminator", {}).get("mapping", {})
+        named = {tag: {"$ref": name} for tag, name in tagged.items()} | node.get("properties", {})
+        patterns = node.get("patternProperties", {}).values()
+        any_key = [*patterns, node.get("additionalProperties"), node.get("items"), node]
         child = named.get(step) or next(schema for schema in any_key if isinstance(schema, dict))
-        here = _resolved(child, root)
-    return here
+        node = _resolve(child, root)
+    return node
 
 
-def _resolved(here: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """Follow references, and of an optional key the part that is not None."""
-    for candidate in here.get("anyOf", []):
+def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema to which a node refers; for an optional value, that of its type."""
+    for candidate in node.get("anyOf", []):
         if candidate.get("type") != "null":
-            return _resolved(candidate, root)
-    if reference := here.get("$ref"):
-        return _resolved(root["$defs"][reference.rpartition("/")[2]], root)
-    return here
+            return _resolve(candidate, root)
+    if reference := node.get("$ref"):
+        return _resolve(root["$defs"][reference.rpartition("/")[2]], root)
+    return node

@@ -61,7 +61,7 @@ def pytest_collection_finish() -> None:
 
 SYNTH = "tests/synth"
 
-LONGEST = (
+SLOWEST_GROUPS = (
     "tests/local/test_delivery.py",
     SYNTH,
     "tests/local/test_runbook.py",
@@ -84,7 +84,7 @@ def group(nodeid: str) -> str:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the slowest groups first."""
-    order = {name: number for number, name in enumerate(LONGEST)}
+    order = {name: number for number, name in enumerate(SLOWEST_GROUPS)}
     items.sort(key=lambda item: order.get(group(item.nodeid), len(order)))
 
 

@@ -57,7 +57,7 @@ class Delivery:
     time: str
     outcome: DeliveryOutcome
 
-    def is_same(self, other: "Delivery") -> bool:
+    def is_same_delivery(self, other: "Delivery") -> bool:
         """Return whether both are the same delivery; outcomes may differ."""
         return (self.commit, self.time) == (other.commit, other.time)
 

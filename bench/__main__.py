@@ -18,7 +18,7 @@ def main() -> None:
             with turns.write_results(name, quick=options.quick) as results:
                 importlib.import_module(f"bench.{name}").run(results)
     finally:
-        page.write()
+        page.write_page()
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ def run(results: Results) -> None:
         numbers = count()
         minilm = Path(shutil.copytree(ROOT / "models" / "minilm", Path(scratch, "minilm")))
 
-        def build(model: Path, *to: object) -> Turn:
+        def build(model: Path, *output: object) -> Turn:
             program = sys.executable, "-m", "model_build", "build", model, "--target", target
-            return command(*program, *to)
+            return command(*program, *output)
 
         def publish(model: Path, edited: str | None = None) -> Turn:
             """Build into the bucket; with `edited`, change this file first and use a new key."""

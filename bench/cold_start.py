@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import boto3
 
-from bench.endpoint import boto3_call, load
+from bench.endpoint import boto3_call, load_model
 from bench.local_endpoint import NAME, host, local_sagemaker
 from bench.turns import Results, Turn, command, timed, total
 from local_sagemaker.serving import TritonServer, serve
@@ -50,24 +50,28 @@ def run(results: Results) -> None:
             return timed(partial(call, key))
 
         with serve(folder) as triton:
-            steps = _floor(triton, load(triton, MODEL), Path(scratch, "floor"))
-            parts: list[dict[str, Turn]] = []
+            steps = _floor_steps(triton, load_model(triton, MODEL), Path(scratch, "floor"))
+            floor_turns: list[dict[str, Turn]] = []
 
             def floor() -> Turn:
-                parts.append({part: timed(step) for part, step in steps.items()})
-                return total(*parts[-1].values())
+                floor_turns.append({part: timed(step) for part, step in steps.items()})
+                return total(*floor_turns[-1].values())
 
             results.alternate("whole", {"InvokeEndpoint": first_call, "floor": floor}, TURNS)
         duration = fmean(turn["wall s"] for turn in results.rows[0]["turns"])
-        ours = {part: _mean(metric, len(parts)) for part, metric in METRICS.items()}
-        ours["first answer"] = duration - sum(ours.values())
-        for part, seconds in ours.items():
+        parts_of_call = {
+            part: _mean_seconds(metric, len(floor_turns)) for part, metric in METRICS.items()
+        }
+        parts_of_call["first answer"] = duration - sum(parts_of_call.values())
+        for part, seconds in parts_of_call.items():
             results.add(part, "InvokeEndpoint", {"wall s": seconds})
-            results.add(part, "floor", {"wall s": fmean(turn[part]["wall s"] for turn in parts)})
+            results.add(
+                part, "floor", {"wall s": fmean(turn[part]["wall s"] for turn in floor_turns)}
+            )
 
 
-def _mean(metric: str, values: int) -> float:
-    """Wait until a metric has this number of values; return their mean in seconds."""
+def _mean_seconds(metric: str, count: int) -> float:
+    """Wait until a metric has `count` values; return their mean in seconds."""
     now = datetime.now(UTC)
     while True:
         points = boto3.client("cloudwatch").get_metric_statistics(
@@ -82,21 +86,21 @@ def _mean(metric: str, values: int) -> float:
             Period=60,
             Statistics=["SampleCount", "Sum"],
         )["Datapoints"]
-        if sum(point["SampleCount"] for point in points) >= values:
-            return float(sum(point["Sum"] for point in points)) / values / 1e6
+        if sum(point["SampleCount"] for point in points) >= count:
+            return float(sum(point["Sum"] for point in points)) / count / 1e6
         time.sleep(0.5)
 
 
-def _floor(triton: TritonServer, path: str, to: Path) -> dict[str, Callable[[], object]]:
+def _floor_steps(triton: TritonServer, path: str, folder: Path) -> dict[str, Callable[[], object]]:
     """Return functions that download and unpack, load, and invoke the model, by part."""
     name = path.split("/")[2]
     model = {"model_name": name, "url": f"/opt/ml/models/{name}/model"}
 
     def fetch() -> None:
-        shutil.rmtree(to, ignore_errors=True)
-        to.mkdir()
-        boto3.client("s3").download_file(NAME, MODEL, str(to / MODEL))
-        command("tar", "-xzf", to / MODEL, "-C", to)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        boto3.client("s3").download_file(NAME, MODEL, str(folder / MODEL))
+        command("tar", "-xzf", folder / MODEL, "-C", folder)
         request("DELETE", f"/models/{name}", b"")
 
     def request(method: str, path: str, body: bytes) -> None:

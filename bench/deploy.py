@@ -34,10 +34,10 @@ def run(results: Results) -> None:
         with TemporaryDirectory() as scratch, local_sagemaker() as (folder, running):
             bootstrap(REGION, folder)
             ours, raw, small = (Path(scratch, name) for name in ("ours", "raw", "small"))
-            synth = _synth("app.py", to=ours)
+            synth = _synth("app.py", output=ours)
             stacks = len(templates(ours))
-            floor = _synth(f"-m bench.synth raw {ours}", to=raw)
-            _synth(f"-m bench.deploy {stacks}", to=small)
+            floor = _synth(f"-m bench.synth raw {ours}", output=raw)
+            _synth(f"-m bench.deploy {stacks}", output=small)
             build = partial(command, sys.executable, "-m", "model_build", "build", "models/minilm")
             target = BuildTarget.parse("cpu-24.09").with_python(running.python)
             deploy, small_deploy = _deploy(ours), _deploy(small)
@@ -65,9 +65,9 @@ def _wall(seconds: float) -> Turn:
     return {"wall s": seconds}
 
 
-def _synth(app: str, *, to: Path) -> Turn:
+def _synth(app: str, *, output: Path) -> Turn:
     program = "cdk", "synth", "--quiet", "--no-validation", "--app", f"{sys.executable} {app}"
-    return command(*program, "-c", "stage=local", "--output", to)
+    return command(*program, "-c", "stage=local", "--output", output)
 
 
 def _deploy(assembly: Path) -> Turn:

@@ -58,24 +58,24 @@ def run(results: Results) -> None:
             serve(Path(folder)) as triton,
             EndpointClient(stage="dev", endpoint=NAME) as client,
         ):
-            paths = {archive: load(triton, archive) for archive in archives}
+            paths = {archive: load_model(triton, archive) for archive in archives}
             for name, callers, size in CASES:
                 archive, array = f"{name}.tar.gz", np.zeros(size, np.uint8)
                 array[0] = MODELS[name][0]
-                body, content_type = _encoded(array)
+                body, content_type = _encode(array)
                 request = partial(_request, archive, body, content_type)
                 raw = RawHttp(connect, request(f"/endpoints/{NAME}/invocations"))
                 direct = RawHttp(triton.running.triton.connect, request(paths[archive]))
-                ours = partial(client.invoke, name, {"X": array})
-                plain = partial(boto3_call(body, content_type), archive)
+                client_call = partial(client.invoke, name, {"X": array})
+                boto3_client_call = partial(boto3_call(body, content_type), archive)
                 measures: dict[str, Callable[..., Turn]] = {
-                    "endpoint_client": partial(on_threads, ours),
-                    "boto3": partial(on_threads, plain),
-                    "InvokeEndpoint": raw.turn,
-                    "Triton": direct.turn,
+                    "endpoint_client": partial(measure_on_threads, client_call),
+                    "boto3": partial(measure_on_threads, boto3_client_call),
+                    "InvokeEndpoint": raw.measure,
+                    "Triton": direct.measure,
                 }
                 for http in (raw, direct):  # the first call of each instance is slow
-                    http.turn(callers=8, seconds=0.5)
+                    http.measure(callers=8, seconds=0.5)
                 sides = {
                     side: partial(measure, callers=callers, seconds=seconds)
                     for side, measure in measures.items()
@@ -91,7 +91,7 @@ def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
     return lambda archive: invoke(TargetModel=archive, Body=body)["Body"].read()
 
 
-def on_threads(call: Callable[[], object], *, callers: int, seconds: float) -> Turn:
+def measure_on_threads(call: Callable[[], object], *, callers: int, seconds: float) -> Turn:
     """Measure consecutive calls on each of `callers` threads."""
     durations: list[float] = []
 
@@ -113,7 +113,7 @@ class RawHttp:
     connect: Callable[[], socket.socket]
     request: bytes
 
-    def turn(self, *, callers: int, seconds: float) -> Turn:
+    def measure(self, *, callers: int, seconds: float) -> Turn:
         """Measure consecutive requests on each of `callers` connections."""
         durations: list[float] = []
 
@@ -154,26 +154,26 @@ def publish(archive: str) -> None:
     )
 
 
-def load(triton: TritonServer, archive: str) -> str:
+def load_model(triton: TritonServer, archive: str) -> str:
     """Load a model; return the path of its invocations."""
     triton.load(archive)
 
-    async def path() -> str:
+    async def invocation_path() -> str:
         call = triton.running.container.acquire(archive)
         triton.running.container.release(call)
         return str(call.path)
 
-    return asyncio.run_coroutine_threadsafe(path(), triton.loop).result()
+    return asyncio.run_coroutine_threadsafe(invocation_path(), triton.loop).result()
 
 
-def _encoded(array: Any) -> tuple[bytes, str]:
+def _encode(array: Any) -> tuple[bytes, str]:
     """Return a binary request of Triton and its content type."""
     tensor = {"name": "X", "shape": array.shape, "datatype": "UINT8"}
     inputs = [{**tensor, "parameters": {"binary_data_size": array.nbytes}}]
     content = {"inputs": inputs, "parameters": {"binary_data_output": True}}
     header = json.dumps(content).encode()
-    kind = f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}"
-    return header + array.tobytes(), kind
+    content_type = f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}"
+    return header + array.tobytes(), content_type
 
 
 def _request(archive: str, body: bytes, content_type: str, path: str) -> bytes:

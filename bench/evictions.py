@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from bench.endpoint import boto3_call, on_threads
+from bench.endpoint import boto3_call, measure_on_threads
 from bench.local_endpoint import echo_archive, host, local_sagemaker
 from bench.turns import Results, Turn
 from local_sagemaker.settings import MEMORY
@@ -38,7 +38,7 @@ def run(results: Results) -> None:
                 models[:number], 100_000, p=shares / shares.sum()
             )
             order = iter(sequence.tolist())  # next() of a list's iterator is atomic
-            return on_threads(lambda: call(next(order)), callers=CALLERS, seconds=seconds)
+            return measure_on_threads(lambda: call(next(order)), callers=CALLERS, seconds=seconds)
 
         sides = {f"{number} models": partial(turn, number) for number in (MODELS, LOADED)}
         results.alternate(f"{CALLERS} callers", sides, 2)

@@ -16,7 +16,7 @@ from aws_cdk import App
 import stacks
 from cli.load.fleet import MAX_MODELS
 from cli.new_model import PLACEHOLDER, TEMPLATES
-from cli.new_stage import spread, write
+from cli.new_stage import assign_models, write
 from model_build.source import all_models
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import plan
@@ -39,9 +39,9 @@ def write_models(folder: Path, count: int) -> None:
     for number in range(count):
         name = f"model-{number:05}"
         for path in files:
-            to = folder / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_text(path.read_text().replace(PLACEHOLDER, name))
+            target = folder / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(path.read_text().replace(PLACEHOLDER, name))
 
 
 def synthesise(folder: Path, count: int) -> list[bytes]:
@@ -50,7 +50,7 @@ def synthesise(folder: Path, count: int) -> list[bytes]:
     (folder / "stages").mkdir()
     write_models(folder / "models", count)
     (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
-    endpoints = spread(all_models(folder / "models"), -(-count // MAX_MODELS))
+    endpoints = assign_models(all_models(folder / "models"), -(-count // MAX_MODELS))
     write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
     plan.MODELS = folder / "models"
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)

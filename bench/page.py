@@ -41,32 +41,34 @@ deploy](../tests/unit/test_process_counts.py), [requests to SSM per
 invocation](../tests/unit/endpoint_client/test_counts.py), and [requests to S3 per load of a
 model](../tests/local/test_load_counts.py).
 """
-BAR, LABEL, WIDTH, MAX_POWER = 14, 360, 760, 5
-"""Pixels: height of a bar, width of its label, width of a plot. Limit of a bar's power of two."""
+BAR_HEIGHT, LABEL_WIDTH, PLOT_WIDTH = 14, 360, 760
+"""Sizes in pixels."""
+MAX_POWER = 5
+"""The longest bar is a factor of 2 ** MAX_POWER."""
 
 
-def write() -> None:
+def write_page() -> None:
     """Write the page and the plots."""
-    for path, text in files().items():
+    for path, text in render_files().items():
         path.write_text(text)
 
 
-def files() -> dict[Path, str]:
+def render_files() -> dict[Path, str]:
     """Return the contents of the page and of its plots, by path."""
     contents = {
         name: json.loads(path.read_text())
         for name in BENCHMARKS
         if (path := RESULTS / f"{name}.json").exists()
     }
-    sections = [_section(name, content) for name, content in contents.items()]
+    sections = [_render_section(name, content) for name, content in contents.items()]
     plots = {
-        PLOTS / f"performance-{name}.svg": plot(content["rows"])
+        PLOTS / f"performance-{name}.svg": render_plot(content["rows"])
         for name, content in contents.items()
     }
     return {PAGE: "\n".join([INTRODUCTION, *sections]), **plots}
 
 
-def _section(name: str, content: dict[str, Any]) -> str:
+def _render_section(name: str, content: dict[str, Any]) -> str:
     module = ast.parse(Path(__file__).with_name(f"{name}.py").read_text())
     title = BENCHMARKS[name]
     machine, load = content["machine"], content["load_average"]
@@ -104,19 +106,21 @@ def _number(value: float) -> str:
 
 def with_factors(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
     """Yield each row with its factors by measure; the last row of a case has no factors."""
-    for row, below in zip(rows, [*rows[1:], {"case": None}], strict=True):
+    for row, next_row in zip(rows, [*rows[1:], {"case": None}], strict=True):
         factors = {}
-        if below["case"] == row["case"]:
-            turns = list(zip(row["turns"], below["turns"], strict=False))
+        if next_row["case"] == row["case"]:
+            turns = list(zip(row["turns"], next_row["turns"], strict=False))
             factors = {
-                measure: statistics.median(ours[measure] / other[measure] for ours, other in turns)
+                measure: statistics.median(
+                    turn[measure] / reference[measure] for turn, reference in turns
+                )
                 for measure in row["turns"][0]
-                if all(other.get(measure) for _, other in turns)
+                if all(reference.get(measure) for _, reference in turns)
             }
         yield row, factors
 
 
-def plot(rows: list[dict[str, Any]]) -> str:
+def render_plot(rows: list[dict[str, Any]]) -> str:
     """Return an SVG with a bar for the factor of each row's first measure.
 
     The axis is logarithmic; bars start at factor 1.
@@ -126,29 +130,30 @@ def plot(rows: list[dict[str, Any]]) -> str:
         for row, factors in with_factors(rows)
         if factors
     ]
-    unit = (WIDTH - LABEL) / 2 / (MAX_POWER + 1)
-    middle, height = LABEL + unit * (MAX_POWER + 1), BAR * len(bars) * 1.5 + 2 * BAR
+    pixels_per_power = (PLOT_WIDTH - LABEL_WIDTH) / 2 / (MAX_POWER + 1)
+    axis = LABEL_WIDTH + pixels_per_power * (MAX_POWER + 1)
+    height = BAR_HEIGHT * len(bars) * 1.5 + 2 * BAR_HEIGHT
     elements = []
     for number, (label, measure, factor) in enumerate(bars):
-        y = BAR * (1.5 * number + 1)
+        y = BAR_HEIGHT * (1.5 * number + 1)
+        text = f'y="{y + BAR_HEIGHT - 3:.0f}" text-anchor="end"'
         power = log2(factor) if factor > 0 else -MAX_POWER
-        length = max(-MAX_POWER, min(MAX_POWER, power)) * unit
+        length = max(-MAX_POWER, min(MAX_POWER, power)) * pixels_per_power
         elements.append(
-            f'<text x="{LABEL - 8}" y="{y + BAR - 3:.0f}" text-anchor="end">{escape(label)}</text>'
-            f'<rect x="{middle + min(length, 0):.1f}" y="{y:.0f}" width="{abs(length):.1f}" '
-            f'height="{BAR}" fill="#4878a8"/>'
-            f'<text x="{WIDTH + 80}" y="{y + BAR - 3:.0f}" text-anchor="end">'
-            f"{factor:.2f} x {escape(measure)}</text>"
+            f'<text x="{LABEL_WIDTH - 8}" {text}>{escape(label)}</text>'
+            f'<rect x="{axis + min(length, 0):.1f}" y="{y:.0f}" width="{abs(length):.1f}" '
+            f'height="{BAR_HEIGHT}" fill="#4878a8"/>'
+            f'<text x="{PLOT_WIDTH + 80}" {text}>{factor:.2f} x {escape(measure)}</text>'
         )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 90}" height="{height:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{PLOT_WIDTH + 90}" height="{height:.0f}" '
         'font-family="sans-serif" font-size="11">\n'
         '<rect width="100%" height="100%" fill="white"/>\n'
-        f'<line x1="{middle:.1f}" y1="0" x2="{middle:.1f}" y2="{height:.0f}" stroke="black"/>\n'
+        f'<line x1="{axis:.1f}" y1="0" x2="{axis:.1f}" y2="{height:.0f}" stroke="black"/>\n'
         + "\n".join(elements)
         + "\n</svg>\n"
     )
 
 
 if __name__ == "__main__":
-    write()
+    write_page()

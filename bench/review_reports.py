@@ -49,10 +49,12 @@ def main() -> None:
     """Write the reports into the document, after their comments."""
     text = DOCUMENT.read_text()
     for name, edits in CHANGES.items():
-        before, begin, rest = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")
-        assert begin, f"docs/review.md has no comment <!-- report: {name} -->"
-        _, end, after = rest.partition("````\n")
-        text = f"{before}{begin}{report(edits)}{end}{after}"
+        before, marker, report_onwards = text.partition(
+            f"<!-- report: {name} -->\n\n````markdown\n"
+        )
+        assert marker, f"docs/review.md has no comment <!-- report: {name} -->"
+        _, end, after = report_onwards.partition("````\n")
+        text = f"{before}{marker}{report(edits)}{end}{after}"
     DOCUMENT.write_text(text)
 
 

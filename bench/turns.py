@@ -108,14 +108,14 @@ class Results:
 def write_results(name: str, *, quick: bool) -> Iterator[Results]:
     """Yield results; then write them with the machine, its load average and all versions."""
     results = Results(quick=quick)
-    start, load_before, wall = datetime.now(UTC), os.getloadavg(), time.perf_counter()
+    start, load_before, timer = datetime.now(UTC), os.getloadavg(), time.perf_counter()
     yield results
     outputs = ":!bench/results", ":!docs"
     dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *outputs)
     content = {
         "quick": quick,
         "date": start.isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - wall),
+        "seconds": round(time.perf_counter() - timer),
         "commit": _git("rev-parse", "--short=12", "HEAD") + ("-dirty" if dirty else ""),
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",

@@ -27,7 +27,7 @@ MODELS = "model_build.commands."
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "start": (
-        Command("demo", "deploy MiniLM on this machine, invoke it, clean up", "cli.demo.command"),
+        Command("demo", "deploy MiniLM on this machine, invoke it, clean up", "cli.demo"),
         Command("new", "write a model's folder or a stage's file to start from", "cli.new"),
     ),
     "models": (

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     stage = options.stage
     tree = Tree(Path.cwd())
     region = tree.stage(stage).region
-    config = load_stage(stage)  # report an invalid file before anything changes
+    config = load_stage(stage)  # reports an invalid file before AWS is called
     if config.account == ACCOUNT and not options.local:
         raise CommandError(
             f"stage {stage} is for the local SageMaker (account {ACCOUNT}): add --local"
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         bootstrap(region, local)
     plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
     try:
-        cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
+        run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
         session = boto3.Session(region_name=region)
         fixes = capacity_errors.advice(str(error), plan.as_json(), tree, session)
@@ -72,12 +72,12 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
         present = catalog.entries()
         for entry in endpoint.catalog:
             if entry["model"] not in present:
-                catalog.flip(entry, "deployed")
+                catalog.set_current(entry, "deployed")
                 restored.append(f"{catalog.path}/{entry['model']}")
     return restored
 
 
-def cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) -> None:
+def run_cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) -> None:
     """Run a command of the CLI on stacks of a stage, on AWS or on the local SageMaker.
 
     Templates are validated only for AWS. Raise `CommandError` if the command fails.
@@ -91,40 +91,40 @@ def cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) 
 
 
 def bootstrap(region: str, local: Folder) -> None:
-    """Bootstrap the local SageMaker if it is not bootstrapped; every start is empty."""
+    """Bootstrap the local SageMaker if necessary: it is empty after each start."""
     try:
         boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
     except ClientError:
-        # In a folder without cdk.json, the CLI does not synthesise the app, which it does not need.
+        # In a folder without cdk.json, the CLI does not synthesise the app, which is not needed.
         account = f"aws://{ACCOUNT}/{region}"
         _run("bootstrap", account, title="cdk bootstrap", local=local, cwd=local.root)
 
 
 def _run(*arguments: str, title: str, local: Folder | None, **options: Any) -> None:
-    build_status = partial(newest_line, local.builds) if local else str
+    build_status = partial(newest_build_line, local.builds) if local else str
     try:
         result = cdk_cli.run(*arguments, title=title, build_status=build_status, **options)
     except OSError as error:
         raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
     if not result.succeeded:
         reasons = "\n  ".join(reason.removeprefix("error: ") for reason in result.error_lines)
-        raise CommandError(reasons + (_logs(local) if local else ""))
+        raise CommandError(reasons + (_log_paths(local) if local else ""))
 
 
-def _logs(local: Folder) -> str:
+def _log_paths(local: Folder) -> str:
     builds, instances, log = (
         os.path.relpath(path) for path in (local.builds, local.instances, local.log)
     )
     return f"\n  Logs: {builds} of builds, {instances} of Triton, {log} of the emulator"
 
 
-def newest_line(builds: Path) -> str:
-    """Return the last line that the newest build itself has printed."""
+def newest_build_line(builds: Path) -> str:
+    """Return the last line of the newest build's log, without lines of CodeBuild."""
     logs = sorted(builds.glob("*/build.log"), key=lambda log: log.stat().st_mtime)
     if not logs:
         return ""
     with logs[-1].open("rb") as log:  # only the end, because this runs several times a second
         log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
         lines = log.read().decode(errors="replace").splitlines()
-    own = (line.strip() for line in reversed(lines) if not line.startswith("[Container] "))
-    return next(filter(None, own), "")
+    printed = (line.strip() for line in reversed(lines) if not line.startswith("[Container] "))
+    return next(filter(None, printed), "")

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from cli.deploy import cdk
+from cli.deploy import run_cdk
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
 from model_build.commands.arguments import Commands
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     Tree(Path.cwd()).stage(stage)  # raises if there is no such stage
     if not (options.yes or _confirmed(stage)):
         raise CommandError("nothing was destroyed")
-    cdk("destroy", stage, "--all", "--force")
+    run_cdk("destroy", stage, "--all", "--force")
     print(f"destroyed: {stage}")
     return 0
 

@@ -11,10 +11,8 @@ from release.tree import WITHOUT_VALIDATION, Tree
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    description = (
-        "Compare a stage in the working tree with the deployed stacks, with the output of "
-    )
-    description += "the cdk CLI. `tritonsm review` explains a change."
+    description = "Compare a stage in the working tree with the deployed stacks, with the output "
+    description += "of the cdk CLI. `tritonsm review` explains a change."
     parser = add_command(commands, "diff", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
 

@@ -30,7 +30,7 @@ EXPECTED_ERRORS = (
 """Errors whose message is printed without a traceback."""
 
 
-def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     """Run a command and return its exit code: 1 for an error in `EXPECTED_ERRORS`."""
     try:
         return run(options)

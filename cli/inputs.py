@@ -17,7 +17,7 @@ from release.delivery.golden import Golden
 Inputs = dict[str, Any]
 """Input name -> value for `EndpointClient.invoke`."""
 MAX_SUGGESTED_VALUES = 64
-"""Largest input for which an error suggests `--input`: our choice."""
+"""Maximum number of values of an input for which an error suggests `--input`: our choice."""
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,10 @@ def read_sample(models: Path, model: str) -> Golden | None:
 
 
 def request_inputs(options: list[str], entry: CatalogEntry, sample: Golden | None) -> Inputs:
-    """Return the inputs of the `--input` options, or else the sample's. Raise `CommandError`."""
+    """Return the inputs of the `--input` options, or without options those of the sample.
+
+    Raise `CommandError` for invalid options, or if there is no sample.
+    """
     if options:
         return _parse_options(options, {tensor.name: tensor for tensor in entry.inputs})
     if sample is None:
@@ -68,55 +71,55 @@ def _parse_option(argument: str, tensors: dict[str, Tensor]) -> Inputs:
         return _read_json_inputs(Path(argument[1:]), tensors)
     if not equals:
         raise CommandError(f"--input {argument!r}: write NAME=VALUE, or @FILE.json")
-    return {name: _value(text, tensors.get(name))}
+    return {name: _parse_value(text, tensors.get(name))}
 
 
 def _read_json_inputs(path: Path, tensors: dict[str, Tensor]) -> Inputs:
-    content = _json(path)
+    content = _read_json(path)
     if not isinstance(content, dict):
         raise CommandError(f"{path}: write a JSON object that maps input names to values")
-    return {name: _rows(value, tensors.get(name)) for name, value in content.items()}
+    return {name: _add_batch_axis(value, tensors.get(name)) for name, value in content.items()}
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
-        return json.loads(_bytes(path))
+        return json.loads(_read_bytes(path))
     except ValueError as error:
         raise CommandError(f"{path} is not JSON: {error}") from None
 
 
-def _value(text: str, tensor: Tensor | None) -> Any:
+def _parse_value(text: str, tensor: Tensor | None) -> Any:
     if text.startswith("@"):
-        return _from_bytes(_bytes(Path(text[1:])), tensor)
+        return _value_of_bytes(_read_bytes(Path(text[1:])), tensor)
     try:
         value = json.loads(text)
     except ValueError:
         value = text
     if tensor and tensor.datatype == "BYTES" and not isinstance(value, list):
         value = text  # 12 and true are text
-    return _rows(value, tensor)
+    return _add_batch_axis(value, tensor)
 
 
-def _rows(value: Any, tensor: Tensor | None) -> Any:
+def _add_batch_axis(value: Any, tensor: Tensor | None) -> Any:
     """Return a value with a batch axis; a value without it becomes one row."""
     if isinstance(value, str):
         return [value]
-    if tensor and tensor.datatype != "BYTES" and _axes(value) == len(tensor.shape) - 1:
+    if tensor and tensor.datatype != "BYTES" and _axis_count(value) == len(tensor.shape) - 1:
         return [value]
     return value
 
 
-def _axes(value: Any) -> int:
-    return 1 + _axes(value[0]) if isinstance(value, list) and value else int(value == [])
+def _axis_count(value: Any) -> int:
+    return 1 + _axis_count(value[0]) if isinstance(value, list) and value else int(value == [])
 
 
-def _from_bytes(content: bytes, tensor: Tensor | None) -> Any:
+def _value_of_bytes(content: bytes, tensor: Tensor | None) -> Any:
     if tensor and tensor.datatype == "UINT8":
         return np.frombuffer(content, np.uint8)[np.newaxis]
     return [content]
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -128,7 +131,7 @@ def _suggestion(entry: CatalogEntry) -> str:
     shapes = {tensor.name: [max(size, 1) for size in tensor.shape] for tensor in entry.inputs}
     if all(math.prod(shape) <= MAX_SUGGESTED_VALUES for shape in shapes.values()):
         values = {
-            tensor.name: np.full(shapes[tensor.name], _example(tensor)).tolist()
+            tensor.name: np.full(shapes[tensor.name], _example_value(tensor)).tolist()
             for tensor in entry.inputs
         }
         options = (f"--input '{name}={json.dumps(value)}'" for name, value in values.items())
@@ -137,12 +140,12 @@ def _suggestion(entry: CatalogEntry) -> str:
         tensor.name: {
             "datatype": tensor.datatype,
             "shape": shapes[tensor.name],
-            "data": [_example(tensor)],
+            "data": [_example_value(tensor)],
         }
         for tensor in entry.inputs
     }
     return f"write {golden.FILE}, such as {json.dumps({'inputs': inputs})}"
 
 
-def _example(tensor: Tensor) -> Any:
+def _example_value(tensor: Tensor) -> Any:
     return {"BYTES": "text", "BOOL": False}.get(tensor.datatype, 0)

@@ -33,7 +33,7 @@ def run(command: Callable[[], int]) -> int:
 
 
 def use_local_sagemaker() -> "RunningSageMaker":
-    """Configure this process and its children for the local SageMaker, and return its data.
+    """Set the environment of this process for the local SageMaker; return its port and process.
 
     Raise `LocalSageMakerError` if no local SageMaker is running.
     """

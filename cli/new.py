@@ -19,8 +19,8 @@ def add_to(commands: Commands) -> None:
         summary="write a folder in models/ that lints, builds and serves",
     )
     model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
-    shown = "; ".join(f"{name}: {summary}" for name, summary in new_model.KINDS.items())
-    model.add_argument("--kind", required=True, choices=new_model.KINDS, help=shown)
+    kinds_help = "; ".join(f"{name}: {summary}" for name, summary in new_model.KINDS.items())
+    model.add_argument("--kind", required=True, choices=new_model.KINDS, help=kinds_help)
 
     examples = (
         "new stage trial",

@@ -11,7 +11,7 @@ import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
 from local_sagemaker import ACCOUNT
-from model_build.source import ModelSource, all_models, find
+from model_build.source import ModelSource, all_models, find_model
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import name_problems
@@ -23,15 +23,15 @@ ENDPOINTS_SECTION = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
 
 def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
-    endpoints = options.endpoint or spread(all_models(MODELS), options.split)
+    endpoints = options.endpoint or assign_models(all_models(MODELS), options.split)
     path = write(options.name, options.base, endpoints, stages=FOLDER, models=MODELS)
-    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    shown_path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     is_local = load_stage(options.name, FOLDER).account == ACCOUNT
-    print(f"{shown}\nnext: tritonsm deploy {options.name}{' --local' if is_local else ''}")
+    print(f"{shown_path}\nnext: tritonsm deploy {options.name}{' --local' if is_local else ''}")
     return 0
 
 
-def spread(models: Iterable[ModelSource], count: int) -> list[str]:
+def assign_models(models: Iterable[ModelSource], count: int) -> list[str]:
     """Return `count` endpoints as NAME=MODEL,MODEL, with the models assigned in turn."""
     names = [model.name for model in models]
     return [f"e{n + 1:03}={','.join(names[n::count])}" for n in range(min(count, len(names)))]
@@ -72,11 +72,11 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
 
 def _endpoint_yaml(option: str, instance_type: str, models: Path) -> str:
     name, _, text = option.partition("=")
-    names = [part for part in text.split(",") if part]
+    names = [model for model in text.split(",") if model]
     if not name or not names:
         raise CommandError(f"--endpoint {option!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
     for model in names:
-        find(models, model)  # raises if there is no such model
+        find_model(models, model)  # raises if there is no such model
     return f"  {name}:\n    models: [{', '.join(names)}]\n    instance_type: {instance_type}\n"
 
 

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: bool) -> None:
     """Print outputs by name, and the duration of each step."""
     if as_json:
-        print(json.dumps(_data(answer, seconds), indent=2))
+        print(json.dumps(_as_json(answer, seconds), indent=2))
         return
     console = Console(highlight=False)
     outputs = Table("output", "datatype", "shape", "first values", box=None, pad_edge=False)
@@ -34,17 +34,17 @@ def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: 
             _first_values(array),
         )
     console.print(outputs)
-    times = "   ".join(f"{step} {_duration(value)}" for step, value in seconds.items())
+    times = "   ".join(f"{step} {_format_duration(value)}" for step, value in seconds.items())
     console.print(f"\n{escape(times)}", soft_wrap=True)
 
 
-def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str, Any]:
+def _as_json(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str, Any]:
     return {
         "outputs": {
             name: {
                 "datatype": np_to_triton_dtype(array.dtype),
                 "shape": list(array.shape),
-                "data": [_plain(value) for value in array.flat],
+                "data": [_python_value(value) for value in array.flat],
             }
             for name, array in answer.items()
         },
@@ -53,21 +53,21 @@ def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str
 
 
 def _first_values(array: Array) -> str:
-    shown = ", ".join(_short(_plain(value)) for value in array.flat[:SHOWN_VALUES])
-    return escape(shown + (", ..." if array.size > SHOWN_VALUES else ""))
+    values = ", ".join(_shorten(_python_value(value)) for value in array.flat[:SHOWN_VALUES])
+    return escape(values + (", ..." if array.size > SHOWN_VALUES else ""))
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if isinstance(value, str):
         return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}..."
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cli.errors import exit_code
+from cli.errors import run_command
 from model_build.commands.arguments import Commands
 
 STAGE = "a stage, such as dev"
@@ -17,12 +17,12 @@ def add_command(
     description: str | None,
     *,
     examples: Sequence[str] = (),
-    more: str = "",
+    notes: str = "",
     summary: str | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command whose errors become its exit code; `more` follows the examples in its help."""
+    """Add a command whose errors become its exit code; `notes` follow the examples in its help."""
     lines = "".join(f"\n  tritonsm {example}" for example in examples)
-    epilog = f"examples:{lines}{more}" if examples else None
+    epilog = f"examples:{lines}{notes}" if examples else None
     parser = commands.add_parser(name, description=description, epilog=epilog, help=summary)
-    parser.set_defaults(run=partial(exit_code, run))
+    parser.set_defaults(run=partial(run_command, run))
     return parser

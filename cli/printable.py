@@ -6,7 +6,7 @@ import re
 from rich.console import Console
 from rich.text import Text
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 INDENT = "    "
 PIPE_WIDTH = 10_000
 """Columns of a pipe or a file, so that lines are not broken and can be searched."""
@@ -17,11 +17,11 @@ def printable(text: str) -> str:
 
     A terminal executes control characters; a new line could imitate a line of the program.
     """
-    escaped = _CONTROL.sub(lambda match: repr(match[0])[1:-1], text.rstrip("\r\n"))
+    escaped = _CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text.rstrip("\r\n"))
     return escaped.replace("\n", f"\n{INDENT}")
 
 
-def whole_line(text: str, style: str = "") -> Text:
+def unbroken_line(text: str, style: str = "") -> Text:
     """Return a line that is never broken, so that its path or command can be copied."""
     return Text(printable(text), style, no_wrap=True, overflow="ignore")
 

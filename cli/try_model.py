@@ -16,28 +16,27 @@ from tritonclient.utils import np_to_triton_dtype
 
 from cli import inputs, outputs, request_parameters
 from cli.errors import CommandError
+from cli.external_triton import ExternalTriton
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
-from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import Array, arrays_of, decode, encode
+from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_model
-from model_build.commands.arguments import target as read_target
+from model_build.commands.arguments import Commands, add_model, parse_target
 from model_build.declared_outputs import declared_outputs
 from model_build.digest import VERSION_DIGITS
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.gate import OutputTensor
 from model_build.export.weights import CACHE
 from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
-from model_build.publishing.folder import save
+from model_build.publishing.folder import save_archive
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
@@ -68,7 +67,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--target",
-        type=read_target,
+        type=parse_target,
         default=BuildTarget(release=RELEASE),
         metavar="TARGET",
         help="the build target for --server: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: "
@@ -81,24 +80,24 @@ def run(options: argparse.Namespace) -> int:
     """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
     plan = plan_model(model)
-    entry = _entry(plan)
+    entry = _catalog_entry(plan)
     sample = inputs.read_sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
     if plan.is_decoupled:
         raise CommandError(
-            f"{repository.entry.field_place('model_transaction_policy')}: {plan.name} is "
+            f"{repository.entry.field_location('model_transaction_policy')}: {plan.name} is "
             "decoupled, and try reads one response: serve it with hosting: single-model and "
             "server: { inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
             f"{plan.name} --stream --local"
         )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
-            f"{repository.stateful.field_place('sequence_batching')}: sequence_batching: the "
+            f"{repository.stateful.field_location('sequence_batching')}: sequence_batching: the "
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
-    request = arrays_of(entry, inputs.request_inputs(options.input, entry, sample))
+    request = to_arrays(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
@@ -109,11 +108,11 @@ def run(options: argparse.Namespace) -> int:
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as stack:
-        triton: TritonServer | StartedTriton
+        triton: TritonServer | ExternalTriton
         if options.server:
-            triton = StartedTriton(options.server)
+            triton = ExternalTriton(options.server)
             with steps.step("load", f"{archive.name} at {options.server}"):
-                stack.enter_context(triton.loaded(archive))
+                stack.enter_context(triton.load(archive))
         else:
             with steps.step("start", "a Triton"):
                 triton = stack.enter_context(serve(archive.parent))
@@ -130,18 +129,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _output_findings(
-    served: Model, answer: dict[str, Array], request: inputs.Inputs
+    model: Model, answer: dict[str, Array], request: inputs.Inputs
 ) -> Iterator[Finding]:
     """Return findings for outputs that differ from config.pbtxt."""
-    answered = [
+    outputs = [
         OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
         for name, array in answer.items()
     ]
     batch = len(next(iter(request.values()))) if request else None
-    return declared_outputs(served, answered, batch=batch)
+    return declared_outputs(model, outputs, batch=batch)
 
 
-def _entry(plan: ModelPlan) -> CatalogEntry:
+def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
     """Return the catalog entry that a deploy would write for the model."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
@@ -152,16 +151,16 @@ def _entry(plan: ModelPlan) -> CatalogEntry:
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
     """Write the archive, and delete archives of the model's earlier digests."""
-    engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
+    engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
-        save(built, archive, progress=progress)
+        save_archive(built, archive, progress=progress)
     for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * VERSION_DIGITS}.*"):
         if earlier not in (archive, archive.with_name(manifest_key(archive.name))):
             earlier.unlink()
 
 
 def _invoke(
-    triton: TritonServer | StartedTriton, target_model: str, body: bytes, content_type: str
+    triton: TritonServer | ExternalTriton, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """Return the answer, and the duration of the first call and of warm calls, in seconds."""
     times = []

@@ -6,11 +6,11 @@ This module, `prerequisites`, `serving` and `settings` are the package's API.
 from local_sagemaker.environment import ACCOUNT, PYTHON_VARIABLE, REGION, client_environment
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
-from local_sagemaker.lifecycle import LOOPBACK, down, up, while_running
+from local_sagemaker.lifecycle import LOOPBACK_OPENER, down, up, while_running
 
 __all__ = [
     "ACCOUNT",
-    "LOOPBACK",
+    "LOOPBACK_OPENER",
     "PYTHON_VARIABLE",
     "REGION",
     "Folder",

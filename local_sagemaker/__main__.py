@@ -16,11 +16,11 @@ from local_sagemaker.folder import Folder
 from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What a parser's `add_subparsers` returns."""
+"""The result of `ArgumentParser.add_subparsers`."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return its exit code."""
+    """Run a command; return its exit code."""
     parser = argparse.ArgumentParser(prog="local-sagemaker", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_to(commands)
@@ -30,23 +30,23 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    """Add the commands; the `run` of each returns the exit code."""
+    """Add the commands. The option `run` of each is a function that returns the exit code."""
     up = commands.add_parser(
         "up",
         help="start the local SageMaker, empty",
         description="Start the local SageMaker on loopback, with nothing deployed.",
         epilog=f"{settings.MEMORY} and {settings.DISK} set the memory and disk of every instance.",
     )
-    up.add_argument("--port", type=int, help="default: a free one")
+    up.add_argument("--port", type=int, help="default: a free port")
     up.add_argument(
         "--instances",
         metavar="N",
-        help="most processes that stand for a variant's instances; default: 2",
+        help="maximum number of processes per variant that represent its instances; default: 2",
     )
     up.add_argument(
         "--speed",
         metavar="X",
-        help="how many times faster than AWS waits and periods pass; default: 60",
+        help="factor by which AWS's waits and periods are shortened; default: 60",
     )
     up.add_argument(
         "--quota",
@@ -60,22 +60,22 @@ def add_to(commands: Commands) -> None:
         action="append",
         help="available instances of a type, such as ml.g6.xlarge=0; repeatable",
     )
-    up.set_defaults(run=partial(_code, _up))
+    up.set_defaults(run=partial(_exit_code, _up))
     down = commands.add_parser(
         "down",
         help="stop the local SageMaker and all its processes",
         description="Stop the local SageMaker and all its processes.",
     )
-    down.set_defaults(run=partial(_code, _down))
+    down.set_defaults(run=partial(_exit_code, _down))
     env = commands.add_parser(
         "env",
         help="print the environment variables for the local SageMaker",
         description='Print shell exports for the local SageMaker: eval "$(tritonsm env)".',
     )
-    env.set_defaults(run=partial(_code, _env))
+    env.set_defaults(run=partial(_exit_code, _env))
 
 
-def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+def _exit_code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     try:
         run(options)
     except LocalSageMakerError as error:
@@ -86,28 +86,27 @@ def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace
 
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
-    variables = {settings.INSTANCES: options.instances, settings.SPEED: options.speed}
-    for name, value in variables.items():
+    for name, value in ((settings.INSTANCES, options.instances), (settings.SPEED, options.speed)):
         if value is not None:
             os.environ[name] = value
-    numbers = {
+    repeatable = {
         settings.QUOTAS: ("--quota", options.quota),
         settings.CAPACITY: ("--capacity", options.capacity),
     }
-    for name, (option, texts) in numbers.items():
+    for name, (option, texts) in repeatable.items():
         if texts:
-            os.environ[name] = json.dumps(dict(_number(option, text) for text in texts))
-    most = settings.max_processes()
+            os.environ[name] = json.dumps(dict(_parse_count(option, text) for text in texts))
+    max_processes = settings.max_processes()
     if quotas := configured_quotas():
-        AccountQuotas(quotas)
-    settings.speed()  # raise configuration errors before starting a process
+        AccountQuotas(quotas)  # like `speed`, raises configuration errors before a process starts
+    settings.speed()
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")
-    print(f"at most {most} processes per variant stand for its instances")
+    print(f"at most {max_processes} processes per variant represent its instances")
 
 
-def _number(option: str, text: str) -> tuple[str, int]:
+def _parse_count(option: str, text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
         raise LocalSageMakerError(f"{option} {text!r}: expected NAME=N, with N a whole number")

@@ -13,7 +13,8 @@ from local_sagemaker.constraints import check_constraints
 from local_sagemaker.errors import ApiError
 from local_sagemaker.members import check_supported
 
-Answer = tuple[int, dict[str, str], bytes]
+Response = tuple[int, dict[str, str], bytes]
+"""Status, headers and body of an HTTP response."""
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -30,7 +31,7 @@ class JsonService:
         self._service = service
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
-        self._rest_elsewhere = is_partial
+        self._is_partial = is_partial
 
     @property
     def target_prefix(self) -> str:
@@ -38,16 +39,16 @@ class JsonService:
         return str(self._model.metadata["targetPrefix"])
 
     def handles(self, operation: str) -> bool:
-        """Return whether this service answers an operation (if not, ministack does)."""
-        return operation in self._operations or not self._rest_elsewhere
+        """Return whether this service answers an operation; if not, ministack does."""
+        return operation in self._operations or not self._is_partial
 
-    def answer(self, operation: str, body: bytes) -> Answer:
-        """Return the HTTP response to a request; blocks while the operation waits."""
+    def answer(self, operation: str, body: bytes) -> Response:
+        """Return the HTTP response to a request. Blocks until the operation has ended."""
         try:
-            request = json.loads(body or b"{}", **_NUMBERS)
+            request = json.loads(body or b"{}", **_NUMBER_PARSERS)
         except (ValueError, RecursionError) as error:
-            not_json = ApiError("SerializationException", f"The body is not JSON: {error}")
-            return error_response(not_json)
+            message = f"The body is not JSON: {error}"
+            return error_response(ApiError("SerializationException", message))
         try:
             return json_response(200, self.call(operation, request))
         except ApiError as error:
@@ -73,7 +74,7 @@ class JsonService:
         return self._operations[name](request)
 
 
-def _number(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     """Parse a number of a request; AWS's types have at most 64 bits, without NaN and Infinity."""
     number = float(text)
     if not math.isfinite(number) or abs(number) >= 2**63:
@@ -81,7 +82,9 @@ def _number(text: str) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else number
 
 
-_NUMBERS: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
+_NUMBER_PARSERS: dict[str, Any] = dict.fromkeys(
+    ("parse_int", "parse_float", "parse_constant"), _parse_number
+)
 
 
 def not_emulated(operation: str) -> ApiError:
@@ -91,14 +94,14 @@ def not_emulated(operation: str) -> ApiError:
     )
 
 
-def json_response(status: int, content: dict[str, Any]) -> Answer:
+def json_response(status: int, content: dict[str, Any]) -> Response:
     """Return an HTTP response of AWS's JSON protocol."""
     headers = {"Content-Type": "application/x-amz-json-1.1"}
     return status, headers, json.dumps(content).encode()
 
 
-def error_response(error: ApiError) -> Answer:
-    """Return the HTTP response that SDKs raise as an exception with the same error code."""
+def error_response(error: ApiError) -> Response:
+    """Return the HTTP response from which SDKs raise an exception with the error's code."""
     content = {"__type": error.code, "message": error.message, "Message": error.message}
     status, headers, body = json_response(error.status, {**content, **error.fields})
     return status, {**headers, "x-amzn-ErrorType": error.code}, body
@@ -106,11 +109,11 @@ def error_response(error: ApiError) -> Answer:
 
 async def send_response(
     send: Callable[[Any], Awaitable[None]],
-    answer: Answer,
+    response: Response,
     before_end: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Send a response through ASGI; `before_end` runs before the last, empty body message."""
-    status, headers, body = answer
+    status, headers, body = response
     all_headers = {
         **headers,
         "x-amzn-RequestId": str(uuid.uuid4()),

@@ -5,16 +5,16 @@ import threading
 import time
 from collections.abc import Callable
 
-_DEFAULT = 60.0
-_SHORTEST_PAUSE = 0.05
+_DEFAULT_SPEED = 60.0
+_MIN_PAUSE_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
 
 class Clock:
-    """A clock in AWS's seconds, for one operation such as an update."""
+    """A clock in AWS's seconds for one operation, such as an update."""
 
-    def __init__(self, speed: float = _DEFAULT) -> None:
+    def __init__(self, speed: float = _DEFAULT_SPEED) -> None:
         self._speed = speed
         self._start, self._skipped = time.monotonic(), 0.0
 
@@ -28,22 +28,22 @@ class Clock:
         if not until.wait(seconds / self._speed):
             self._skipped += seconds - (time.monotonic() - start)
 
-    def fill(self, seconds: float, until: threading.Event) -> None:
+    def wait_until_elapsed(self, seconds: float, until: threading.Event) -> None:
         """Sleep until `seconds` have passed since the clock was created, or the event is set.
 
-        Real work counts too: each of its seconds is `speed` of AWS's seconds.
+        A second of real work counts as `speed` of AWS's seconds.
         """
         until.wait(max(0.0, self._start + seconds / self._speed - time.monotonic()))
 
 
 class Ticker:
-    """A thread that calls `work` at an interval of `seconds` of AWS's time until it is stopped.
+    """A thread that calls `work` at an interval of `seconds` of AWS's time until `stop`.
 
     The interval is the pause between two calls: slow work delays the next call.
     """
 
     def __init__(self, work: Callable[[], None], *, seconds: float, speed: float) -> None:
-        self._work, self._pause = work, max(seconds / speed, _SHORTEST_PAUSE)
+        self._work, self._pause = work, max(seconds / speed, _MIN_PAUSE_SECONDS)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 

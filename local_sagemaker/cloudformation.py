@@ -26,7 +26,7 @@ class Service(Protocol):
 
 
 class Client:
-    """A service that is called through its boto3 client."""
+    """A service that is called with a boto3 client."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -57,27 +57,29 @@ class ResourceType(ABC):
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Call an operation with properties of a template; return the response."""
-        return self._service.call(operation, typed(request, self._service.input_shape(operation)))
+        return self._service.call(
+            operation, convert_types(request, self._service.input_shape(operation))
+        )
 
-    def call_if_found(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
+    def call_if_exists(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
         """Call an operation; return the response, or None if the resource does not exist."""
         try:
             return self.call(operation, request)
         except ApiError as error:
-            absent = error.code == "ObjectNotFoundException"
-            if not absent and not error.message.startswith("Could not find"):
+            is_missing = error.code == "ObjectNotFoundException"
+            if not is_missing and not error.message.startswith("Could not find"):
                 raise
             return None
 
     @abstractmethod
     def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
-        """Create the resource."""
+        """Create the resource; return its physical id and attributes."""
 
     @abstractmethod
     def update(
         self, physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str
     ) -> Created:
-        """Update the resource in place; called if no property in `replacing` differs."""
+        """Update the resource in place; called if no property in `replacing` has changed."""
 
     @abstractmethod
     def delete(self, physical_id: str, properties: dict[str, Any]) -> None:
@@ -96,18 +98,18 @@ def register(types: dict[str, ResourceType]) -> None:
         provisioners._RESOURCE_HANDLERS[name] = entry
         provisioners._REPLACING_PROPERTIES[name] = handler.replacing
 
-    blocking = stacks._runs_on_worker_thread
-    stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)
-    stacks._topological_sort = _in_order
-    stacks._delete_resource = _after_rollback(stacks._delete_resource)
+    runs_on_worker_thread = stacks._runs_on_worker_thread
+    stacks._runs_on_worker_thread = lambda name: name in types or runs_on_worker_thread(name)
+    stacks._topological_sort = _creation_order
+    stacks._delete_resource = _keep_during_failed_rollback(stacks._delete_resource)
 
 
-def _in_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[str]:
+def _creation_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[str]:
     """Return the order in which resources are created, one after the other.
 
     "CloudFormation creates, updates, and deletes resources in parallel to the extent possible"
     (user guide, DependsOn attribute). Custom resources come last among resources that would start
-    in parallel: their functions start slowly, and therefore see the others' changes on AWS.
+    in parallel: on AWS their functions start slowly, and therefore see the changes of the others.
     """
     active = {
         name: resource
@@ -127,7 +129,7 @@ def _in_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[st
     return order
 
 
-def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
+def _keep_during_failed_rollback(delete: Callable[..., None]) -> Callable[..., None]:
     """Return a `delete` that keeps resources created by an update while its rollback fails.
 
     ministack deletes them even if the rollback failed, so that an endpoint which could not be
@@ -137,15 +139,17 @@ def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
     resources are deleted when a continued rollback succeeds.
     """
 
-    def deleted(kind: str, physical_id: str, properties: Any, stack: str, logical_id: str) -> None:
-        if _rollback_fails(_stacks[stack]):
+    def delete_resource(
+        kind: str, physical_id: str, properties: Any, stack: str, logical_id: str
+    ) -> None:
+        if _rollback_has_failed(_stacks[stack]):
             raise RuntimeError("the resource is kept because the rollback failed")
         delete(kind, physical_id, properties, stack, logical_id)
 
-    return deleted
+    return delete_resource
 
 
-def _rollback_fails(stack: dict[str, Any]) -> bool:
+def _rollback_has_failed(stack: dict[str, Any]) -> bool:
     """Return whether a resource of a rollback in progress could not be rolled back."""
     if stack["StackStatus"] != "UPDATE_ROLLBACK_IN_PROGRESS":
         return False
@@ -155,20 +159,20 @@ def _rollback_fails(stack: dict[str, Any]) -> bool:
     return False
 
 
-def typed(value: Any, shape: Any) -> Any:
-    """Return properties converted to the types of an API shape; templates may contain strings.
+def convert_types(value: Any, shape: Any) -> Any:
+    """Return properties converted to the types of an API shape; a template may have strings.
 
-    Unknown members are unchanged: the service rejects them.
+    Members that the shape lacks are unchanged: the service rejects them.
     """
     match shape.type_name, value:
         case "structure", dict():
             members = shape.members
             return {
-                name: typed(part, members[name]) if name in members else part
-                for name, part in value.items()
+                name: convert_types(member, members[name]) if name in members else member
+                for name, member in value.items()
             }
         case "list", list():
-            return [typed(part, shape.member) for part in value]
+            return [convert_types(element, shape.member) for element in value]
         case "boolean", str():
             return value.lower() == "true"
         case (("integer" | "long"), str()):

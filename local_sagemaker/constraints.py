@@ -15,7 +15,7 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
 
-_JAVA = {
+_PYTHON_BY_JAVA = {
     r"\p{L}": r"\w",
     r"\p{N}": r"\d",
     r"\p{Z}": r" \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
@@ -30,9 +30,9 @@ MAX_INTEGER = 2**31 - 1
 
 
 def check_constraints(request: dict[str, Any], shape: Shape) -> None:
-    """Raise `ApiError` if values are too long, too large, or do not match an enum or a pattern.
+    """Raise `ApiError` if values are too long or too large, or do not match an enum or a pattern.
 
-    botocore has validated types and required members before.
+    The caller has validated types and required members with botocore.
     """
     violations = list(_violations(request, shape, ""))
     if violations:
@@ -42,30 +42,30 @@ def check_constraints(request: dict[str, Any], shape: Shape) -> None:
         raise ApiError("ValidationException", f"{errors} detected: {'; '.join(violations)}")
 
 
-def _violations(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    for rule in _broken(value, shape):
-        yield f"Value '{value}' at '{where}' failed to satisfy constraint: {rule}"
-    for inner, member, name in _members(value, shape):
-        yield from _violations(inner, member, f"{where}.{name}" if where else name)
+def _violations(value: Any, shape: Shape, path: str) -> Iterator[str]:
+    for constraint in _violated_constraints(value, shape):
+        yield f"Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+    for inner, inner_shape, name in _members(value, shape):
+        yield from _violations(inner, inner_shape, f"{path}.{name}" if path else name)
 
 
-def _broken(value: Any, shape: Shape) -> Iterator[str]:
-    most = shape.metadata.get("max", MAX_INTEGER if shape.type_name == "integer" else None)
-    if isinstance(value, int | float) and most is not None and value > most:
-        yield f"Member must have value less than or equal to {most}"
-    if isinstance(value, str | list | dict) and most is not None and len(value) > most:
-        yield f"Member must have length less than or equal to {most}"
+def _violated_constraints(value: Any, shape: Shape) -> Iterator[str]:
+    maximum = shape.metadata.get("max", MAX_INTEGER if shape.type_name == "integer" else None)
+    if isinstance(value, int | float) and maximum is not None and value > maximum:
+        yield f"Member must have value less than or equal to {maximum}"
+    if isinstance(value, str | list | dict) and maximum is not None and len(value) > maximum:
+        yield f"Member must have length less than or equal to {maximum}"
     if not isinstance(value, str):
         return
     if shape.metadata.get("enum") and value not in shape.metadata["enum"]:
         yield f"Member must satisfy enum value set: [{', '.join(shape.metadata['enum'])}]"
     pattern = shape.metadata.get("pattern")
-    if pattern and not _compiled(pattern).fullmatch(value):
+    if pattern and not _compile(pattern).fullmatch(value):
         yield f"Member must satisfy regular expression pattern: {pattern}"
 
 
 def _members(value: Any, shape: Shape) -> Iterator[tuple[Any, Shape, str]]:
-    """Yield the parts of a value, each with its shape and its name in AWS's messages."""
+    """Yield the members or elements of a value, with their shapes and their names in messages."""
     if isinstance(shape, StructureShape):
         for name, inner in value.items():
             yield inner, shape.members[name], name[0].lower() + name[1:]
@@ -79,7 +79,7 @@ def _members(value: Any, shape: Shape) -> Iterator[tuple[Any, Shape, str]]:
 
 
 @functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    for java, python in _JAVA.items():
+def _compile(pattern: str) -> re.Pattern[str]:
+    for java, python in _PYTHON_BY_JAVA.items():
         pattern = pattern.replace(java, python)
     return re.compile(pattern)

@@ -1,4 +1,4 @@
-"""Types of the events that the dashboard shows; `watch.events` keeps them."""
+"""Types of the dashboard's events; `watch.events` stores the events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class EventKind(StrEnum):
 class DashboardEvent:
     """An event with a message for users.
 
-    `model` is a target model. Members that do not apply to the kind are None. `time` is in Unix
-    seconds; None means the time of the report.
+    `model` is a target model. Fields that do not apply to the kind are None. `time` is in Unix
+    seconds; None means the time at which the event is reported.
     """
 
     kind: EventKind

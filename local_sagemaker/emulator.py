@@ -1,4 +1,4 @@
-"""The process of ministack, extended by the local SageMaker's CloudFormation types."""
+"""The process that runs ministack, extended by the local SageMaker's CloudFormation types."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ SERVICES = (
     "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
-SHORTEST_WAIT = 1 / 15
+MIN_WAIT_SCALE = 1 / 15
 """Minimum scale of Step Functions waits: the CDK's provider framework polls every 15 seconds, and
 each poll starts two functions; with this scale it polls at most once a second."""
 KEEP_ALIVE_SECONDS = 3600
@@ -45,7 +45,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
         S3_DATA_DIR=str(folder.objects),
         S3_PERSIST="1",  # store objects as files, not in memory
         SERVICES=SERVICES,
-        SFN_WAIT_SCALE=str(max(1 / speed, SHORTEST_WAIT)),
+        SFN_WAIT_SCALE=str(max(1 / speed, MIN_WAIT_SCALE)),
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
@@ -61,7 +61,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.codebuild import cloudformation as codebuild
     from local_sagemaker.sagemaker import cloudformation as sagemaker
 
-    _functions_call_as_their_roles()
+    _identify_functions_by_role()
     log_events.install(cloudwatch_logs)
     alarm_records.install(cloudwatch)
     expressions.install(cloudwatch, provisioners)
@@ -81,33 +81,35 @@ def run(folder: Folder, port: int, listener: int) -> None:
     asyncio.run(_serve(app, listener, [evaluator.run(), retention.run()]))
 
 
-def _functions_call_as_their_roles() -> None:
-    """Set the session token of Lambda functions to their role's ARN, to record their calls."""
+def _identify_functions_by_role() -> None:
+    """Set the session token of Lambda functions to the ARN of their role, to record their calls."""
     from ministack.core import lambda_runtime
     from ministack.services import lambda_svc
 
     credentials = lambda_runtime.execution_credentials
 
-    def of_role(config: dict[str, Any]) -> dict[str, str]:
+    def credentials_of_role(config: dict[str, Any]) -> dict[str, str]:
         return {**credentials(config), "AWS_SESSION_TOKEN": config["Role"]}
 
-    lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
+    lambda_runtime.execution_credentials = lambda_svc.execution_credentials = credentials_of_role
 
 
-async def _serve(app: Any, listener: int, endless: list[Coroutine[Any, Any, None]]) -> None:
-    """Serve, and run the endless tasks, until standard input is closed."""
+async def _serve(
+    app: Any, listener: int, background_tasks: list[Coroutine[Any, Any, None]]
+) -> None:
+    """Serve, and run the background tasks, until standard input is closed."""
     server = http_server(RequestGuard(app), keep_alive=KEEP_ALIVE_SECONDS, lifespan="on")
 
-    async def end() -> None:
+    async def stop_at_end_of_input() -> None:
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
         await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
         await reader.read()
         server.should_exit = True
 
-    tasks = [asyncio.create_task(work) for work in (*endless, end())]
-    with socket.socket(fileno=listener) as accepting:
-        await server.serve(sockets=[accepting])
+    tasks = [asyncio.create_task(work) for work in (*background_tasks, stop_at_end_of_input())]
+    with socket.socket(fileno=listener) as listening_socket:
+        await server.serve(sockets=[listening_socket])
     for task in tasks:
         task.cancel()
 

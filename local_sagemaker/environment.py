@@ -18,8 +18,8 @@ def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, s
     """Return the variables that point any AWS SDK and the cdk CLI to a running local SageMaker.
 
     `TRITON_PYTHON` is the Python version for which the app's builds pack models. Proxies are
-    disabled for loopback, because botocore and the cdk CLI would use them for 127.0.0.1 too, and
-    FIPS and dual-stack endpoints, because the CLI rejects them together with an endpoint URL.
+    disabled for loopback, because botocore and the cdk CLI would use them for 127.0.0.1 too. FIPS
+    and dual-stack endpoints are disabled, because the CLI rejects them with an endpoint URL.
     """
     return {
         "AWS_ENDPOINT_URL": running.url,
@@ -31,7 +31,7 @@ def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, s
         "AWS_EC2_METADATA_DISABLED": "true",
         "CDK_DISABLE_CLI_TELEMETRY": "true",  # saves one process per command
         "CDK_HOME": str(folder.cdk_home),
-        **dict.fromkeys(("NO_PROXY", "no_proxy"), _without_proxy()),
+        **dict.fromkeys(("NO_PROXY", "no_proxy"), _no_proxy()),
         "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
         "AWS_USE_FIPS_ENDPOINT": "false",
         "AWS_USE_DUALSTACK_ENDPOINT": "false",
@@ -39,8 +39,8 @@ def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, s
     }
 
 
-def _without_proxy() -> str:
-    """Return the value of NO_PROXY: the environment's hosts, and loopback."""
-    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    hosts = [host for host in known.split(",") if host.strip() not in ("", LOOPBACK)]
+def _no_proxy() -> str:
+    """Return the value of NO_PROXY: the hosts in the environment's value, and loopback."""
+    value = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    hosts = [host for host in value.split(",") if host.strip() not in ("", LOOPBACK)]
     return ",".join([*hosts, LOOPBACK])

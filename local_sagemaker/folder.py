@@ -8,13 +8,13 @@ from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
 
-_CLOCK_SECONDS = 2.0
+_CLOCK_TOLERANCE_SECONDS = 2.0
 """Tolerance between process start times and file times: btime has a resolution of one second."""
 
 
 @dataclass(frozen=True)
 class RunningSageMaker:
-    """A running local SageMaker: process id, port, and the Python version of its models."""
+    """A running local SageMaker. `python` is the Python version that runs models."""
 
     pid: int
     port: int
@@ -31,22 +31,22 @@ class RunningSageMaker:
         return f"{self.url}/_local_sagemaker/"
 
     def is_alive(self) -> bool:
-        """Return whether the process still runs; a process of another user is a different one."""
+        """Return whether the process still runs; another user's process is a different one."""
         try:
             os.kill(self.pid, 0)
         except (ProcessLookupError, PermissionError):
             return False
         return True
 
-    def began(self) -> float:
+    def start_time(self) -> float:
         """Return the start time of the process in Unix seconds. Raise `OSError` if it has ended.
 
-        Source: proc(5): starttime is field 22, in ticks since btime. The name, in parentheses, may
-        contain spaces.
+        Source: proc(5): starttime is field 22, in ticks since btime. The second field, a name in
+        parentheses, may contain spaces.
         """
-        values = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         boot = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M)
-        return int(boot[1] if boot else 0) + int(values[19]) / os.sysconf("SC_CLK_TCK")
+        return int(boot[1] if boot else 0) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Folder:
 
     @property
     def lock(self) -> Path:
-        """The lock file of `up`; outside the folder, because `up` deletes the folder."""
+        """The lock file of `up`, outside the folder because `up` deletes the folder."""
         return self.root.with_name(f"{self.root.name}.lock")
 
     @property
@@ -97,12 +97,12 @@ class Folder:
 
     @property
     def temporary(self) -> Path:
-        """TMPDIR of ministack, which leaves the code of Lambda functions there."""
+        """TMPDIR of ministack, which does not delete the code of Lambda functions there."""
         return self.root / "tmp"
 
     @property
     def cdk_home(self) -> Path:
-        """CDK_HOME: the cdk CLI caches the account of credentials there."""
+        """CDK_HOME, where the cdk CLI caches the account of credentials."""
         return self.root / "cdk_home"
 
     @property
@@ -112,16 +112,18 @@ class Folder:
     def running(self) -> RunningSageMaker | None:
         """Return the local SageMaker that runs on this folder, or None.
 
-        A process that started after the state file was written is a different one that reuses the
+        A process that started after the state file was written is a different process with the same
         process id.
         """
         try:
             running = RunningSageMaker(**json.loads(self._state.read_text()))
             written = self._state.stat().st_mtime
-            ours = running.is_alive() and running.began() <= written + _CLOCK_SECONDS
+            is_same_process = (
+                running.is_alive() and running.start_time() <= written + _CLOCK_TOLERANCE_SECONDS
+            )
         except (OSError, ValueError, TypeError):  # missing or incomplete state file
             return None
-        return running if ours else None
+        return running if is_same_process else None
 
     def require_running(self) -> RunningSageMaker:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
@@ -130,12 +132,12 @@ class Folder:
             raise LocalSageMakerError("the local SageMaker is not running: run `up` first")
         return running
 
-    def remember(self, running: RunningSageMaker) -> None:
+    def write_state(self, running: RunningSageMaker) -> None:
         """Write the state file atomically."""
-        written = self._state.with_suffix(".new")
-        written.write_text(json.dumps(asdict(running)))
-        written.replace(self._state)
+        new = self._state.with_suffix(".new")
+        new.write_text(json.dumps(asdict(running)))
+        new.replace(self._state)
 
-    def forget(self) -> None:
+    def delete_state(self) -> None:
         """Delete the state file."""
         self._state.unlink(missing_ok=True)

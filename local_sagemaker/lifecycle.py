@@ -23,21 +23,21 @@ STOP_SECONDS = 60
 POLL_SECONDS = 0.5
 MMAP_THRESHOLD_BYTES = 1 << 20
 """Memory blocks of at least this size are returned to the system when freed. By default glibc
-raises this threshold to the largest freed block, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD): 60
-captured bodies of up to 6 MB kept 160 MiB."""
+raises this threshold to the largest freed block, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD): after
+60 captured bodies of up to 6 MB, 160 MiB were not returned."""
 
-LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""URL opener for this machine: ignores the environment's proxy, which cannot reach it."""
+LOOPBACK_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""URL opener for this machine. It ignores the environment's proxy, which cannot reach it."""
 
 
 def up(folder: Folder, *, port: int | None = None) -> RunningSageMaker:
-    """Start the local SageMaker on loopback; return it when it answers requests.
+    """Start the local SageMaker on loopback; return when it answers requests.
 
-    Without `port`, a free port is used. Raise `LocalSageMakerError` if one already runs or starts
-    on this folder, the port is in use, or a requirement of Triton is missing; then no process is
-    left running.
+    Without `port`, a free port is used. Raise `LocalSageMakerError` if a local SageMaker
+    already runs or starts on this folder, the port is in use, or a requirement of Triton is
+    missing; then no process is running.
     """
-    with _alone(folder):
+    with _up_lock(folder):
         return _up(folder, port)
 
 
@@ -54,15 +54,15 @@ def _up(folder: Folder, port: int | None) -> RunningSageMaker:
     if port is not None and not _is_free(port):
         raise LocalSageMakerError(f"port {port} is in use: leave --port out to get a free one")
     installation = find_triton()
-    for shortcoming in filter(None, (installation.exposed, installation.other_python)):
-        print(f"warning: {shortcoming}", file=sys.stderr)  # noqa: T201
+    for warning in filter(None, (installation.isolation_warning, installation.python_warning)):
+        print(f"warning: {warning}", file=sys.stderr)  # noqa: T201
     shutil.rmtree(folder.root, ignore_errors=True)
     for path in (folder.cdk_home, folder.temporary):
         path.mkdir(parents=True)
     port = port or _free_port()
     python = installation.model_python.version
     running = RunningSageMaker(pid=_spawn(folder, port), port=port, python=python)
-    folder.remember(running)
+    folder.write_state(running)
     try:
         _wait_until_healthy(running, folder)
     except BaseException:
@@ -75,17 +75,17 @@ def down(folder: Folder) -> bool:
     """Stop the local SageMaker and its child processes; return False if none was running."""
     running = folder.running()
     if running is None:
-        folder.forget()
+        folder.delete_state()
         return False
     os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while _still_runs(running):
+    while _is_running(running):
         if time.monotonic() > deadline:
             os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.05)
     with suppress(ProcessLookupError):  # ministack may leave Lambda worker processes
         os.killpg(running.pid, signal.SIGKILL)
-    folder.forget()
+    folder.delete_state()
     return True
 
 
@@ -95,7 +95,7 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
     Otherwise the cdk CLI would retry for minutes without output. Call it on the main thread.
     """
-    done, gone, interrupted = threading.Event(), threading.Event(), threading.Event()
+    done, has_exited, interrupted = threading.Event(), threading.Event(), threading.Event()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         interrupted.set()
@@ -105,8 +105,8 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(POLL_SECONDS):
-            if gone.is_set() or not _still_runs(running):
-                gone.set()
+            if has_exited.is_set() or not _is_running(running):
+                has_exited.set()
                 if interrupted.is_set():
                     return
                 # Repeated: a signal just before a blocking system call does not interrupt it.
@@ -114,18 +114,18 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
     handler = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, interrupt)
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     except BaseException:
-        if not gone.is_set():
+        if not has_exited.is_set():
             raise
     finally:
         done.set()
-        watching.join()
+        watcher.join()
         signal.signal(signal.SIGINT, handler)
-    if gone.is_set():
+    if has_exited.is_set():
         raise LocalSageMakerError(
             f"the local SageMaker has exited: read {folder.log}; `up` starts a new one, with "
             "nothing deployed"
@@ -133,7 +133,7 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(folder: Folder) -> Iterator[None]:
+def _up_lock(folder: Folder) -> Iterator[None]:
     """Hold the lock of `up` on this folder; the kernel releases it if the process ends."""
     folder.lock.parent.mkdir(parents=True, exist_ok=True)
     with folder.lock.open("w") as lock:
@@ -146,14 +146,14 @@ def _alone(folder: Folder) -> Iterator[None]:
         yield
 
 
-def _still_runs(running: RunningSageMaker) -> bool:
+def _is_running(running: RunningSageMaker) -> bool:
     with suppress(ChildProcessError):
-        os.waitpid(running.pid, os.WNOHANG)  # a child process must be reaped
+        os.waitpid(running.pid, os.WNOHANG)  # reap the process if it is a child
     return running.is_alive()
 
 
 def _spawn(folder: Folder, port: int) -> int:
-    """Start the server in a new session, so that it outlives this process; return its id."""
+    """Start the server in a new session, so that it outlives this process; return its PID."""
     log = folder.log.open("wb")
     with log:
         return os.posix_spawn(
@@ -175,9 +175,9 @@ def _spawn(folder: Folder, port: int) -> int:
 
 def _wait_until_healthy(running: RunningSageMaker, folder: Folder) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and _still_runs(running):
+    while time.monotonic() < deadline and _is_running(running):
         try:
-            with LOOPBACK.open(f"{running.url}/_ministack/health", timeout=5):
+            with LOOPBACK_OPENER.open(f"{running.url}/_ministack/health", timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)

@@ -13,7 +13,7 @@ BATCH_EVENTS = 10_000
 
 
 class LogStream:
-    """A log file whose lines are log events, including the newline.
+    """A log file and its log stream. Each line of the file, with its newline, is a log event.
 
     `client` is the CloudWatch Logs client. Unsent lines are only in the file, not in memory.
     """
@@ -22,12 +22,12 @@ class LogStream:
         self.file = file
         self._client, self._clock = client, clock
         self._destination: dict[str, str] | None = None
-        self._sent = 0
+        self._sent_bytes = 0
 
     def open(self, group: str, stream: str) -> None:
-        """Create the stream, and its group if missing. Raise botocore's errors.
+        """Create the log stream, and its group if missing. Raise botocore's errors.
 
-        Before this, `send` does nothing.
+        `send` does nothing before this call.
         """
         destination = {"logGroupName": group, "logStreamName": stream}
         try:
@@ -35,29 +35,29 @@ class LogStream:
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
-            self._make_group(group)
+            self._create_group(group)
             self._client.create_log_stream(**destination)
         self._destination = destination
 
     def send(self) -> Exception | None:
-        """Send new lines. Return the error if CloudWatch Logs rejects them; then sending ends."""
-        refused = None
+        """Send new lines. If that fails, return the error; later calls do nothing."""
         if self._destination is None:
             return None
+        failure: Exception | None = None
         with self.file.open("rb") as log:
-            log.seek(self._sent)
+            log.seek(self._sent_bytes)
             try:
                 while batch := self._events(islice(log, BATCH_EVENTS)):
                     self._client.put_log_events(**self._destination, logEvents=batch)
             except (ClientError, BotoCoreError) as error:
-                self._destination, refused = None, error
-            self._sent = log.tell()
-        return refused
+                self._destination, failure = None, error
+            self._sent_bytes = log.tell()
+        return failure
 
-    def _make_group(self, name: str) -> None:
+    def _create_group(self, name: str) -> None:
         try:
             self._client.create_log_group(logGroupName=name)
-        except ClientError as error:  # may have been created concurrently
+        except ClientError as error:  # another stream may have created the group meanwhile
             if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                 raise
 

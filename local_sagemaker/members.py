@@ -1,7 +1,7 @@
 """Supported request members; every other member is rejected by name.
 
-`SUPPORTED` lists them by service and botocore structure, without the required members, which are
-all supported. These members have no effect and are only returned by Describe operations:
+`SUPPORTED` lists them by service and botocore structure. Required members are not listed, because
+all of them are supported. The following members have no effect; Describe operations return them:
 
 - descriptions and tags
 - `ContainerHostname`, `ImageConfig`, `VpcConfig`, `EnableNetworkIsolation`: no image is pulled, and
@@ -20,8 +20,8 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
 
-_LIST = "MaxResults NameContains NextToken SortBy SortOrder"
-_PROJECT = (
+_LIST_MEMBERS = "MaxResults NameContains NextToken SortBy SortOrder"
+_PROJECT_MEMBERS = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
     "secondarySources serviceRole source tags timeoutInMinutes"
 )
@@ -52,11 +52,11 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "StartupParameters",
         "InferenceComponentStartupParameters": "ContainerStartupHealthCheckTimeoutInSeconds "
         "ModelDataDownloadTimeoutInSeconds",
-        "ListEndpointConfigsInput": _LIST,
-        "ListEndpointsInput": f"{_LIST} StatusEquals",
-        "ListInferenceComponentsInput": f"{_LIST} EndpointNameEquals StatusEquals "
+        "ListEndpointConfigsInput": _LIST_MEMBERS,
+        "ListEndpointsInput": f"{_LIST_MEMBERS} StatusEquals",
+        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} EndpointNameEquals StatusEquals "
         "VariantNameEquals",
-        "ListModelsInput": _LIST,
+        "ListModelsInput": _LIST_MEMBERS,
         "ListTagsInput": "MaxResults NextToken",
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
         "MetricPublishFrequencyInSeconds",
@@ -99,7 +99,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     },
     "codebuild": {
         "CloudWatchLogsConfig": "groupName streamName",
-        "CreateProjectInput": _PROJECT,
+        "CreateProjectInput": _PROJECT_MEMBERS,
         "EnvironmentVariable": "type",
         "LogsConfig": "cloudWatchLogs s3Logs",
         "ProjectArtifacts": "location name namespaceType packaging path",
@@ -108,7 +108,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "StartBuildInput": "artifactsOverride environmentVariablesOverride idempotencyToken "
         "imageOverride secondarySourcesOverride",
         "Tag": "key value",
-        "UpdateProjectInput": _PROJECT,
+        "UpdateProjectInput": _PROJECT_MEMBERS,
     },
     "service-quotas": {
         "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken",
@@ -120,7 +120,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     },
 }
 
-_CODES = {
+_ERROR_CODES = {
     "codebuild": "InvalidInputException",
     "ecr": "InvalidParameterException",
     "sagemaker-runtime": "ValidationError",
@@ -134,7 +134,7 @@ def check_supported(service: str, request: dict[str, Any], shape: Shape) -> None
     The types have been validated before. An unsupported member is accepted if it is empty or False,
     because the AWS CLI, Terraform and the CDK send such members.
     """
-    refuse(service, list(_unsupported(request, shape, SUPPORTED[service], "")))
+    reject_members(service, list(_unsupported(request, shape, SUPPORTED[service], "")))
 
 
 def is_supported(shape: StructureShape, name: str, supported: dict[str, str]) -> bool:
@@ -142,11 +142,11 @@ def is_supported(shape: StructureShape, name: str, supported: dict[str, str]) ->
     return name in shape.required_members or name in supported.get(shape.name, "").split()
 
 
-def refuse(service: str, members: list[str]) -> None:
-    """Raise `ApiError` for unsupported members, unless the list is empty."""
+def reject_members(service: str, members: list[str]) -> None:
+    """Raise `ApiError` with the names of unsupported members, unless the list is empty."""
     if members:
         raise ApiError(
-            _CODES.get(service, "ValidationException"),
+            _ERROR_CODES.get(service, "ValidationException"),
             f"The local SageMaker does not support {', '.join(members)}: leave it out.",
         )
 
@@ -154,11 +154,11 @@ def refuse(service: str, members: list[str]) -> None:
 def _unsupported(value: Any, shape: Shape, supported: dict[str, str], path: str) -> Iterator[str]:
     if isinstance(shape, StructureShape):
         for name, inner in value.items():
-            below = f"{path}.{name}".lstrip(".")
+            inner_path = f"{path}.{name}".lstrip(".")
             if is_supported(shape, name, supported):
-                yield from _unsupported(inner, shape.members[name], supported, below)
+                yield from _unsupported(inner, shape.members[name], supported, inner_path)
             elif inner:
-                yield below
+                yield inner_path
     elif isinstance(shape, ListShape):
         for number, inner in enumerate(value):
             yield from _unsupported(inner, shape.member, supported, f"{path}[{number}]")

@@ -1,4 +1,4 @@
-"""Checks for the local Triton's requirements on this machine."""
+"""Checks whether this machine meets the requirements of the local Triton."""
 
 import importlib.metadata
 import importlib.util
@@ -35,13 +35,13 @@ class Interpreter:
     stub: Path
 
     def can_be_embedded(self) -> bool:
-        """Return whether the stub finds libpython; Triton would wait forever otherwise.
+        """Return whether the stub finds libpython. If it did not, Triton would wait forever.
 
         A working stub without arguments exits with 1. Source: python_backend, src/pb_stub.cc.
         """
         variables = {"LD_LIBRARY_PATH": str(self.library_path)}
-        tried = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
-        return tried.returncode == 1
+        finished = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
+        return finished.returncode == 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class TritonInstallation:
         return self.root / "bin" / "tritonserver"
 
     @property
-    def exposed(self) -> str | None:
+    def isolation_warning(self) -> str | None:
         """A warning if servers run without namespaces, else None."""
         if self.isolated:
             return None
@@ -73,7 +73,7 @@ class TritonInstallation:
         )
 
     @property
-    def other_python(self) -> str | None:
+    def python_warning(self) -> str | None:
         """A warning if Python models run in another Python version than on AWS, else None."""
         python = self.model_python.version
         if python == IMAGE_PYTHON:
@@ -126,26 +126,28 @@ def find_triton() -> TritonInstallation:
 def _own_python(root: Path) -> Interpreter:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     folder = Path(sysconfig.get_config_var("LIBDIR"))
-    own = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
-    if not own.can_be_embedded():
+    interpreter = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
+    if not interpreter.can_be_embedded():
         raise LocalSageMakerError(
             f"libpython{version}.so.1.0, which Triton's Python backend needs, is missing: "
             f"install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
             "Python built with --enable-shared"
         )
-    return own
+    return interpreter
 
 
 def _image_python(root: Path) -> Interpreter | None:
-    """Return the image's Python, if this machine has one that can be embedded."""
+    """Return Python `IMAGE_PYTHON` if this machine has one that can be embedded, else None."""
     program = shutil.which(f"python{IMAGE_PYTHON}")
     if program is None:
         return None
-    ask = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
-    answer = subprocess.run([program, "-I", "-c", ask], capture_output=True, text=True, check=False)
-    if answer.returncode:
+    script = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
+    finished = subprocess.run(
+        [program, "-I", "-c", script], capture_output=True, text=True, check=False
+    )
+    if finished.returncode:
         return None
-    folder = Path(answer.stdout.strip())
+    folder = Path(finished.stdout.strip())
     interpreter = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
     return interpreter if interpreter.can_be_embedded() else None
 
@@ -156,10 +158,10 @@ def _stub(root: Path, version: str) -> Path:
 
 def _can_unshare() -> bool:
     try:
-        tried = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=60)
+        finished = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return tried.returncode == 0
+    return finished.returncode == 0
 
 
 def search_path(environment: Path | None = None) -> str:

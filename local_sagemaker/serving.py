@@ -1,4 +1,4 @@
-"""A Triton server for a folder of archives, without an AWS API."""
+"""A Triton server for the archives in a folder, without an AWS API."""
 
 import asyncio
 import io
@@ -42,13 +42,13 @@ class ServingError(LocalSageMakerError):
 
 
 @dataclass(frozen=True)
-class _FolderAsS3:
-    """An S3 client whose only bucket is a folder; implements get_object only."""
+class _FakeS3Client:
+    """An S3 client with the operation get_object only; keys are paths in a folder."""
 
     folder: Path
 
     def get_object(self, *, Bucket: str, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803
-        """Return an object by its key."""
+        """Return the content of a file."""
         content = (self.folder / Key).read_bytes()
         return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": Key}
 
@@ -97,14 +97,14 @@ class TritonServer:
             call = container.acquire(model)
             try:
                 if call.load:
-                    await self._loaded(call.load, log_size)
+                    await self._wait_for_load(call.load, log_size)
                 return await in_thread(partial(work, call.path))
             finally:
                 container.release(call)
 
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
 
-    async def _loaded(self, load: "asyncio.Task[None]", log_size: int) -> None:
+    async def _wait_for_load(self, load: "asyncio.Task[None]", log_size: int) -> None:
         try:
             await asyncio.shield(load)
         except ApiError as error:
@@ -122,13 +122,13 @@ class TritonServer:
         The first error is the cause of the later ones. Paths become relative to the model's folder.
         """
         log = self.running.triton.log.read_bytes()[log_size:].decode(errors="replace")
-        first = LOGGED_ERROR.search(log)
-        cause = f"\n  Triton's log: {first[0]}" if first else ""
-        return ServingError(INSTANCE_PATH.sub("", f"{problem}: {_text(message)}{cause}"))
+        first_error = LOGGED_ERROR.search(log)
+        cause = f"\n  Triton's log: {first_error[0]}" if first_error else ""
+        return ServingError(INSTANCE_PATH.sub("", f"{problem}: {_error_text(message)}{cause}"))
 
 
-def _text(message: str) -> str:
-    """Return the text of Triton's JSON error response."""
+def _error_text(message: str) -> str:
+    """Return the text in an error response of Triton, which is normally JSON."""
     try:
         return str(json.loads(message)["error"])
     except (ValueError, LookupError, TypeError):
@@ -158,11 +158,11 @@ def serve(
             installation,
             folder / "backends",
             folder / "instances",
-            cast(Any, _FolderAsS3(archives)),
-            instances=1,
+            cast(Any, _FakeS3Client(archives)),
+            max_processes=1,
             load_seconds=load_seconds,
         )
-        running = launch.begin(host, "serving", VARIANT, {"PrimaryContainer": model})
+        running = launch.start_server(host, "serving", VARIANT, {"PrimaryContainer": model})
         try:
             running.triton.wait_until_healthy(START_SECONDS)
             with _loop_on_thread() as loop:

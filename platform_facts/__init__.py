@@ -1,39 +1,29 @@
 """Capabilities and prices of AWS and NVIDIA.
 
-Triton releases, regions, instance types, GPUs, inference AMIs, prices.
+Triton releases, regions, instance types, GPUs, prices.
 
-Look-ups such as `release("25.09")` raise UnknownFact for an unknown name. The tables are the TOML
-files of this package, which are read at first use. Every row has a `source`; `unsourced` lists the
-fields without one.
+Look-ups such as `release("25.09")` raise `UnknownFact` for an unknown name. The tables are the TOML
+files of this package, which are read at first use. Every row of a table has a `source`; its key
+`unsourced` lists the fields without one.
 """
 
 # The modules are private because the public functions carry their names (regions, releases).
 from platform_facts._backends import Backend, backend, backends
 from platform_facts._compute_capability import AMPERE, ComputeCapability
-from platform_facts._cuda import cuda_satisfies
 from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
 from platform_facts._images import Processor, image_uri
-from platform_facts._inference_amis import InferenceAmi, inference_ami, inference_amis
-from platform_facts._instances import (
-    InstanceType,
-    instance_type,
-    instance_types,
-    unread_families,
-)
+from platform_facts._instances import InstanceType, instance_type, instance_types
 from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
-from platform_facts._releases import AccountSet, Release, oldest_release, release, releases
-from platform_facts._serve import serve_option_since
+from platform_facts._releases import Release, oldest_release, release, releases, serve_option_since
 from platform_facts._support import Support
 
 __all__ = [
     "AMPERE",
-    "AccountSet",
     "Backend",
     "ComputeCapability",
     "Gpu",
-    "InferenceAmi",
     "InstanceType",
     "Prices",
     "Processor",
@@ -45,12 +35,9 @@ __all__ = [
     "backend",
     "backends",
     "codebuild_gpu",
-    "cuda_satisfies",
     "gpu",
     "gpus",
     "image_uri",
-    "inference_ami",
-    "inference_amis",
     "instance_type",
     "instance_types",
     "oldest_release",
@@ -60,5 +47,4 @@ __all__ = [
     "release",
     "releases",
     "serve_option_since",
-    "unread_families",
 ]

@@ -13,9 +13,7 @@ class Backend:
     """
 
     name: str
-    last_release: str | None
-    source: str
-    unsourced: tuple[str, ...]
+    last_release: str | None = None
 
     def is_in(self, release_name: str) -> bool:
         """Return whether the release with this name ("25.09") has the backend."""
@@ -24,23 +22,18 @@ class Backend:
 
 
 def backends() -> tuple[Backend, ...]:
-    """Return every backend that some release has."""
+    """Return every backend of at least one release."""
     return tuple(_by_name().values())
 
 
 def backend(name: str) -> Backend:
-    """Return the backend called `name`, such as "onnxruntime". Raises UnknownFact."""
+    """Return the backend called `name`, such as "onnxruntime". Raise `UnknownFact`."""
     return find("Triton backend", name, _by_name())
 
 
 @cache
 def _by_name() -> dict[str, Backend]:
     return {
-        row["name"]: Backend(
-            name=row["name"],
-            last_release=row.get("last_release"),
-            source=row["source"],
-            unsourced=tuple(row.get("unsourced", ())),
-        )
+        row["name"]: Backend(name=row["name"], last_release=row.get("last_release"))
         for row in read_table("releases.toml")["backend"]
     }

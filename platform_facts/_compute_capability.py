@@ -11,7 +11,7 @@ class ComputeCapability:
 
     @classmethod
     def parse(cls, text: str) -> "ComputeCapability":
-        """Parse a text such as "8.6". Raise ValueError for others, such as "86" or "sm_86"."""
+        """Parse a text such as "8.6". Raise `ValueError` for other formats."""
         match = re.fullmatch(r"([1-9][0-9]?)\.([0-9])", text, flags=re.ASCII)
         if match is None:
             raise ValueError(f'"{text}" is not a compute capability: write it like "8.6"')

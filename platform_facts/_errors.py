@@ -2,9 +2,9 @@
 
 
 class UnknownFact(LookupError):
-    """An unknown name of a release, region, instance type, GPU, backend or AMI.
+    """An unknown name of a release, region, instance type, GPU or backend.
 
-    The message has the kind of name and the known names, closest matches first.
+    The message lists known names, closest matches first.
     """
 
 

@@ -7,13 +7,11 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """A model of NVIDIA's data-centre GPUs. Source: instances.toml, and `source` of the row."""
+    """A model of NVIDIA's data-centre GPUs. Source: instances.toml."""
 
     name: str
     compute_capability: ComputeCapability
     memory_gib: int
-    source: str
-    unsourced: tuple[str, ...]
 
 
 def gpus() -> tuple[Gpu, ...]:
@@ -22,7 +20,7 @@ def gpus() -> tuple[Gpu, ...]:
 
 
 def gpu(name: str) -> Gpu:
-    """Return the GPU called `name`, such as "A10G". Raises UnknownFact."""
+    """Return the GPU called `name`, such as "A10G". Raise `UnknownFact`."""
     return find("GPU", name, _by_name())
 
 
@@ -42,8 +40,6 @@ def _by_name() -> dict[str, Gpu]:
             name=row["name"],
             compute_capability=ComputeCapability.parse(row["compute_capability"]),
             memory_gib=row["memory_gib"],
-            source=row["source"],
-            unsourced=tuple(row.get("unsourced", ())),
         )
         for row in read_table("instances.toml")["gpu"]
     }

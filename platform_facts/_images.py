@@ -16,15 +16,15 @@ class Processor(StrEnum):
 def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
     """Return the ECR URI of the SageMaker Triton image of a release in a region.
 
-    Raise UnsupportedCombination if the region is known not to have the release. Undocumented
-    combinations are accepted: see `Region.availability`.
+    Raise `UnsupportedCombination` if `Region.availability` is `Support.NO`; undocumented
+    combinations are accepted.
 
     Source: aws/sagemaker-python-sdk, image_uri_config/sagemaker-tritonserver.json.
     """
     if region.availability(release) is Support.NO:
         raise UnsupportedCombination(
             f"region {region.name} has no SageMaker Triton {release.name}: "
-            f"the newest release it has is {region.newest_release}"
+            f"its newest release is {region.newest_release}"
         )
     suffix = "-cpu" if processor is Processor.CPU else ""
     registry = f"{region.account(release)}.dkr.ecr.{region.name}.{region.dns_suffix}"

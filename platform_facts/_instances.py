@@ -12,11 +12,10 @@ GIB_PER_VCPU = {"c": 2, "m": 4, "r": 8}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
-    """A SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
+    """A SageMaker hosting instance type. Source: instances.toml.
 
     CPU types have no `gpu` and `gpu_count` 0. `multi_model` is the support for multi-model
-    endpoints. With `local_nvme`, SageMaker rejects VolumeSizeInGB. `unsourced` lists the fields
-    without a source.
+    endpoints. With `local_nvme`, SageMaker rejects VolumeSizeInGB.
     """
 
     name: str
@@ -25,8 +24,6 @@ class InstanceType:
     gpu_count: int
     multi_model: Support
     local_nvme: bool
-    source: str
-    unsourced: tuple[str, ...]
 
     @property
     def vcpus(self) -> int:
@@ -49,34 +46,26 @@ def instance_types() -> tuple[InstanceType, ...]:
 
 
 def instance_type(name: str) -> InstanceType:
-    """Return the instance type called `name`, such as "ml.g5.xlarge". Raises UnknownFact."""
+    """Return the instance type called `name`, such as "ml.g5.xlarge". Raise `UnknownFact`."""
     return find("SageMaker hosting instance type", name, _by_name())
-
-
-def unread_families() -> tuple[str, ...]:
-    """Return the SageMaker instance families without a source for their GPUs."""
-    return tuple(read_table("instances.toml")["unread_families"])
 
 
 @cache
 def _by_name() -> dict[str, InstanceType]:
-    result = (
-        _instance_type(family, size)
+    types = (
+        _instance_type(family["name"], size["name"], family | size)
         for family in read_table("instances.toml")["family"]
         for size in family["sizes"]
     )
-    return {instance.name: instance for instance in result}
+    return {instance_type.name: instance_type for instance_type in types}
 
 
-def _instance_type(family: dict[str, Any], size: dict[str, Any]) -> InstanceType:
-    row = family | size
+def _instance_type(family: str, size: str, row: dict[str, Any]) -> InstanceType:
     return InstanceType(
-        name=f"ml.{family['name']}.{size['name']}",
-        family=family["name"],
+        name=f"ml.{family}.{size}",
+        family=family,
         gpu=gpu(row["gpu"]) if "gpu" in row else None,
         gpu_count=row.get("gpu_count", 0),
         multi_model=Support(row["multi_model"]),
         local_nvme=row["local_nvme"],
-        source=row["source"],
-        unsourced=(*family.get("unsourced", ()), *size.get("unsourced", ())),
     )

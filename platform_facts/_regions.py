@@ -2,9 +2,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from platform_facts._releases import AccountSet, Release, release
+from platform_facts._releases import Release
 from platform_facts._support import Support
 from platform_facts._tables import find, read_table
+
+FIRST_RELEASE_OF_NEW_ACCOUNTS = "23.12"
+"""The first release whose images are in `Region.account_since_23_12`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,10 +18,10 @@ class Region:
       `account_before_23_12` has the earlier ones (None: not listed).
     - `releases` are the names of the releases that the region has, `undocumented_releases` those
       for which there is no source; the region does not have other releases.
-    - `codebuild_gpu`: CodeBuild has GPU machines here.
+    - `codebuild_gpu`: CodeBuild has GPU machines in the region.
     - `instance_pools`: a source lists the region for endpoints with several instance types.
     - `zero_instances`: managed instance scaling is not known to reject a minimum of 0.
-    - `missing`: a resource type that a stage needs and CloudFormation does not have here.
+    - `missing`: a resource type that a stage needs and CloudFormation does not have in the region.
     """
 
     name: str
@@ -31,7 +34,6 @@ class Region:
     instance_pools: bool
     zero_instances: bool
     missing: str | None
-    source: str
 
     @property
     def newest_release(self) -> str:
@@ -40,7 +42,7 @@ class Region:
 
     def account(self, release: Release) -> str | None:
         """Return the AWS account of the release's images in this region; None if not listed."""
-        if release.account_set is AccountSet.BEFORE_23_12:
+        if release.name < FIRST_RELEASE_OF_NEW_ACCOUNTS:
             return self.account_before_23_12
         return self.account_since_23_12
 
@@ -59,58 +61,36 @@ def regions() -> tuple[Region, ...]:
 
 
 def region(name: str) -> Region:
-    """Return the region called `name`, such as "eu-west-1". Raises UnknownFact."""
+    """Return the region called `name`, such as "eu-west-1". Raise `UnknownFact`."""
     return find("AWS region with SageMaker Triton images", name, _by_name())
 
 
 @cache
 def _by_name() -> dict[str, Region]:
-    table = read_table("regions.toml")
-    with_gpu, missing = table["codebuild_gpu"]["regions"], table["cloudformation"]["missing"]
     return {
-        name: _region(
-            name,
-            row,
-            partition,
-            codebuild_gpu=name in with_gpu,
-            instance_pools=name in table["instance_pools"]["regions"],
-            zero_instances=name not in table["managed_instances"]["refuse_zero"],
-            missing=missing.get(name),
-        )
-        for partition in table["partition"].values()
+        name: _region(name, row, partition)
+        for partition in read_table("regions.toml")["partition"].values()
         for name, row in partition["regions"].items()
     }
 
 
-def _region(
-    name: str,
-    row: dict[str, Any],
-    partition: dict[str, Any],
-    *,
-    codebuild_gpu: bool,
-    instance_pools: bool,
-    zero_instances: bool,
-    missing: str | None,
-) -> Region:
-    before = row.get("before")
+def _region(name: str, row: dict[str, str], partition: dict[str, Any]) -> Region:
+    table, before = read_table("regions.toml"), row.get("before")
+
+    def with_account(releases: list[str]) -> tuple[str, ...]:
+        return tuple(
+            release for release in releases if before or release >= FIRST_RELEASE_OF_NEW_ACCOUNTS
+        )
+
     return Region(
         name=name,
         dns_suffix=partition["dns_suffix"],
         account_since_23_12=row["since"],
         account_before_23_12=before,
-        releases=_releases_with_account(partition["releases"], before),
-        undocumented_releases=_releases_with_account(partition["undocumented_releases"], before),
-        codebuild_gpu=codebuild_gpu,
-        instance_pools=instance_pools,
-        zero_instances=zero_instances,
-        missing=missing,
-        source=partition["source"],
-    )
-
-
-def _releases_with_account(names: list[str], account_before_23_12: str | None) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name in names
-        if account_before_23_12 or release(name).account_set is AccountSet.SINCE_23_12
+        releases=with_account(partition["releases"]),
+        undocumented_releases=with_account(partition["undocumented_releases"]),
+        codebuild_gpu=name in table["codebuild_gpu"]["regions"],
+        instance_pools=name in table["instance_pools"]["regions"],
+        zero_instances=name not in table["managed_instances"]["rejects_zero"],
+        missing=table["cloudformation"]["missing"].get(name),
     )

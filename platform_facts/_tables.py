@@ -10,8 +10,8 @@ from platform_facts._errors import UnknownFact
 
 Row = TypeVar("Row")
 
-# Maximum number of known names in an error message that has a close match.
-_FEW = 40
+_MAX_LISTED_NAMES = 40
+"""Maximum number of names that an error lists after close matches."""
 
 
 @cache
@@ -22,16 +22,18 @@ def read_table(file_name: str) -> dict[str, Any]:
 
 
 def find(kind: str, name: str, rows: Mapping[str, Row]) -> Row:
-    """Return the row with this name. Raise UnknownFact with the closest names."""
+    """Return the row with this name. Raise `UnknownFact` with the closest names."""
     if name in rows:
         return rows[name]
-    raise UnknownFact(_unknown(kind, name, tuple(rows)))
+    raise UnknownFact(_unknown_message(kind, name, tuple(rows)))
 
 
-def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches  # only a look-up that fails pays for this import
+def _unknown_message(kind: str, name: str, names: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # slow to import, used for errors only
 
-    close = get_close_matches(name, known, cutoff=0.7)
+    close = get_close_matches(name, names, cutoff=0.7)
     hint = f": did you mean {' or '.join(close)}?" if close else "."
-    everything = f" Known: {', '.join(known)}" if len(known) <= _FEW or not close else ""
-    return f'no {kind} "{name}"{hint}{everything}'
+    all_names = (
+        f" Known: {', '.join(names)}" if len(names) <= _MAX_LISTED_NAMES or not close else ""
+    )
+    return f'no {kind} "{name}"{hint}{all_names}'

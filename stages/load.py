@@ -29,18 +29,18 @@ def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
     Raise `UnknownStage` with the existing names, or `checked_yaml.InvalidFile` with every error
     of the file.
     """
-    known = stage_names(folder)
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
+    names = stage_names(folder)
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
         raise UnknownStage(
-            f"no stage {name!r}: {guess}stages are {', '.join(known)} (one YAML file each in "
-            f"{folder.name}/); write for example: cdk synth -c stage={known[0]}"
+            f"no stage {name!r}: {guess}stages are {', '.join(names)} (one YAML file each in "
+            f"{folder.name}/); write for example: cdk synth -c stage={names[0]}"
         )
     if not NAME.fullmatch(name):
         raise UnknownStage(
-            f"{folder.name}/{name}.yaml: a stage's name begins the names of its stacks: rename the "
-            "file, with a letter first and then letters, digits and hyphens"
+            f"{folder.name}/{name}.yaml: the names of stacks start with a stage's name: rename "
+            "the file, with a letter first and then letters, digits and hyphens"
         )
     try:
         stage = checked_yaml.load(_path(name, folder), StageConfig)

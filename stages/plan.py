@@ -21,8 +21,8 @@ from model_build import (
     plan_model,
 )
 from platform_facts.rules import Violation, prefix_violations
-from platform_facts.rules.catalog import catalog_entry
-from platform_facts.rules.server import responses_of_a_model
+from platform_facts.rules.catalog import check_catalog_entry
+from platform_facts.rules.server import check_decoupled_model
 from stages.hosting import MODES, StageHosting
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
@@ -154,7 +154,7 @@ class EndpointPlan:
                 "model": model.name,
                 "version": model.version,
                 "endpoint": self.name,
-                **mode.catalog_members(model.name, model.target_model, self.full_name, self.config),
+                **mode.catalog_fields(model.name, model.target_model, self.full_name, self.config),
                 "signature": model.signature.model_dump(),
             }
             for model in self.models
@@ -176,9 +176,9 @@ class EndpointPlan:
         return not any(pool.instance_type.local_nvme for pool in self.pools)
 
     @property
-    def longest_update(self) -> int:
+    def max_update_seconds(self) -> int:
         """The maximum duration of an update in seconds, at the maximum instance count."""
-        return self.mode.longest_update(self.config)
+        return self.mode.max_update_seconds(self.config)
 
     def problems(self) -> Iterator[Violation]:
         """Yield models that cannot be built, served or stored in the catalog."""
@@ -193,11 +193,11 @@ class EndpointPlan:
                 yield Violation(keys, str(error))
         inference_type = self.config.server.inference_type
         for number, model in enumerate(self.models):
-            rule = responses_of_a_model.at("models", number)
+            rule = check_decoupled_model.at("models", number)
             yield from rule(model.name, model.is_decoupled, inference_type)
         for number, entry in enumerate(self.catalog):
             text = json.dumps(entry, separators=(",", ":"))
-            yield from catalog_entry.at("models", number)(entry["model"], text)
+            yield from check_catalog_entry.at("models", number)(entry["model"], text)
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan in the format of `plan.json`."""
@@ -222,7 +222,7 @@ class EndpointPlan:
             "engines": {archive.key: archive.engines for archive in self.archives},
             "catalog": self.catalog,
             "metrics_namespace": self.metrics_namespace,
-            **self.mode.plan_members(self.full_name, self.config),
+            **self.mode.plan_fields(self.full_name, self.config),
         }
 
 
@@ -262,7 +262,7 @@ class StagePlan:
     @property
     def time_budget(self) -> TimeBudget:
         """The time budget of a delivery. Raise `checked_yaml.LocatedErrors` if it is exceeded."""
-        updates = {name: plan.longest_update for name, plan in self.endpoints.items()}
+        updates = {name: plan.max_update_seconds for name, plan in self.endpoints.items()}
         return TimeBudget.of(self.name, updates)
 
     def as_json(self) -> dict[str, Any]:

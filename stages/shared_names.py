@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
-from platform_facts.rules.names import MAX_NAME, component_name
+from platform_facts.rules.names import MAX_NAME, check_component_name
 from stages.hosting import MODES
 from stages.schema.names import STACKS
 from stages.schema.stage import StageConfig
@@ -30,26 +30,27 @@ def name_problems(
     """
     names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():
-        full, components = names[endpoint], MODES[config.hosting].component_names
-        first = next(other for other in names if names[other] == full)
-        if first != endpoint:
+        full_name, mode = names[endpoint], MODES[config.hosting]
+        first_endpoint = next(key for key in names if names[key] == full_name)
+        if first_endpoint != endpoint:
             yield (
                 ("endpoints", endpoint),
-                f"the endpoint would be called {full}, as {first} is: write another name",
+                f"the endpoint would be called {full_name}, like {first_endpoint}: write "
+                "another name",
             )
-        for model, component in components(f"{name}-{endpoint}", config).items():
-            rule = component_name.at("endpoints", endpoint, "components", model)
+        for model, component in mode.component_names(f"{name}-{endpoint}", config).items():
+            rule = check_component_name.at("endpoints", endpoint, "components", model)
             yield from rule(component)
-        if len(full) > MAX_NAME:
+        if len(full_name) > MAX_NAME:
             yield (
                 ("endpoints", endpoint),
-                f"the endpoint would be called {full}, of {len(full)} characters, and SageMaker "
-                f"takes {MAX_NAME}: shorten its name or the stage's",
+                f"the endpoint would be called {full_name}, of {len(full_name)} characters, and "
+                f"SageMaker allows {MAX_NAME}: shorten its name or the stage's",
             )
     for path in sorted(folder.glob("*.yaml")):
-        other = path.stem
-        if other.startswith(f"{name}-") or name.startswith(f"{other}-"):
-            for endpoint in _shared(name, stage, other, path):
+        other_name = path.stem
+        if other_name.startswith(f"{name}-") or name.startswith(f"{other_name}-"):
+            for endpoint in _endpoints_with_shared_stack(name, stage, path):
                 yield (
                     ("endpoints", endpoint),
                     f"{path.name} has a stack {name}-{endpoint} of the same account and region, "
@@ -57,13 +58,15 @@ def name_problems(
                 )
 
 
-def _shared(name: str, stage: StageConfig, other: str, path: Path) -> Iterator[str]:
-    """Yield the endpoints of a stage that have a stack of the same name in another stage."""
+def _endpoints_with_shared_stack(name: str, stage: StageConfig, path: Path) -> Iterator[str]:
+    """Yield the endpoints whose stack has the same name as a stack of the stage at `path`."""
     try:
         other_stage = checked_yaml.load(path, StageConfig)
     except (checked_yaml.InvalidFile, OSError):
         return
     accounts = {stage.account, other_stage.account} - {None}
     if stage.region == other_stage.region and len(accounts) < 2:
-        taken = {f"{other}-{endpoint}" for endpoint in (*STACKS, *other_stage.endpoints)}
-        yield from (endpoint for endpoint in stage.endpoints if f"{name}-{endpoint}" in taken)
+        other_stacks = {f"{path.stem}-{endpoint}" for endpoint in (*STACKS, *other_stage.endpoints)}
+        yield from (
+            endpoint for endpoint in stage.endpoints if f"{name}-{endpoint}" in other_stacks
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import checked_yaml
 from cli.load import arguments, mix, report
-from cli.load.endpoint_metrics import with_metrics
+from cli.load.endpoint_metrics import add_metrics
 from cli.load.generator import MAX_CALLERS, Level
 from cli.load.ramp import Ramp
 from cli.parsers import add_command
@@ -27,7 +27,7 @@ def add_to(commands: Commands) -> None:
         "load dev-text/minilm dev-text/bert --zipf 1.1 --rate 50 --json load.json",
     )
     codes = "exit codes: 0; 1 if the first step misses the objective; 2 for wrong arguments"
-    parser = add_command(commands, "load", run, __doc__, examples=examples, more=f"\n\n{codes}")
+    parser = add_command(commands, "load", run, __doc__, examples=examples, notes=f"\n\n{codes}")
     add = parser.add_argument
     add("targets", nargs="*", metavar="ENDPOINT/MODEL", help=f"such as {mix.EXAMPLE}")
     levels = parser.add_mutually_exclusive_group(required=True)
@@ -66,13 +66,13 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the load test; return the exit code."""
     if options.callers is not None and not 0 < options.callers <= MAX_CALLERS:
-        options.refuse(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
+        options.exit_with_error(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
     if options.steps is not None and options.steps < 1:
-        options.refuse(f"--steps {options.steps}: write 1 or more")
+        options.exit_with_error(f"--steps {options.steps}: write 1 or more")
     if options.growth <= 1:
-        options.refuse(f"--growth {options.growth:g}: write more than 1")
+        options.exit_with_error(f"--growth {options.growth:g}: write more than 1")
     shares = _shares(options)
-    generator = arguments.generator(options, shares)
+    generator = arguments.make_generator(options, shares)
     objective = generator.objective
     ramp = Ramp(
         start=options.rate or options.callers,
@@ -82,21 +82,21 @@ def run(options: argparse.Namespace) -> int:
     level_name: Level = "rate" if options.rate else "callers"
     steps = asyncio.run(generator.measure(level_name, ramp))
     if options.html:
-        steps = with_metrics(generator.endpoints, steps)
+        steps = add_metrics(generator.endpoints, steps)
     report.write(options, generator.result(level_name, steps))
-    return int(bool(objective.miss(steps[0])))
+    return int(bool(objective.miss_reason(steps[0])))
 
 
 def _shares(options: argparse.Namespace) -> mix.Mix:
     """Return the shares of the models; exit with an error for a wrong file or name."""
     if bool(options.targets) == bool(options.mix):
-        options.refuse("write either ENDPOINT/MODEL, one or several, or --mix FILE")
+        options.exit_with_error("write either ENDPOINT/MODEL, one or several, or --mix FILE")
     try:
         if options.mix:
             return mix.read(options.mix)
         return mix.zipf(options.targets, options.zipf or 0.0)
     except checked_yaml.InvalidFile as error:
-        options.refuse(str(error))
+        options.exit_with_error(str(error))
     except (OSError, ValueError) as error:
-        options.refuse(f"--mix {options.mix}: {error}" if options.mix else str(error))
+        options.exit_with_error(f"--mix {options.mix}: {error}" if options.mix else str(error))
     raise AssertionError

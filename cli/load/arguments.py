@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cli.load.deployed import DeployedEndpoint, may_be_loaded
+from cli.load.deployed import DeployedEndpoint, is_load_allowed
 from cli.load.generator import Generator
 from cli.load.mix import Mix
 from cli.load.ramp import Objective
@@ -15,8 +15,8 @@ MODELS, STAGES = Path("models"), Path("stages")
 
 
 def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
-    """Add the arguments; the option `refuse` exits with an error for wrong arguments."""
-    parser.set_defaults(refuse=parser.error)
+    """Add the arguments; the option `exit_with_error` exits with an error for wrong arguments."""
+    parser.set_defaults(exit_with_error=parser.error)
     add, number = parser.add_argument, positive
     add("--p95", type=number, metavar="MS", help="objective: the 95th percentile of the latency")
     add("--p99", type=number, metavar="MS", help="objective: the 99th percentile of the latency")
@@ -37,14 +37,14 @@ def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
     add("--html", type=Path, metavar="FILE", help="write the steps to a page with plots")
 
 
-def generator(options: argparse.Namespace, mix: Mix) -> Generator:
+def make_generator(options: argparse.Namespace, mix: Mix) -> Generator:
     """Return the generator of a mix; exit with an error if production must not be loaded."""
     names = dict.fromkeys(target.endpoint for target in mix)
     endpoints = [DeployedEndpoint.read(name, STAGES) for name in names]
     for endpoint in endpoints:
         print(endpoint.description)
-    if not may_be_loaded(endpoints, yes=options.yes):
-        options.refuse("loading production needs a confirmation: answer y, or add --yes")
+    if not is_load_allowed(endpoints, yes=options.yes):
+        options.exit_with_error("loading production needs a confirmation: answer y, or add --yes")
     return Generator(
         mix=mix,
         objective=Objective(p95=options.p95, p99=options.p99, max_errors=options.max_errors),

@@ -28,7 +28,7 @@ class DeployedEndpoint:
     `name` consists of stage and endpoint, like its stack's name; an endpoint of inference
     components has a longer name in SageMaker. `variants` are the names of variants with a model;
     inference components have none, because metrics of their requests have no variant. With
-    `is_laptop`, the local SageMaker serves the endpoint.
+    `is_local`, the local SageMaker serves the endpoint.
     """
 
     name: str
@@ -36,7 +36,7 @@ class DeployedEndpoint:
     config: StageConfig
     instances: dict[str, int]
     variants: tuple[str, ...]
-    is_laptop: bool
+    is_local: bool
 
     @classmethod
     def read(cls, name: str, folder: Path) -> Self:
@@ -46,25 +46,25 @@ class DeployedEndpoint:
         """
         stage = names.stage_of(name, stage_names(folder))
         if stage is None:
-            known = ", ".join(stage_names(folder))
+            stages = ", ".join(stage_names(folder))
             raise CommandError(
-                f"endpoint {name} does not begin with the name of a stage: stages are {known}"
+                f"endpoint {name} does not begin with the name of a stage: stages are {stages}"
             )
         config = load_stage(stage, folder)
         sagemaker: Any = boto3.client("sagemaker", config.region)
         endpoint_name = endpoint_names(stage, config).get(name.removeprefix(f"{stage}-"), name)
         endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
-        configured = sagemaker.describe_endpoint_config(
+        endpoint_config = sagemaker.describe_endpoint_config(
             EndpointConfigName=endpoint["EndpointConfigName"]
         )
         types = {
             variant["VariantName"]: variant.get("InstanceType")
-            for variant in configured["ProductionVariants"]
+            for variant in endpoint_config["ProductionVariants"]
         }
         instances: Counter[str] = Counter()
         for variant in endpoint["ProductionVariants"]:
-            single_pool = {**variant, "InstanceType": types[variant["VariantName"]]}
-            for pool in variant.get("InstancePools") or [single_pool]:
+            single_type = {**variant, "InstanceType": types[variant["VariantName"]]}
+            for pool in variant.get("InstancePools") or [single_type]:
                 instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
         host = urlsplit(sagemaker.meta.endpoint_url).hostname or ""
         return cls(
@@ -74,10 +74,10 @@ class DeployedEndpoint:
             instances=dict(instances),
             variants=tuple(
                 variant["VariantName"]
-                for variant in configured["ProductionVariants"]
+                for variant in endpoint_config["ProductionVariants"]
                 if "ModelName" in variant
             ),
-            is_laptop=not host.endswith(AWS_DOMAINS),
+            is_local=not host.endswith(AWS_DOMAINS),
         )
 
     @property
@@ -100,7 +100,7 @@ class DeployedEndpoint:
     def description(self) -> str:
         """The endpoint's instances and their cost per hour."""
         counts = " and ".join(f"{count} x {name}" for name, count in self.instances.items())
-        if self.is_laptop:
+        if self.is_local:
             return f"{self.name}: {counts}, on this machine: no cost"
         prices = platform_facts.prices()
         region, usd = self.config.region, 0.0
@@ -114,21 +114,21 @@ class DeployedEndpoint:
     @property
     def metric_seconds(self) -> int:
         """The period of the metrics: a minute on AWS, shorter in the local SageMaker."""
-        return 5 if self.is_laptop else 60
+        return 5 if self.is_local else 60
 
     @property
     def publishes_triton_metrics(self) -> bool:
         """Whether CloudWatch may have Triton's own metrics."""
         endpoint = self.config.endpoints.get(self.short_name)
-        return bool(endpoint and endpoint.publish_metrics) and not self.is_laptop
+        return bool(endpoint and endpoint.publish_metrics) and not self.is_local
 
     @property
     def is_production(self) -> bool:
         """Whether the endpoint is in a production stage on AWS."""
-        return self.config.production and not self.is_laptop
+        return self.config.production and not self.is_local
 
 
-def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
+def is_load_allowed(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
     """Return whether no endpoint is production, or the user confirms, also by `--yes`."""
     production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
     if yes or not production:

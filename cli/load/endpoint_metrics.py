@@ -46,7 +46,7 @@ MAX_WAIT_SECONDS = 180
 """Time limit of the wait for the metrics of the last minute, which are delayed: our choice."""
 
 
-def with_metrics(
+def add_metrics(
     endpoints: Sequence[DeployedEndpoint],
     steps: Sequence[LoadStep],
     sleep: Callable[[float], None] = time.sleep,
@@ -60,7 +60,7 @@ def with_metrics(
     """
     for endpoint in endpoints:
         for variant in endpoint.variants:
-            points = _points(endpoint, variant, steps, sleep)
+            points = _read_points(endpoint, variant, steps, sleep)
             name = f"{endpoint.name}/{variant}"
             steps = [
                 replace(step, metrics={**step.metrics, name: _step_metrics(step, points, endpoint)})
@@ -72,7 +72,7 @@ def with_metrics(
 Points = dict[str, dict[datetime, float]]
 
 
-def _points(
+def _read_points(
     endpoint: DeployedEndpoint,
     variant: str,
     steps: Sequence[LoadStep],
@@ -80,22 +80,22 @@ def _points(
 ) -> Points:
     """Return metric -> start of the period -> value; wait for the last period."""
     period = timedelta(seconds=endpoint.metric_seconds)
-    start = _floor(steps[0].start, period)
-    last = _floor(steps[-1].start + timedelta(seconds=steps[-1].seconds), period)
+    start = _round_down(steps[0].start, period)
+    last_period = _round_down(steps[-1].start + timedelta(seconds=steps[-1].seconds), period)
     queries = list(_queries(endpoint, variant))
     cloudwatch: Any = boto3.client("cloudwatch", endpoint.config.region)
-    latest = last + period + timedelta(seconds=MAX_WAIT_SECONDS)
+    deadline = last_period + period + timedelta(seconds=MAX_WAIT_SECONDS)
     while True:
         now = datetime.now(UTC)
         pages = cloudwatch.get_paginator("get_metric_data").paginate(
-            MetricDataQueries=queries, StartTime=start, EndTime=last + period
+            MetricDataQueries=queries, StartTime=start, EndTime=last_period + period
         )
         points: Points = {}
         for result in (result for page in pages for result in page["MetricDataResults"]):
             values = zip(result["Timestamps"], result["Values"], strict=True)
             points.setdefault(result["Label"], {}).update(values)
-        complete = last in points.get("CPUUtilization", {})
-        if (complete and now > last + period) or now > latest:
+        complete = last_period in points.get("CPUUtilization", {})
+        if (complete and now > last_period + period) or now > deadline:
             return points
         sleep(10)
 
@@ -120,7 +120,7 @@ def _queries(endpoint: DeployedEndpoint, variant: str) -> Iterator[dict[str, Any
 
 def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict[str, float]:
     end, metrics = step.start + timedelta(seconds=step.seconds), dict[str, float]()
-    first = _floor(step.start, timedelta(seconds=endpoint.metric_seconds))
+    first = _round_down(step.start, timedelta(seconds=endpoint.metric_seconds))
     divisors = _divisors(endpoint)
     for name, values in points.items():
         in_step = [value for start, value in values.items() if step.start <= start < end]
@@ -138,11 +138,11 @@ def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) ->
 def _divisors(endpoint: DeployedEndpoint) -> dict[str, float]:
     """Return metric -> divisor, assuming that all instances have the first instance type."""
     facts = platform_facts.instance_type(next(iter(endpoint.instances)))
-    cpus = (endpoint.is_laptop and os.cpu_count()) or facts.vcpus
+    cpus = (endpoint.is_local and os.cpu_count()) or facts.vcpus
     gpus = dict.fromkeys(("GPUUtilization", "GPUMemoryUtilization"), max(1, facts.gpu_count))
     latencies = dict.fromkeys(("ModelLatency", "OverheadLatency"), MICROSECONDS_PER_MS)
     return {"CPUUtilization": cpus, **gpus, **latencies}
 
 
-def _floor(time: datetime, period: timedelta) -> datetime:
+def _round_down(time: datetime, period: timedelta) -> datetime:
     return datetime.fromtimestamp(time.timestamp() // period.seconds * period.seconds, UTC)

@@ -61,7 +61,7 @@ class FleetPlan:
     monthly_usd: float | None
 
 
-def candidates(region: str) -> Iterator[str]:
+def candidate_types(region: str) -> Iterator[str]:
     """Yield the instance types with a price that can host multi-model endpoints."""
     prices = platform_facts.prices().per_hour.get(region, {})
     for candidate in platform_facts.instance_types():
@@ -69,7 +69,7 @@ def candidates(region: str) -> Iterator[str]:
             yield candidate.name
 
 
-def plan(
+def plan_fleet(
     demand: Demand, instance_type: str, max_rps: float | None, region: str
 ) -> FleetPlan | None:
     """Return the fleet with the fewest endpoints for the models and the hit rate.
@@ -86,12 +86,12 @@ def plan(
     high = max(low, math.ceil(demand.models / capacity))
     while low < high:
         middle = (low + high) // 2
-        assigned = assign(shares, middle)
+        assigned = assign_shares(shares, middle)
         if float(assigned.sum(axis=1) @ hit_rates(assigned, capacity)) >= demand.hits:
             high = middle
         else:
             low = middle + 1
-    assigned = assign(shares, low)
+    assigned = assign_shares(shares, low)
     traffic = assigned.sum(axis=1)
     counts = np.full(low, MIN_INSTANCES)
     if max_rps:
@@ -112,7 +112,7 @@ def plan(
     )
 
 
-def assign(shares: Floats, endpoints: int) -> Floats:
+def assign_shares(shares: Floats, endpoints: int) -> Floats:
     """Return a row of shares for each endpoint, assigned in turn; zeros fill the last round."""
     rounds = math.ceil(len(shares) / endpoints)
     padded = np.zeros(rounds * endpoints)

@@ -9,7 +9,7 @@ from pathlib import Path
 import platform_facts
 from cli.errors import CommandError
 from cli.load.arguments import positive
-from cli.load.fleet import ASSUMPTIONS, Demand, FleetPlan, candidates, plan
+from cli.load.fleet import ASSUMPTIONS, Demand, FleetPlan, candidate_types, plan_fleet
 from release.review.measured_rates import measurements
 
 HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"
@@ -41,10 +41,12 @@ def run(options: argparse.Namespace, models: Path) -> int:
     )
     valid = kind == "zipf" and 0 <= demand.exponent <= 10 and 0 < demand.hits < 1
     if not valid or demand.models < 1 or not demand.rps:
-        options.refuse("write --models 1 or more, --traffic zipf:EXPONENT, --rps, --hits below 1")
+        options.exit_with_error(
+            "write --models 1 or more, --traffic zipf:EXPONENT, --rps, --hits below 1"
+        )
     rates = _rates(options, models)
-    planned = [plan(demand, name, rates[name], options.region) for name in rates]
-    fleets = [fleet for fleet in planned if fleet]
+    plans = [plan_fleet(demand, name, rates[name], options.region) for name in rates]
+    fleets = [fleet for fleet in plans if fleet]
     if not fleets:
         raise CommandError(f"no instance type has memory for a model of {demand.model_mib:g} MiB")
     fleets.sort(key=lambda fleet: (fleet.monthly_usd is None, fleet.monthly_usd))
@@ -72,9 +74,9 @@ def _rates(options: argparse.Namespace, models: Path) -> dict[str, float | None]
             platform_facts.instance_type(name)
             rates[name] = positive(rate) if rate else None
         except (platform_facts.UnknownFact, argparse.ArgumentTypeError) as error:
-            options.refuse(f"--instance {argument}: {error}")
+            options.exit_with_error(f"--instance {argument}: {error}")
     if not rates:
-        rates = dict.fromkeys(candidates(options.region))
+        rates = dict.fromkeys(candidate_types(options.region))
         for result in reversed(measurements(models, options.model) if options.model else []):
             rates[result.measured_on] = result.max_rps
     return rates

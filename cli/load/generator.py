@@ -41,7 +41,7 @@ class Generator:
     random: np.random.Generator
 
     def warm_up(self) -> Iterator[Request]:
-        """Invoke each model with each of its inputs, so that all are loaded; return requests.
+        """Invoke each model with each of its inputs to load it; return random requests.
 
         The client retries while SageMaker loads a model or starts an inference component. Raise
         `EndpointError`, also for inputs that do not match a model, and `CommandError`.
@@ -51,17 +51,17 @@ class Generator:
             with endpoint.client(wait_until_ready=WAKE_SECONDS) as client:
                 for target in (target for target in self.mix if target.endpoint == endpoint.name):
                     entry = client.resolve(target.model)
-                    requests[target] = request_inputs.requests_of(
+                    requests[target] = request_inputs.model_requests(
                         target, entry, self.inputs, self.models, self.random
                     )
                     for request in requests[target]:
                         client.invoke(target.model, request.inputs)
-        return request_inputs.draw(self.mix, requests, self.random)
+        return request_inputs.random_requests(self.mix, requests, self.random)
 
     async def measure(self, level_name: Level, ramp: Ramp) -> list[LoadStep]:
         """Load each model, run the steps, and return them."""
         requests, table = self.warm_up(), StepTable(level_name)
-        table.begin()
+        table.print_header()
         async with self._sender() as send:
 
             async def run_step(level: float) -> LoadStep:
@@ -74,7 +74,7 @@ class Generator:
                     send, requests, round(level), self.seconds, self.objective.max_errors
                 )
 
-            return await ramp.run(run_step, self.objective, table.show)
+            return await ramp.run(run_step, self.objective, table.print_step)
 
     def result(self, level_name: Level, steps: Sequence[LoadStep]) -> dict[str, Any]:
         """Return the measurements, as `--json` and `--html` contain them."""

@@ -14,15 +14,15 @@ QUEUE_FACTOR = 2
 """Factor above the latency of the lightest step from which requests wait in a queue."""
 
 
-def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
+def find_bottleneck(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
     """Return the bottleneck of a step of an endpoint with one variant, and its figures.
 
     Raise `ValueError` for steps of several variants.
     """
-    [metrics], [light] = step.metrics.values(), lightest.metrics.values()
+    [metrics], [light_metrics] = step.metrics.values(), lightest.metrics.values()
     if step.generator_cpu > SATURATED_CORE_SHARE:
-        used = f"this process used {step.generator_cpu:.0%} of a core"
-        return "load generator", f"{used}: run the load on a larger machine, or on several"
+        reason = f"this process used {step.generator_cpu:.0%} of a core"
+        return "load generator", f"{reason}: run the load on a larger machine, or on several"
     for name, (limit, threshold) in BOTTLENECK_THRESHOLDS.items():
         if metrics.get(name, 0) >= threshold:
             return limit, f"{name} {metrics[name]:.0f} %"
@@ -33,13 +33,13 @@ def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
     model, client = metrics["ModelLatency"], step.latency_ms.get("mean", 0.0)
     if (share := metrics.get("TritonQueueShare", 0)) > 0.5:
         return "queue", f"in Triton: requests wait there for {share:.0%} of their time"
-    at_first = light.get("ModelLatency", model)
+    light_latency = light_metrics.get("ModelLatency", model)
     figures = (
-        f"ModelLatency {model:.1f} ms, {at_first:.1f} ms at {lightest.level:g} a second, "
+        f"ModelLatency {model:.1f} ms, {light_latency:.1f} ms at {lightest.level:g} a second, "
         f"{client:.1f} ms at the client (means)"
     )
     if client > QUEUE_FACTOR * model:
         return "queue", f"before the container: {figures}"
-    if model > QUEUE_FACTOR * at_first:
+    if model > QUEUE_FACTOR * light_latency:
         return "queue", f"in the container: {figures}"
     return "unknown", f"no metric is near its limit: {figures}"

@@ -23,7 +23,7 @@ class Objective:
         """Whether the objective has a latency."""
         return self.p95 is not None or self.p99 is not None
 
-    def miss(self, step: LoadStep) -> str:
+    def miss_reason(self, step: LoadStep) -> str:
         """Return why a step misses the objective, or an empty text if the step meets it."""
         if step.error_share > self.max_errors:
             kinds = ", ".join(f"{number} {kind}" for kind, number in step.errors.items())
@@ -50,17 +50,19 @@ class Ramp:
 
     def next_level(self, steps: Sequence[tuple[float, bool]]) -> float | None:
         """Return the next level, None at the end; `steps` has levels and whether each was met."""
-        best = max((level for level, met in steps if met), default=None)
-        worst = min((level for level, met in steps if not met), default=None)
+        highest_met = max((level for level, met in steps if met), default=None)
+        lowest_missed = min((level for level, met in steps if not met), default=None)
         if len(steps) == self.max_steps:
             return None
-        if worst is None:
-            return self.start if best is None else best * self.growth
+        if lowest_missed is None:
+            return self.start if highest_met is None else highest_met * self.growth
         if self.precision is None:
             return None
-        if best is None:
-            return worst / self.growth if len(steps) <= MAX_DECREASES else None
-        return None if worst / best <= self.precision else math.sqrt(worst * best)
+        if highest_met is None:
+            return lowest_missed / self.growth if len(steps) <= MAX_DECREASES else None
+        if lowest_missed / highest_met <= self.precision:
+            return None
+        return math.sqrt(lowest_missed * highest_met)
 
     async def run(
         self,
@@ -73,18 +75,18 @@ class Ramp:
         outcomes: list[tuple[float, bool]] = []
         while (level := self.next_level(outcomes)) is not None:
             step = await run_step(level)
-            reason = objective.miss(step)
+            reason = objective.miss_reason(step)
             steps.append(step)
             outcomes.append((level, not reason))
             show(step, reason)
         return steps
 
 
-def sustained(steps: Sequence[LoadStep], objective: Objective) -> LoadStep | None:
+def find_sustained_step(steps: Sequence[LoadStep], objective: Objective) -> LoadStep | None:
     """Return the highest step below every miss of the objective, None if the lowest is a miss."""
     best = None
     for step in sorted(steps, key=lambda step: step.level):
-        if objective.miss(step):
+        if objective.miss_reason(step):
             break
         best = step
     return best

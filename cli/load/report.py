@@ -29,22 +29,22 @@ class StepTable:
     level_name: str
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
 
-    def begin(self) -> None:
+    def print_header(self) -> None:
         """Print the column names."""
         self.console.print("".join(f"{name:>12}" for name in (self.level_name, *COLUMNS)))
 
-    def show(self, step: LoadStep, miss: str) -> None:
+    def print_step(self, step: LoadStep, miss_reason: str) -> None:
         """Print a step, and why it misses the objective."""
         latencies = (f"{step.latency_ms[name]:.1f}" for name in PERCENTILES if step.latency_ms)
         errors = str(sum(step.errors.values()))
         cells = [f"{step.level:.4g}", f"{step.offered_rps:.1f}", f"{step.achieved_rps:.1f}"]
         cells += [*latencies] if step.latency_ms else ["-"] * 4
         line = "".join(f"{cell[:11]:>12}" for cell in (*cells, errors))
-        self.console.print(line, style="red" if miss else None)
+        self.console.print(line, style="red" if miss_reason else None)
         for kind, number in step.errors.items():
             self.console.print(f"  {number} {kind}")
-        if miss:
-            self.console.print(printable(f"  {miss}"), style="red", markup=False)
+        if miss_reason:
+            self.console.print(printable(f"  {miss_reason}"), style="red", markup=False)
         if step.generator_cpu > SATURATED_CORE_SHARE:
             self.console.print(
                 f"  this process used {step.generator_cpu:.0%} of a core: it may limit the rate",

@@ -30,7 +30,7 @@ class Request:
     inputs: inputs.Inputs
 
 
-def requests_of(
+def model_requests(
     target: ModelTarget,
     entry: CatalogEntry,
     option: str | None,
@@ -43,16 +43,16 @@ def requests_of(
     inputs. Raise `CommandError`.
     """
     if option and option != GENERATED:
-        files = _files(Path(option), target.model)
+        files = _input_files(Path(option), target.model)
         return [Request(target, inputs.request_inputs([f"@{file}"], entry, None)) for file in files]
     sample = None if option else inputs.read_sample(models, target.model)
     if sample:
         return [Request(target, inputs.request_inputs([], entry, sample))]
-    values = {tensor.name: _generated(tensor, random) for tensor in entry.inputs}
+    values = {tensor.name: _generate_values(tensor, random) for tensor in entry.inputs}
     return [Request(target, values)]
 
 
-def draw(
+def random_requests(
     mix: Mix, requests: Mapping[ModelTarget, list[Request]], random: np.random.Generator
 ) -> Iterator[Request]:
     """Yield random requests without end; each model gets its share of the requests."""
@@ -63,7 +63,7 @@ def draw(
             yield options[random.integers(len(options))]
 
 
-def _files(folder: Path, model: str) -> list[Path]:
+def _input_files(folder: Path, model: str) -> list[Path]:
     """Return the files for a model, from the subfolder with its name if there is one."""
     subfolder = folder / model
     files = sorted((subfolder if subfolder.is_dir() else folder).glob("*.json"))
@@ -72,10 +72,10 @@ def _files(folder: Path, model: str) -> list[Path]:
     return files
 
 
-def _generated(tensor: Tensor, random: np.random.Generator) -> Any:
+def _generate_values(tensor: Tensor, random: np.random.Generator) -> Any:
     """Return random values; a variable first dimension is a batch of one row."""
-    first, *rest = tensor.shape
-    shape = [max(first, 1), *(VARIABLE_SIZE if size == -1 else size for size in rest)]
+    batch, *sizes = tensor.shape
+    shape = [max(batch, 1), *(VARIABLE_SIZE if size == -1 else size for size in sizes)]
     if tensor.datatype == "BYTES":
         return np.resize(np.array([b"text"], object), shape)
     dtype = np.dtype(triton_to_np_dtype(tensor.datatype))

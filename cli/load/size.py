@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from cli.errors import CommandError
 from cli.load import arguments, fleet_report, mix, report
 from cli.load.deployed import DeployedEndpoint
-from cli.load.endpoint_metrics import with_metrics
-from cli.load.limits import limited_by
-from cli.load.ramp import Objective, Ramp, sustained
+from cli.load.endpoint_metrics import add_metrics
+from cli.load.limits import find_bottleneck
+from cli.load.ramp import Objective, Ramp, find_sustained_step
 from cli.load.sizing import Sizing
 from cli.load.step import LoadStep
 from cli.parsers import add_command
@@ -47,11 +47,13 @@ def run(options: argparse.Namespace) -> int:
     if options.models:
         return fleet_report.run(options, arguments.MODELS)
     if not options.model or not options.endpoint:
-        options.refuse("write MODEL and --endpoint ENDPOINT, or --models COUNT and --rps RATE")
+        options.exit_with_error(
+            "write MODEL and --endpoint ENDPOINT, or --models COUNT and --rps RATE"
+        )
     if options.p95 is None and options.p99 is None:
-        options.refuse("write an objective: --p95 MS, --p99 MS, or both")
+        options.exit_with_error("write an objective: --p95 MS, --p99 MS, or both")
     target = mix.ModelTarget(options.endpoint, options.model)
-    generator = arguments.generator(options, {target: 1.0})
+    generator = arguments.make_generator(options, {target: 1.0})
     [endpoint] = generator.endpoints
     if not endpoint.variants:
         raise CommandError(
@@ -65,18 +67,18 @@ def run(options: argparse.Namespace) -> int:
         )
     ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)
     steps = asyncio.run(generator.measure("rate", ramp))
-    if sustained(steps, generator.objective) is None:
+    if find_sustained_step(steps, generator.objective) is None:
         print("no rate meets the objective: the model may be too slow even for single calls")
         return 1
-    after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
-    if after.instances != endpoint.instances:
+    endpoint_after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
+    if endpoint_after.instances != endpoint.instances:
         raise CommandError(
             f"{endpoint.name} scaled during the test from {endpoint.instances} to "
-            f"{after.instances}: set equal scaling limits, and size again"
+            f"{endpoint_after.instances}: set equal scaling limits, and size again"
         )
-    steps = with_metrics(generator.endpoints, steps)
+    steps = add_metrics(generator.endpoints, steps)
     report.write(options, generator.result("rate", steps))
-    _show(_sizing(endpoint, options.model, generator.objective, steps), options)
+    _print_sizing(_sizing(endpoint, options.model, generator.objective, steps), options)
     return 0
 
 
@@ -85,17 +87,17 @@ def _sizing(
 ) -> Sizing:
     """Return the result of steps, of which at least one meets the objective."""
     [(instance_type, count)] = endpoint.instances.items()
-    best = sustained(steps, objective)
+    best = find_sustained_step(steps, objective)
     assert best
-    missed = [step for step in steps if step.level > best.level]
-    limiting = min(missed, key=lambda step: step.level, default=best)
-    limit, reason = limited_by(limiting, min(steps, key=lambda step: step.level))
+    missed_steps = [step for step in steps if step.level > best.level]
+    limiting = min(missed_steps, key=lambda step: step.level, default=best)
+    limit, reason = find_bottleneck(limiting, min(steps, key=lambda step: step.level))
     return Sizing(
         model=model,
         version=endpoint.client().resolve(model).version,
         endpoint=endpoint.name,
         date=f"{datetime.now(UTC):%F}",
-        measured_on=LAPTOP if endpoint.is_laptop else instance_type,
+        measured_on=LAPTOP if endpoint.is_local else instance_type,
         instance_type=instance_type,
         region=endpoint.config.region,
         release=endpoint.config.release,
@@ -103,13 +105,13 @@ def _sizing(
         objective=objective,
         max_rps=round(best.achieved_rps / count, 1),
         latency_ms=best.latency_ms,
-        limited_by=limit if missed else "nothing yet",
+        limited_by=limit if missed_steps else "nothing yet",
         reason=reason,
         steps=steps,
     )
 
 
-def _show(sizing: Sizing, options: argparse.Namespace) -> None:
+def _print_sizing(sizing: Sizing, options: argparse.Namespace) -> None:
     p95, p99 = sizing.latency_ms["p95"], sizing.latency_ms["p99"]
     print(
         f"\n{sizing.model} {sizing.version} on {sizing.measured_on}: {sizing.max_rps:g} requests "

@@ -55,11 +55,11 @@ class Sizing:
     def stage_lines(self, low_rps: float, peak_rps: float) -> list[str]:
         """Return the lines for the stage's file, and a comment with the cost or a warning."""
         name, prices = self.instance_type, platform_facts.prices()
-        is_laptop, hourly = self.measured_on == LAPTOP, prices.of(self.region, name)
-        if is_laptop and platform_facts.instance_type(name).gpu:
+        is_local, hourly = self.measured_on == LAPTOP, prices.of(self.region, name)
+        if is_local and platform_facts.instance_type(name).gpu:
             return [f"# measured on a laptop: not valid for the GPU of {name}"]
         low, high = self.instances(low_rps), self.instances(peak_rps)
-        if is_laptop:
+        if is_local:
             comment = f"measured on a laptop: measure again on {name}"
         elif hourly is None:
             comment = f"no price: {name} in {self.region} is not in the table of {prices.date}"

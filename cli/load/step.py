@@ -100,7 +100,7 @@ async def open_loop(
     endpoint would delay requests without being measured (coordinated omission).
     """
 
-    async def offer(calls: _Calls, group: asyncio.TaskGroup) -> None:
+    async def send_requests(calls: _Calls, group: asyncio.TaskGroup) -> None:
         loop = asyncio.get_running_loop()
         start = loop.time()
         for offset in times:
@@ -110,7 +110,7 @@ async def open_loop(
             group.create_task(calls.make(next(requests), start + offset))
         await asyncio.sleep(max(0.0, start + seconds - loop.time()))
 
-    return await _measure(send, max_errors, rate, offer)
+    return await _measure(send, max_errors, rate, send_requests)
 
 
 async def closed_loop(
@@ -118,7 +118,7 @@ async def closed_loop(
 ) -> LoadStep:
     """Let each caller send its next request after the previous answer."""
 
-    async def offer(calls: _Calls, group: asyncio.TaskGroup) -> None:
+    async def send_requests(calls: _Calls, group: asyncio.TaskGroup) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
 
@@ -128,20 +128,20 @@ async def closed_loop(
 
         await asyncio.gather(*(group.create_task(call()) for _ in range(callers)))
 
-    return await _measure(send, max_errors, callers, offer)
+    return await _measure(send, max_errors, callers, send_requests)
 
 
 async def _measure(
     send: Send,
     max_errors: float,
     level: float,
-    offer: Callable[[_Calls, asyncio.TaskGroup], Awaitable[object]],
+    send_requests: Callable[[_Calls, asyncio.TaskGroup], Awaitable[object]],
 ) -> LoadStep:
     """Return the measurements from the first request to the last answer."""
     calls, loop = _Calls(send, max_errors), asyncio.get_running_loop()
     start_time, start, cpu = datetime.now(UTC), loop.time(), time.process_time()
     async with asyncio.TaskGroup() as group:
-        await offer(calls, group)
+        await send_requests(calls, group)
         offered = loop.time() - start
     seconds = max(loop.time() - start, 1e-9)
     latencies: dict[str, float] = {}

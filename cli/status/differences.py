@@ -13,30 +13,31 @@ from release.preflight.clients import client
 from stage_record import DeliveryOutcome
 
 
-def differences(
+def read_differences(
     session: boto3.Session,
     stage: str | None,
     stages: Iterable[str],
     endpoints: Iterable[str],
-    in_catalog: Iterable[str],
+    catalog_endpoints: Iterable[str],
 ) -> list[LiveDifference]:
     """Return the differences of one stage, or of every stage with an endpoint or catalog entry.
 
-    Endpoints of the catalog, and of the stage's last delivery, should exist. Raise `ClientError`.
+    A missing endpoint of the catalog, or of the stage's last delivery, is a difference.
+    Raise `ClientError`.
     """
     by_stage: dict[str, set[str]] = {stage: set()} if stage else {}
-    for name in {*endpoints, *in_catalog}:
+    for name in {*endpoints, *catalog_endpoints}:
         if owner := stage or stage_of(name, stages):
             by_stage.setdefault(owner, set()).add(name)
     cloudformation, s3 = client(session, "cloudformation"), client(session, "s3")
-    problems = list[LiveDifference]()
+    differences = list[LiveDifference]()
     for owner, names in by_stage.items():
         bucket = model_bucket(cloudformation, owner)
-        expected = names.intersection(in_catalog)
+        expected = names.intersection(catalog_endpoints)
         if bucket and stage:
             expected |= _delivered_endpoints(s3, bucket, stage)
-        problems += live_differences(session, owner, names, bucket, expected=expected)
-    return problems
+        differences += live_differences(session, owner, names, bucket, expected=expected)
+    return differences
 
 
 def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:

@@ -9,7 +9,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from cli.names import stage_of
-from cli.status.differences import differences
+from cli.status.differences import read_differences
 from release import parameters
 from release.delivery.catalog_differences import parse_entry
 from release.delivery.live_differences import LiveDifference
@@ -107,7 +107,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
     """
     denied: list[str] = []
 
-    def permitted(subject: str, read: Callable[[], list[T]]) -> list[T]:
+    def read_if_permitted(subject: str, read: Callable[[], list[T]]) -> list[T]:
         try:
             return read()
         except ClientError as error:
@@ -124,30 +124,31 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
     sagemaker = client(session, "sagemaker")
     endpoints = [
         _endpoint(record)
-        for record in _described_endpoints(sagemaker, prefix)
+        for record in _describe_endpoints(sagemaker, prefix)
         if in_scope(record["EndpointName"])
     ]
-    models = permitted("models", lambda: _catalog(ssm, stage))
-    alarms = permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
+    models = read_if_permitted("models", lambda: _catalog(ssm, stage))
+    alarms = read_if_permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
     names = [endpoint.name for endpoint in endpoints]
-    in_catalog = {model.stack for model in models}
+    catalog_endpoints = {model.stack for model in models}
     return Report(
         endpoints=endpoints,
         models=models,
-        components=permitted("components", lambda: list(_components(sagemaker, models))),
+        components=read_if_permitted("components", lambda: list(_components(sagemaker, models))),
         alarms=[alarm for alarm in alarms if in_scope(alarm.name)],
-        differences=permitted(
-            "differences", lambda: differences(session, stage, stages, names, in_catalog)
+        differences=read_if_permitted(
+            "differences",
+            lambda: read_differences(session, stage, stages, names, catalog_endpoints),
         ),
         denied=denied,
     )
 
 
-def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
+def _describe_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
     """Yield the descriptions of endpoints, sorted by name."""
-    narrowed = {"NameContains": prefix} if prefix else {}
+    name_filter = {"NameContains": prefix} if prefix else {}
     pages = sagemaker.get_paginator("list_endpoints")
-    for page in pages.paginate(SortBy="Name", SortOrder="Ascending", **narrowed):
+    for page in pages.paginate(SortBy="Name", SortOrder="Ascending", **name_filter):
         for summary in page["Endpoints"]:
             try:
                 yield sagemaker.describe_endpoint(EndpointName=summary["EndpointName"])
@@ -231,9 +232,9 @@ def _active_alarms(cloudwatch: Any, prefix: str) -> Iterator[Alarm]:
     The names of alarms begin with their stack's name (CloudFormation user guide,
     aws-properties-name), and the names of stacks with their stage's name.
     """
-    narrowed = {"AlarmNamePrefix": prefix} if prefix else {}
+    name_filter = {"AlarmNamePrefix": prefix} if prefix else {}
     pages = cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmTypes=["MetricAlarm", "CompositeAlarm"], **narrowed
+        AlarmTypes=["MetricAlarm", "CompositeAlarm"], **name_filter
     )
     for page in pages:
         for record in (*page.get("MetricAlarms", ()), *page.get("CompositeAlarms", ())):

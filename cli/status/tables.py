@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.printable import printable, whole_line
+from cli.printable import printable, unbroken_line
 from cli.status.report import Alarm, CatalogModel, ComponentStatus, EndpointStatus, Report
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
@@ -19,34 +19,34 @@ Row = dict[str, str | Text]
 
 def tables(report: Report) -> RenderableType:
     """Return the tables of a report; empty sections are omitted."""
-    return Group(*_parts(report))
+    return Group(*_sections(report))
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
+def _sections(report: Report) -> Iterator[RenderableType]:
     if report.endpoints:
-        yield _table([row for endpoint in report.endpoints for row in _endpoint(endpoint)])
+        yield _table([row for endpoint in report.endpoints for row in _endpoint_rows(endpoint)])
     else:
         yield Text("no endpoint is deployed")
     resources: list[EndpointStatus | ComponentStatus] = [*report.endpoints, *report.components]
     for resource in resources:
         if resource.reason:
-            yield whole_line(f"{resource.name} {resource.status}: {resource.reason}", "red")
+            yield unbroken_line(f"{resource.name} {resource.status}: {resource.reason}", "red")
     if report.differences:
         yield _title("differences from the last deployment")
     for problem in report.differences:
-        yield whole_line(f"{problem.subject}: {problem.text}", "red")
-        yield whole_line(f"  {problem.command}")
+        yield unbroken_line(f"{problem.subject}: {problem.text}", "red")
+        yield unbroken_line(f"  {problem.command}")
     if report.models:
         yield _title("models")
-        yield _table(_models(report.models))
+        yield _table(_model_rows(report.models))
     if report.components:
         yield _title("inference components")
-        yield _table([_component(component) for component in report.components])
+        yield _table([_component_row(component) for component in report.components])
     if report.alarms:
         yield _title("alarms that are not OK")
-        yield _table([_alarm(alarm) for alarm in report.alarms])
+        yield _table([_alarm_row(alarm) for alarm in report.alarms])
     for denied in report.denied:
-        yield whole_line(f"not shown: {denied}", "yellow")
+        yield unbroken_line(f"not shown: {denied}", "yellow")
 
 
 def _title(text: str) -> Text:
@@ -64,7 +64,7 @@ def _table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _endpoint(endpoint: EndpointStatus) -> Iterator[Row]:
+def _endpoint_rows(endpoint: EndpointStatus) -> Iterator[Row]:
     """Yield a row for each variant; the first one has the endpoint's name and status."""
     name, status = endpoint.name, _state(endpoint.status)
     several = len(endpoint.variants) > 1
@@ -82,7 +82,7 @@ def _endpoint(endpoint: EndpointStatus) -> Iterator[Row]:
         name, status = "", Text()
 
 
-def _models(models: Sequence[CatalogModel]) -> list[Row]:
+def _model_rows(models: Sequence[CatalogModel]) -> list[Row]:
     names = ["", *(model.endpoint for model in models)]
     return [
         {
@@ -95,7 +95,7 @@ def _models(models: Sequence[CatalogModel]) -> list[Row]:
     ]
 
 
-def _component(component: ComponentStatus) -> Row:
+def _component_row(component: ComponentStatus) -> Row:
     return {
         "component": component.name,
         "status": _state(component.status),
@@ -103,7 +103,7 @@ def _component(component: ComponentStatus) -> Row:
     }
 
 
-def _alarm(alarm: Alarm) -> Row:
+def _alarm_row(alarm: Alarm) -> Row:
     since = _local_time(alarm.since) if alarm.since else ""
     text = alarm.description or f"{alarm.name}: {alarm.reason}"
     return {"state": _state(alarm.state), "since": since, "alarm": Text(printable(text))}

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from platform_facts.rules.catalog import catalog_entry
+from platform_facts.rules.catalog import check_catalog_entry
 
 
 class ModelCatalog(Construct):
@@ -34,7 +34,7 @@ class ModelCatalog(Construct):
         too long for a parameter.
         """
         model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
-        for problem in catalog_entry(model, value):
+        for problem in check_catalog_entry(model, value):
             raise ValueError(problem.message)
         parameter = ssm.StringParameter(
             self,

@@ -109,12 +109,12 @@ class ServerOptions:
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield the options that Triton or the release's `serve` would reject or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
-            yield from as_problems(server.option_of_release.at("server", name)(name, release))
+            yield from as_problems(server.check_option_release.at("server", name)(name, release))
             if name in ranges.SERVER_OPTIONS:
                 value = getattr(self, name)
                 value = value.to_mebibytes() if isinstance(value, Size) else value
                 violations = ranges.SERVER_OPTIONS[name](value)
-                yield from as_problems(violations, value, where=f"container.options.{name}")
+                yield from as_problems(violations, value, argument=f"container.options.{name}")
 
 
 def _bytes(size: Size | None) -> int | None:

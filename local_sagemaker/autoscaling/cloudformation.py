@@ -24,7 +24,7 @@ class ScalableTarget(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister the target, if it is registered."""
-        self.call_if_found("DeregisterScalableTarget", _split_target_id(physical_id))
+        self.call_if_exists("DeregisterScalableTarget", _split_target_id(physical_id))
 
     def _register(self, old: Record, new: Record, **tags: Record) -> None:
         """Register the target, put its scheduled actions, and delete removed ones.
@@ -45,7 +45,7 @@ class ScalableTarget(ResourceType):
         )
         for name in old_names - new_names:
             request = {**target, "ScheduledActionName": name}
-            self.call_if_found("DeleteScheduledAction", request)
+            self.call_if_exists("DeleteScheduledAction", request)
 
 
 class ScalingPolicy(ResourceType):
@@ -68,7 +68,7 @@ class ScalingPolicy(ResourceType):
         """Delete the policy, unless it was deleted with its target."""
         request = _policy_request(properties)
         key = {name: request[name] for name in ("PolicyName", *KEY_MEMBERS)}
-        self.call_if_found("DeleteScalingPolicy", key)
+        self.call_if_exists("DeleteScalingPolicy", key)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:

@@ -16,11 +16,7 @@ def describe(name: str, records: Iterable[Record], request: Record) -> Record:
     """Return the response of a Describe operation: all records that the request selects."""
     allowed = {
         **{name: [request[name]] for name in KEY_MEMBERS if name in request},
-        **{
-            name: request[filter_name]
-            for filter_name, name in _FILTERED_MEMBERS.items()
-            if request.get(filter_name)
-        },
+        **{name: request[key] for key, name in _FILTERED_MEMBERS.items() if request.get(key)},
     }
     return {
         name: [

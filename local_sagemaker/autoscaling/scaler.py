@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarm_names
-from local_sagemaker.autoscaling.scaled_capacity import (
-    ScaledCapacity,
-    read_capacity,
-    set_capacity,
-)
+from local_sagemaker.autoscaling.scaled_capacity import ScaledCapacity, read_capacity, set_capacity
 from local_sagemaker.autoscaling.step_scaling import (
     STEP_CONFIGURATION,
     STEP_SCALING,

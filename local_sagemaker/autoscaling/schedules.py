@@ -39,10 +39,8 @@ def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> 
         due_time = datetime.fromisoformat(match[1]).replace(tzinfo=zone_info).timestamp()
         return lambda after, until: after < due_time <= until
     if match := _RATE.fullmatch(expression):
-        interval = int(match[1]) * _SECONDS[match[2]] / speed
-        return lambda after, until: (
-            (until - since) // interval > max(0, (after - since) // interval)
-        )
+        period = int(match[1]) * _SECONDS[match[2]] / speed
+        return lambda after, until: (until - since) // period > max(0, (after - since) // period)
     if match := _CRON.fullmatch(expression):
         return _recurring(_calendar(match[1].split()), zone_info)
     raise ValueError(f"{expression!r}: expected at(...), rate(...) or cron(...)")
@@ -60,8 +58,8 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
 
     def is_due(after: float, until: float) -> bool:
         since = to_local_time(max(after, until - MAX_LOOKBACK_SECONDS))
-        moment = calendar.occurrence(since).next()
-        return moment is not None and moment <= to_local_time(until)
+        next_time = calendar.occurrence(since).next()
+        return next_time is not None and next_time <= to_local_time(until)
 
     return is_due
 

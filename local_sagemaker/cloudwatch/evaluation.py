@@ -95,13 +95,11 @@ class Condition:
         data points have no source.
         """
         if state == INSUFFICIENT_DATA:
-            return (
-                f"Insufficient Data: {_count_was(self.periods - len(points), 'datapoint')} unknown."
-            )
+            return f"Insufficient Data: {_plural(self.periods - len(points), 'datapoint')} unknown."
         if not points:
             return (
                 f"Threshold Crossed: no datapoints were received for {_periods(self.periods)} and "
-                f"{_count_was(self.periods, 'missing datapoint')} treated as "
+                f"{_plural(self.periods, 'missing datapoint')} treated as "
                 f"[{'Breaching' if self.missing == 'breaching' else 'NonBreaching'}]."
             )
         listed = ", ".join(f"{value} ({time})" for time, value in points)
@@ -129,5 +127,5 @@ def _periods(number: int) -> str:
     return "1 period" if number == 1 else f"{number} periods"
 
 
-def _count_was(number: int, noun: str) -> str:
+def _plural(number: int, noun: str) -> str:
     return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

@@ -136,11 +136,7 @@ def condition_of(alarm: Record) -> Condition:
 
 
 def _iso(seconds: float) -> str:
-    return (
-        datetime.fromtimestamp(seconds, UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "+0000")
-    )
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "+0000"
 
 
 def _short(seconds: float) -> str:

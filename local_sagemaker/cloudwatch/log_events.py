@@ -37,10 +37,8 @@ def install(logs: Any) -> None:
             return logs.error_response_json("InvalidParameterException", problem, 400)
         return filter_log_events(request)
 
-    logs._filter_log_events, logs._compile_filter_pattern = (
-        filter_valid_request,
-        compile_with_regular_expressions,
-    )
+    logs._filter_log_events = filter_valid_request
+    logs._compile_filter_pattern = compile_with_regular_expressions
 
 
 def _parse_regular_expression(pattern: str) -> re.Pattern[str] | None:

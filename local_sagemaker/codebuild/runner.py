@@ -134,11 +134,7 @@ class RunningBuild:
         self.environment = {
             **host_environment(),
             # PIP_* is inherited from this machine, which selects the package index.
-            **{
-                name: value
-                for name, value in self.environment.items()
-                if not name.startswith("PIP_")
-            },
+            **{key: value for key, value in self.environment.items() if not key.startswith("PIP_")},
             **{name: str(folder) for name, folder in folders.items()},
         }
         try:

@@ -58,9 +58,7 @@ class CodeBuild:
     ) -> None:
         self._clients = cache(clients)  # each client takes 0.3 MB, and builds are never deleted
         self._folder, self._environment, self._clock = folder, environment, clock
-        self._quotas = {
-            types: BuildQuota(limit, max_queued) for types, limit in (quotas or {}).items()
-        }
+        self._quotas = {key: BuildQuota(limit, max_queued) for key, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
         self._builds: dict[str, RunningBuild] = {}
         # Token -> build, request, and time of the request.

@@ -44,17 +44,11 @@ def with_defaults(project: Record) -> Record:
     settings = copy.deepcopy({**DEFAULTS, **project})
     for name, defaults in _NESTED_DEFAULTS.items():
         settings[name] = {**copy.deepcopy(defaults), **settings[name]}
-    type_defaults = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
-    settings["artifacts"] = {
-        **type_defaults,
-        "overrideArtifactName": False,
-        **settings["artifacts"],
-    }
+    s3_defaults = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
+    settings["artifacts"] = {**s3_defaults, "overrideArtifactName": False, **settings["artifacts"]}
     variables = settings["environment"]["environmentVariables"]
-    variables_by_name = {
-        variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables
-    }
-    settings["environment"]["environmentVariables"] = list(variables_by_name.values())
+    by_name = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
+    settings["environment"]["environmentVariables"] = list(by_name.values())
     _check_settings(settings)
     return settings
 

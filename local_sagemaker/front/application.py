@@ -36,7 +36,7 @@ class Application:
             prefix, _, operation = _target_header(scope).rpartition(".")
             service = self._services.get(prefix)
             if service and service.handles(operation):
-                return await _run_operation(service, operation, receive, send)
+                return await _run_service(service, operation, receive, send)
         return await self._ministack(scope, receive, send)
 
 
@@ -45,9 +45,7 @@ def _target_header(scope: Any) -> str:
     return target.decode("latin-1")
 
 
-async def _run_operation(
-    service: JsonService, operation: str, receive: Receive, send: Send
-) -> None:
+async def _run_service(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
     body = bytearray()
     with suppress(ClientDisconnectedError):
         async for part in request_body(receive):

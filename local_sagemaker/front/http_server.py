@@ -31,16 +31,13 @@ _MINISTACK_PATHS = re.compile(r"/_(ministack|localstack|aws|alb)(/|$)")
 """Paths of ministack's own routes. They conflict with no bucket: a bucket name "must begin and end
 with a letter or number" (S3 user guide, general purpose bucket naming rules)."""
 
-_ALLOWED_MINISTACK_REQUESTS = re.compile(
+_ALLOWED_REQUESTS = re.compile(
     r"GET /_ministack/(health|lambda-(code|layers)/.+)|PUT /_ministack/cfn-(response|signal)/.+"
 )
 """Allowed requests of ministack's routes: the health check, downloads of Lambda code and layers,
 and responses of custom resources and wait conditions to CloudFormation."""
 
-_REJECTION_HEADERS = {
-    "Content-Type": "text/plain; charset=utf-8",
-    "x-amzn-ErrorType": "AccessDenied",
-}
+_ERROR_HEADERS = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "AccessDenied"}
 """SDKs read the error code from x-amzn-ErrorType."""
 
 
@@ -60,7 +57,7 @@ class RequestGuard:
             return
         is_page = self._page is not None and f"{scope['path']}/".startswith(PREFIX)
         if reason := rejection(scope, is_page=is_page):
-            await send_response(send, (403, _REJECTION_HEADERS, f"{reason}\n".encode()))
+            await send_response(send, (403, _ERROR_HEADERS, f"{reason}\n".encode()))
         elif is_page:
             await self._page(scope, receive, send)
         else:
@@ -89,16 +86,12 @@ def rejection(scope: Any, *, is_page: bool) -> str | None:
         if any(origin != b"http://" + hosts[0] for origin in origins):
             return f"Only the local SageMaker's own page may read {path}."
         if any(site not in (b"none", b"same-origin") for site in sites):
-            return (
-                f"The request is from another site: enter the address of {PREFIX} in the browser."
-            )
+            return f"The request is from another site: enter the address of {PREFIX} yourself."
     elif origins or sites:
         return f"Browsers may only request paths below {PREFIX}: use the AWS CLI or an SDK."
     elif method in ("GET", "HEAD") and _has_action(scope["query_string"]):
         return f"{method} must not call operations: POST the Action, as the AWS CLI and SDKs do."
-    if _MINISTACK_PATHS.match(path) and not _ALLOWED_MINISTACK_REQUESTS.fullmatch(
-        f"{method} {path}"
-    ):
+    if _MINISTACK_PATHS.match(path) and not _ALLOWED_REQUESTS.fullmatch(f"{method} {path}"):
         return f"{path} is not available: restart the local SageMaker to delete all resources."
     return None
 

@@ -92,10 +92,10 @@ def _query(scope: Any) -> str:
 
 async def request_body(receive: Receive) -> AsyncIterator[bytes]:
     """Yield a request's body in parts. Raise `ClientDisconnectedError`."""
-    more = True
-    while more:
+    has_more = True
+    while has_more:
         message = await receive()
         if message["type"] != "http.request":
             raise ClientDisconnectedError
         yield message.get("body", b"")
-        more = message.get("more_body", False)
+        has_more = message.get("more_body", False)

@@ -23,7 +23,7 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.metrics.models import model_report
+from local_sagemaker.metrics.models import model_step_recorder
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
@@ -35,10 +35,10 @@ from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import is_assumable
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.models import model_events
+from local_sagemaker.watch.models import model_event_reporter
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.state import Watch
-from local_sagemaker.watch.web_app import Site
+from local_sagemaker.watch.state import StateReader
+from local_sagemaker.watch.web_app import DashboardApp
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """Client config without retries: during shutdown, ministack no longer responds."""
@@ -67,11 +67,11 @@ class Services:
         s3, iam, cloudwatch = recorded_client("endpoint", "s3"), client("iam"), client("cloudwatch")
         speed, quotas = settings.speed(), AccountQuotas(configured_quotas())
         metrics, events, traffic = MetricBuffer(speed), Events(), Traffic()
-        count_step, show_step = model_report(metrics), model_events(events.tell)
+        record_metrics, add_event = model_step_recorder(metrics), model_event_reporter(events.add)
 
-        def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
-            count_step(endpoint, variant, step)
-            show_step(endpoint, variant, instance, step)
+        def report_model_step(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
+            record_metrics(endpoint, variant, step)
+            add_event(endpoint, variant, instance, step)
 
         self._logs = ContainerLogs(recorded_client("endpoint", "logs"))
         backends.install(triton, folder.backends)
@@ -81,10 +81,10 @@ class Services:
                 folder.backends,
                 folder.instances,
                 s3,
-                instances=settings.max_processes(),
-                report=report,
-                follow=self._logs.follow,
-                tell=events.tell,
+                max_processes=settings.max_processes(),
+                report_model_step=report_model_step,
+                follow_log=self._logs.follow_log,
+                report_event=events.add,
                 capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
             speed=speed,
@@ -106,7 +106,7 @@ class Services:
             max_queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
-            self._hosting, cloudwatch, speed=speed, report=events.tell
+            self._hosting, cloudwatch, speed=speed, report=events.add
         )
         instances = InstanceMetrics(self._hosting.fleets, metrics, speed=speed)
         publisher = Publisher(metrics, cloudwatch)
@@ -123,7 +123,7 @@ class Services:
         self._instance_scaling = Ticker(
             self._hosting.scale_instances, seconds=SCALE_SECONDS, speed=speed
         )
-        watch = Watch(
+        state_reader = StateReader(
             endpoints=self._hosting.endpoints,
             components=self._hosting.components,
             targets=self._scaling.targets,
@@ -131,9 +131,9 @@ class Services:
             events=events,
             traffic=traffic,
             speed=speed,
-            most=settings.max_processes(),
+            max_processes=settings.max_processes(),
         )
-        self.dashboard = Site(watch.state)
+        self.dashboard = DashboardApp(state_reader.state)
         self.control_planes = (
             control_plane(self._hosting),
             self._scaling.service,

@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 BUFFER_BYTES = 1 << 20
 
 # Our limit: far above any real model repository.
-MEMBERS = 100_000
-LINKS = 40  # Linux's limit for a path (path_resolution(7))
+MAX_MEMBERS = 100_000
+MAX_LINKS = 40  # Linux's limit for a path (path_resolution(7))
 
 # Our limit: Linux allows 4096 bytes for a path, including the instance's folder.
-PATH_BYTES = 1024
+MAX_PATH_BYTES = 1024
 
 # Our limit for the extended headers of a member, which tarfile keeps in memory.
-HEADER_BYTES = 1 << 20
+MAX_HEADER_BYTES = 1 << 20
 
 
-# Our limits against decompression bombs: an archive is rejected if it unpacks to more than both
-# numbers allow. Zeros unpack to 1032 times their size (zlib.net/zlib_tech.html).
-LEAST_BOMB_BYTES = 1 << 30
+# Our limits against decompression bombs: an archive is rejected if its unpacked size exceeds both
+# `MIN_BOMB_BYTES` and `BOMB_RATIO` times its packed size. Zeros unpack to 1032 times their size
+# (zlib.net/zlib_tech.html).
+MIN_BOMB_BYTES = 1 << 30
 BOMB_RATIO = 100
 
 
@@ -54,7 +55,7 @@ class S3Prefix:
 
 
 class TooLargeError(Exception):
-    """An archive does not fit the volume: it unpacks to at least `size` bytes."""
+    """An archive is too large for the volume; its unpacked size is at least `size` bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"No space left on device: more than {limit} bytes, unpacked")
@@ -63,7 +64,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class UnpackedArchive:
-    """ETag and unpacked size of an archive that has been unpacked."""
+    """The ETag and the unpacked size in bytes of an archive on the volume."""
 
     etag: str
     size: int
@@ -76,21 +77,21 @@ def fetch(
     key: str,
     to: Path,
     limit: int,
-    known: UnpackedArchive | None = None,
+    previous: UnpackedArchive | None = None,
 ) -> UnpackedArchive:
     """Download `s3://bucket/key` and unpack it into the folder `to` as a stream.
 
-    The archive is unpacked beside `to` and then renamed, so that `to` is always complete. `known`
-    is the archive in `to` from before; it is kept if the object has the same ETag or cannot be
-    read. Raise InvokeEndpoint's `ApiError` if the object is missing or not an archive, or if it
-    unpacks to more than `limit` bytes (then `__cause__` is a `TooLargeError`).
+    The archive is unpacked beside `to` and then renamed, so that `to` is always complete.
+    `previous` is the archive that `to` contains already; it stays there if the object has the same
+    ETag or cannot be read. Raise InvokeEndpoint's `ApiError` if the object is missing or not an
+    archive, or if it unpacks to more than `limit` bytes (then `__cause__` is a `TooLargeError`).
     """
     try:
-        changed = {"IfNoneMatch": known.etag} if known else {}
-        answer = s3.get_object(Bucket=bucket, Key=key, **changed)  # type: ignore[arg-type]
+        condition = {"IfNoneMatch": previous.etag} if previous else {}
+        response = s3.get_object(Bucket=bucket, Key=key, **condition)  # type: ignore[arg-type]
     except (ClientError, BotoCoreError) as error:
-        if known:  # not modified, or S3 failed: load the unpacked one
-            return known
+        if previous:  # the object is not modified, or S3 failed
+            return previous
         reason = error.response["Error"]["Message"] if isinstance(error, ClientError) else error
         raise ApiError(
             "ValidationError",
@@ -104,23 +105,23 @@ def fetch(
         unpacked.mkdir()
         try:
             with (
-                igzip.IGzipFile(fileobj=answer["Body"]) as unzipped,  # type: ignore[no-untyped-call]
-                _Rationed(unzipped) as rationed,
-                tarfile.open(fileobj=rationed, mode="r|", bufsize=BUFFER_BYTES) as tar,
+                igzip.IGzipFile(fileobj=response["Body"]) as unzipped,  # type: ignore[no-untyped-call]
+                _LimitedStream(unzipped) as stream,
+                tarfile.open(fileobj=stream, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
-                most = max(LEAST_BOMB_BYTES, BOMB_RATIO * answer["ContentLength"])
-                size = _unpack(tar, rationed, unpacked, limit, most)
+                max_size = max(MIN_BOMB_BYTES, BOMB_RATIO * response["ContentLength"])
+                size = _unpack(tar, stream, unpacked, limit, max_size)
         except Exception as error:  # of tarfile, isal, or the connection
             raise ApiError(
                 "ValidationError",
-                f"Failed to extract model data s3://{bucket}/{key}: {_reason(error)}",
+                f"Failed to extract model data s3://{bucket}/{key}: {_message(error)}",
             ) from error
         shutil.rmtree(to, ignore_errors=True)
         unpacked.rename(to)
-    return UnpackedArchive(answer["ETag"], size)
+    return UnpackedArchive(response["ETag"], size)
 
 
-class _Rationed(io.BufferedIOBase):
+class _LimitedStream(io.BufferedIOBase):
     """A stream that limits the number of bytes read between two calls of `allow`."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
@@ -128,23 +129,25 @@ class _Rationed(io.BufferedIOBase):
         self.allow(0)
 
     def allow(self, size: int) -> None:
-        """Allow reading a file of this size and the next header, including tarfile's read-ahead."""
-        self._left = size + HEADER_BYTES + BUFFER_BYTES
+        """Allow reading a file of `size` bytes, the next header, and tarfile's read-ahead."""
+        self._allowed_bytes = size + MAX_HEADER_BYTES + BUFFER_BYTES
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read a part. Raise `ValueError` if the limit is exceeded: a header is too long."""
-        part = self._stream.read(size)
-        self._left -= len(part)
-        if self._left < 0:
+        """Return the next bytes. Raise `ValueError` above the limit: then a header is too long."""
+        data = self._stream.read(size)
+        self._allowed_bytes -= len(data)
+        if self._allowed_bytes < 0:
             raise ValueError("a header, or the padding after the last file, exceeds the size limit")
-        return part
+        return data
 
 
-def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, most: int) -> int:
+def _unpack(
+    tar: tarfile.TarFile, stream: _LimitedStream, to: Path, limit: int, max_size: int
+) -> int:
     """Unpack an archive into the folder `to`; return the size of its files in bytes.
 
     Raise `TooLargeError` above `limit` bytes, and `ValueError` for a member outside `to`, or above
-    `most` bytes (a decompression bomb).
+    `max_size` bytes (a decompression bomb).
     """
     size = 0
     # Python before 3.11.4, such as Debian's, has no filters; `_check_member` works everywhere.
@@ -153,19 +156,21 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
         size += member.size
         if size > limit:
             raise TooLargeError(size, limit)
-        if size > most:
-            raise ValueError(f"decompression bomb: the archive unpacks to more than {most} bytes")
-        if count > MEMBERS:
-            raise ValueError(f"the archive has more than {MEMBERS} members")
+        if size > max_size:
+            raise ValueError(
+                f"decompression bomb: the archive unpacks to more than {max_size} bytes"
+            )
+        if count > MAX_MEMBERS:
+            raise ValueError(f"the archive has more than {MAX_MEMBERS} members")
         _check_member(member, to)
-        rationed.allow(member.size)
+        stream.allow(member.size)
         tar.extract(member, to)
-    rationed.allow(limit)
+    stream.allow(limit)
     _check_end(tar)
     return size
 
 
-def _reason(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """Return the message of an error, without the local path in tarfile's messages."""
     if member := getattr(error, "tarinfo", None):  # an error of tarfile's filter
         return f"{member.name!r} leads outside the archive, or is not allowed in one"
@@ -173,7 +178,7 @@ def _reason(error: Exception) -> str:
 
 
 def _check_member(member: tarfile.TarInfo, to: Path) -> None:
-    """Raise `ValueError` unless a member stays in the folder `to`, considering unpacked links."""
+    """Raise `ValueError` if a member would be outside the folder `to`, also through a link."""
     _check_path(member.name)
     folder = posixpath.dirname(member.name)
     if not _is_inside(folder, to):
@@ -189,30 +194,30 @@ def _check_member(member: tarfile.TarInfo, to: Path) -> None:
 
 
 def _is_inside(path: str, folder: Path) -> bool:
-    """Return whether every component of a path stays in `folder`, following unpacked links.
+    """Return whether every component of a path is in `folder`, following unpacked links.
 
-    `os.path.realpath` stops following links beyond the maximum path length, so that an archive can
-    escape it and tarfile's filter (CVE-2025-4517).
+    `os.path.realpath` stops following links beyond the maximum path length, so that it and
+    tarfile's filter accept paths outside the folder (CVE-2025-4517).
     """
-    root = current = Path(os.path.realpath(folder))
-    steps, followed = path.split("/")[::-1], 0
+    root = location = Path(os.path.realpath(folder))
+    steps, link_count = path.split("/")[::-1], 0
     if path.startswith("/"):
         return False
     while steps:
         step = steps.pop()
-        current = current.parent if step == ".." else current / step
-        if not current.is_relative_to(root):
+        location = location.parent if step == ".." else location / step
+        if not location.is_relative_to(root):
             return False
         try:
-            target = str(current.readlink())
+            target = str(location.readlink())
         except OSError as error:
             if error.errno in {errno.EINVAL, errno.ENOENT, errno.ENOTDIR}:  # not a link
                 continue
             return False  # the path is too long
-        followed += 1
-        if followed > LINKS or target.startswith("/"):
+        link_count += 1
+        if link_count > MAX_LINKS or target.startswith("/"):
             return False
-        current = current.parent
+        location = location.parent
         steps += target.split("/")[::-1]
     return True
 
@@ -222,15 +227,15 @@ def _check_path(name: str) -> None:
         raise ValueError(f"{name!r} has an absolute path")
     if ".." in name.split("/"):
         raise ValueError(f"{name!r} has a path with .. in it")
-    if len(os.fsencode(name)) > PATH_BYTES:
-        raise ValueError(f"'{name[:30]}...' has a path of more than {PATH_BYTES} bytes")
+    if len(os.fsencode(name)) > MAX_PATH_BYTES:
+        raise ValueError(f"'{name[:30]}...' has a path of more than {MAX_PATH_BYTES} bytes")
 
 
 def _check_end(tar: tarfile.TarFile) -> None:
-    """Raise `ValueError` unless only padding follows.
+    """Raise `ValueError` if anything but padding follows the last member.
 
     tarfile treats an unreadable header as the end of the archive, except for the first header.
     """
-    while tar.fileobj and (rest := tar.fileobj.read(BUFFER_BYTES)):
-        if rest.strip(b"\0"):
+    while tar.fileobj and (padding := tar.fileobj.read(BUFFER_BYTES)):
+        if padding.strip(b"\0"):
             raise ValueError("unreadable header, followed by more data")

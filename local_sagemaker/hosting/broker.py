@@ -1,10 +1,10 @@
-"""A program that runs a server in its own namespaces and gives the parent sockets to reach it.
+"""A program that runs a server in its own namespaces, and sends sockets to its parent process.
 
 Usage: `broker.py DESCRIPTOR COMMAND...`. DESCRIPTOR is a Unix socket connected to the parent. A TCP
 socket always belongs to the network namespace in which it was created (network_namespaces(7)): for
 each byte from the parent, the broker creates a socket and sends it over SCM_RIGHTS, and the parent
 connects it to the server's port. The server inherits standard output and error. When the parent
-closes its end, also by dying, the broker ends the server and itself.
+closes its socket or exits, the broker ends the server and itself.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ def mount_private_shared_memory() -> None:
         raise OSError(ctypes.get_errno(), "cannot mount a private /dev/shm")
 
 
-def give_up_capabilities() -> None:
+def drop_capabilities() -> None:
     """Drop all capabilities, so that the server cannot change its mounts as root of the namespace.
 
     The bounding set limits the capabilities of executed programs (capabilities(7)). In a nested
@@ -45,13 +45,12 @@ def give_up_capabilities() -> None:
     """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(LAST_CAPABILITY + 1):
-        libc.prctl(
-            PR_CAPBSET_DROP, capability, 0, 0, 0
-        )  # fails for numbers that this kernel does not know
+        # This call fails for numbers that the kernel does not know.
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-def hand_out(parent: socket.socket, closed: asyncio.Event) -> None:
-    """Send the parent a new socket for one byte from it; set `closed` if it closed its end."""
+def send_new_socket(parent: socket.socket, closed: asyncio.Event) -> None:
+    """Answer a byte from the parent with a new socket; if its socket is closed, set `closed`."""
     request = b""
     with suppress(ConnectionError):
         request = parent.recv(1)
@@ -59,17 +58,17 @@ def hand_out(parent: socket.socket, closed: asyncio.Event) -> None:
         asyncio.get_running_loop().remove_reader(parent)
         closed.set()
         return
-    with suppress(OSError), socket.socket(socket.AF_INET) as made:  # the parent may have ended
-        socket.send_fds(parent, [b"s"], [made.fileno()])
+    with suppress(OSError), socket.socket(socket.AF_INET) as new:  # the parent may have exited
+        socket.send_fds(parent, [b"s"], [new.fileno()])
 
 
 async def run(descriptor: int, command: list[str]) -> int:
-    """Run `command` until it ends or the parent closes its end; return its exit status."""
+    """Run `command` until it ends or the parent closes its socket; return the exit status."""
     closed = asyncio.Event()
     with socket.socket(fileno=descriptor) as parent:
         parent.setblocking(False)
         server = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
-        asyncio.get_running_loop().add_reader(parent, hand_out, parent, closed)
+        asyncio.get_running_loop().add_reader(parent, send_new_socket, parent, closed)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(
             {ended, asyncio.ensure_future(closed.wait())}, return_when=asyncio.FIRST_COMPLETED
@@ -88,5 +87,5 @@ if __name__ == "__main__":
     if os.getpid() == 1:  # in new namespaces
         bring_loopback_up()
         mount_private_shared_memory()
-        give_up_capabilities()
+        drop_capabilities()
     sys.exit(asyncio.run(run(int(sys.argv[1]), sys.argv[2:])))

@@ -1,4 +1,4 @@
-"""Memory, volume and processors of instances, and the usage of processes."""
+"""Memory, volume and processors of instances, and the resource usage of processes."""
 
 import operator
 import os
@@ -13,13 +13,13 @@ from local_sagemaker.settings import DISK, MEMORY, whole_number
 
 MIB, GIB = 1 << 20, 1 << 30
 
-# GiB of an .xlarge; other sizes of a family are multiples of it. EC2 instance types, without a
+# GiB of memory of an .xlarge by family; larger sizes have multiples. EC2 instance types, without a
 # cited source.
 _XLARGE_GIB = {"c": 8, "m": 16, "r": 32, "g4dn": 16, "g5": 16, "g6": 16, "g6e": 32}
 _TYPE = re.compile(r"ml\.(?:([cmr])[5-9]\w*|(g4dn|g5|g6|g6e))\.(\d*)xlarge")
 _XLARGE_CPUS = 4
 
-# Number of GPUs by size; other sizes of GPU families have one. Without a cited source.
+# Number of GPUs by size, such as 12 in .12xlarge; other sizes have one. Without a cited source.
 _GPUS = {"12": 4, "24": 4, "48": 8}
 
 # Default of VolumeSizeInGB; no source.
@@ -46,26 +46,26 @@ class Capacity:
         memory = min(int(resources.memory * MIB) if resources else machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
         sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
-        return cls(*(size or own for size, own in zip(sizes, (memory, disk), strict=True)))
+        return cls(*(size or default for size, default in zip(sizes, (memory, disk), strict=True)))
 
 
 def resident_bytes(session: int) -> int:
     """Return the memory of a session's processes in bytes; shared memory counts once."""
-    return int(_sum(session, proportional_bytes))
+    return int(_session_total(session, proportional_bytes))
 
 
 def cpu_seconds(session: int) -> float:
     """Return the processor time of a session's processes and of their reaped children."""
-    return _sum(session, processor_seconds)
+    return _session_total(session, processor_seconds)
 
 
-def _sum(session: int, number: Callable[[Path], float]) -> float:
-    """Return the sum of `number` over the /proc folders of a session's processes."""
+def _session_total(session: int, value: Callable[[Path], float]) -> float:
+    """Return the sum of `value` over the /proc folders of a session's processes."""
     total = 0.0
     for process in Path("/proc").iterdir():
         with suppress(ValueError, OSError):  # not a process, or it has just ended
             if os.getsid(int(process.name)) == session:
-                total += number(process)
+                total += value(process)
     return total
 
 
@@ -89,7 +89,7 @@ def proportional_bytes(process: Path) -> int:
 
 @dataclass(frozen=True)
 class Resources:
-    """MiB of memory, vCPUs and accelerators of an instance, or reserved by a component's copy."""
+    """Memory in MiB, vCPUs and accelerators, of an instance or reserved by a component's copy."""
 
     memory: float
     cpus: float
@@ -101,10 +101,10 @@ class Resources:
         match = _TYPE.fullmatch(instance_type)
         if match is None:
             return None
-        letter, family, times = match.groups()
-        size = int(times or 1)
-        memory = _XLARGE_GIB[letter or family] * size * GIB / MIB
-        return cls(memory, _XLARGE_CPUS * size, _GPUS.get(times, 1) if family else 0)
+        cpu_family, gpu_family, multiple = match.groups()
+        size = int(multiple or 1)
+        memory = _XLARGE_GIB[cpu_family or gpu_family] * size * GIB / MIB
+        return cls(memory, _XLARGE_CPUS * size, _GPUS.get(multiple, 1) if gpu_family else 0)
 
     @classmethod
     def total(cls, reserved: "Iterable[Resources]") -> "Resources":
@@ -114,5 +114,5 @@ class Resources:
         )
 
     def holds(self, reserved: "Resources") -> bool:
-        """Return whether a reservation fits."""
+        """Return whether a reservation does not exceed these resources."""
         return all(map(operator.le, astuple(reserved), astuple(self)))

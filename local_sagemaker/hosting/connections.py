@@ -18,29 +18,32 @@ from typing import TypeVar
 
 from httptools import HttpParserError, HttpResponseParser
 
-PART = 256 * 1024
-"""Maximum number of bytes of a response that are read at once and buffered for a slow client."""
+CHUNK_BYTES = 256 * 1024
+"""Maximum number of bytes of a response that are read at once, and buffered for a slow client."""
 
-MANAGED_BYTES = 16 << 20
-"""Maximum size of the response to a load or an unload, which a model could produce."""
+MAX_MODEL_RESPONSE_BYTES = 16 << 20
+"""Maximum size of the response to a load or an unload. A model can influence the size."""
 
 PING = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"
-FIRST_TRY_SECONDS = 0.05
-"""Timeout of the first ping; each retry, on another connection, has a longer timeout."""
+FIRST_PING_SECONDS = 0.05
+"""Timeout of the first ping. Each retry, on another connection, has a longer timeout."""
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Connection:
-    """A connection for one request at a time, on another thread than the lanes in `avoids`."""
+    """A connection for one request at a time.
+
+    It does not share a server thread with the lanes in `avoided_lanes`.
+    """
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    avoids: "frozenset[Connection]" = frozenset()
+    avoided_lanes: "frozenset[Connection]" = frozenset()
 
     @property
-    def usable(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the connection is still open."""
         return not self.reader.at_eof() and not self.writer.is_closing()
 
@@ -54,12 +57,12 @@ class Connections:
     def __init__(self, connect: Callable[[], socket.socket]) -> None:
         self._connect = connect
         self._idle: list[Connection] = []
-        self._lanes: list[Connection] = []  # the idle ones
-        self._busy: set[Connection] = set()  # lanes with a request in progress
+        self._idle_lanes: list[Connection] = []
+        self._busy_lanes: set[Connection] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
-    async def manage(
+    async def send_model_request(
         self,
         method: str,
         path: str,
@@ -69,84 +72,86 @@ class Connections:
         timeout: float,
     ) -> tuple[int, bytes]:
         """Send a load or unload request; return status and body. Raise `OSError`."""
-        lane = self._lanes.pop() if self._lanes else await self._open()
+        lane = self._idle_lanes.pop() if self._idle_lanes else await self._open()
         all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
         lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
-        self._busy.add(lane)
-        kept = False
+        self._busy_lanes.add(lane)
+        is_reusable = False
         try:
             async with asyncio.timeout(timeout):
                 lane.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
-                answer = ContainerResponse(lane)
-                await answer.read_head()
-                content = await answer.rest(MANAGED_BYTES)
-            kept = answer.keeps_connection and not self._closed
-            return answer.status, content
+                response = ContainerResponse(lane)
+                await response.read_head()
+                content = await response.read_body(MAX_MODEL_RESPONSE_BYTES)
+            is_reusable = response.keeps_connection and not self._closed
+            return response.status, content
         finally:
-            self._busy.remove(lane)
-            if kept:
-                self._lanes.append(lane)
+            self._busy_lanes.remove(lane)
+            if is_reusable:
+                self._idle_lanes.append(lane)
             else:
                 lane.writer.close()
 
     async def take(self) -> Connection:
         """Return a connection for one invocation. Raise `OSError` if the server has ended."""
         for position in range(len(self._idle) - 1, -1, -1):
-            if self._busy <= self._idle[position].avoids:
+            if self._busy_lanes <= self._idle[position].avoided_lanes:
                 connection = self._idle.pop(position)
-                if connection.usable:
+                if connection.is_open:
                     return connection
                 connection.writer.close()
-        return await (self._proven() if self._busy else self._open())
+        return await (self._open_pinged() if self._busy_lanes else self._open())
 
     def give_back(self, connection: Connection) -> None:
-        """Return a connection to the pool; connections that avoid lanes are reused first."""
+        """Put a connection back into the pool; connections that avoid lanes are reused first."""
         if self._closed:
             connection.writer.close()
         else:
-            self._idle.insert(len(self._idle) if connection.avoids else 0, connection)
+            self._idle.insert(len(self._idle) if connection.avoided_lanes else 0, connection)
 
     def close(self) -> None:
-        """Close the idle connections, and keep no others from now on."""
+        """Close the idle connections, and from now on each connection that is given back."""
         self._closed = True
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._close_idle)
 
     def _close_idle(self) -> None:
-        for connection in (*self._idle, *self._lanes):
+        for connection in (*self._idle, *self._idle_lanes):
             connection.writer.close()
-        self._idle, self._lanes = [], []
+        self._idle, self._idle_lanes = [], []
 
     async def _open(self) -> Connection:
         self._loop = asyncio.get_running_loop()
         connecting = asyncio.ensure_future(in_thread(self._connect))
         try:
-            opened = await asyncio.shield(connecting)
+            connected_socket = await asyncio.shield(connecting)
         except asyncio.CancelledError:  # the thread continues: close its socket later
             connecting.add_done_callback(_close_opened)
             raise
-        opened.setblocking(False)
+        connected_socket.setblocking(False)
         try:
-            return Connection(*await asyncio.open_connection(sock=opened, limit=PART))
+            return Connection(
+                *await asyncio.open_connection(sock=connected_socket, limit=CHUNK_BYTES)
+            )
         except BaseException:
-            opened.close()
+            connected_socket.close()
             raise
 
-    async def _proven(self) -> Connection:
+    async def _open_pinged(self) -> Connection:
         """Return a new connection that answered a ping while lanes were busy."""
-        patience = FIRST_TRY_SECONDS
-        while self._busy:
+        timeout = FIRST_PING_SECONDS
+        while self._busy_lanes:
             connection = await self._open()
-            connection.avoids = frozenset(self._busy)
-            answer = ContainerResponse(connection)
+            connection.avoided_lanes = frozenset(self._busy_lanes)
+            response = ContainerResponse(connection)
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(timeout):
                     connection.writer.write(PING)
-                    await answer.read_head()
-                    await answer.rest(PART)
+                    await response.read_head()
+                    await response.read_body(CHUNK_BYTES)
             except TimeoutError:
                 connection.writer.close()
-                patience *= 1.5
+                timeout *= 1.5
             except BaseException:
                 connection.writer.close()
                 raise
@@ -156,7 +161,7 @@ class Connections:
 
 
 class ContainerResponse:
-    """The next response on a connection, parsed as a stream; names of `headers` are lower-case.
+    """The next response on a connection, parsed as a stream. Names in `headers` are lower-case.
 
     Methods raise `ConnectionError` if the container disconnects.
     """
@@ -164,65 +169,67 @@ class ContainerResponse:
     def __init__(self, connection: Connection) -> None:
         self._reader, self._parser = connection.reader, HttpResponseParser(self)
         self.headers: dict[bytes, bytes] = {}
-        self._parts: deque[bytes] = deque()
+        self._chunks: deque[bytes] = deque()
         self.status, self.keeps_connection = 0, False
         self._in_body = self._complete = False
 
     async def read_head(self) -> None:
         """Read the status and the headers."""
-        for _ in range(PART):
+        for _ in range(CHUNK_BYTES):
             if self._in_body:
                 return
-            if await self._read() >= PART and not self._in_body:
+            if await self._read() >= CHUNK_BYTES and not self._in_body:
                 break
         raise ConnectionError("invalid response of the container: its header does not end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """Yield the parts of the body, each with whether more follow."""
-        more = True
-        while more:
-            while not self._parts and not self._complete:
+        """Yield the chunks of the body, each with whether more chunks follow."""
+        has_more = True
+        while has_more:
+            while not self._chunks and not self._complete:
                 await self._read()
-            part = self._parts.popleft() if self._parts else b""
-            more = bool(self._parts) or not self._complete
-            yield part, more
+            chunk = self._chunks.popleft() if self._chunks else b""
+            has_more = bool(self._chunks) or not self._complete
+            yield chunk, has_more
 
-    async def rest(self, most: int) -> bytes:
-        """Return the complete body. Raise `ConnectionError` above `most` bytes."""
+    async def read_body(self, max_bytes: int) -> bytes:
+        """Return the complete body. Raise `ConnectionError` above `max_bytes` bytes."""
         body = b""
-        async for part, _ in self.body():
-            body += part
-            if len(body) > most:
-                raise ConnectionError(f"the response of the container has more than {most} bytes")
+        async for chunk, _ in self.body():
+            body += chunk
+            if len(body) > max_bytes:
+                raise ConnectionError(
+                    f"the response of the container has more than {max_bytes} bytes"
+                )
         return body
 
     async def _read(self) -> int:
         """Read once; return the number of bytes."""
-        data = await self._reader.read(PART)
+        data = await self._reader.read(CHUNK_BYTES)
         if not data:
             raise ConnectionError("the container disconnected")
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
-            message = f"invalid answer of the container: {error!r}"
+            message = f"invalid response of the container: {error!r}"
             raise ConnectionError(message) from None
         return len(data)
 
-    # Called by the parser
+    # HttpResponseParser calls the following methods.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Store a header."""
         self.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Store the status; the body begins."""
+        """Store the status; the body follows."""
         self.status = self._parser.get_status_code()
         self.keeps_connection = self._parser.should_keep_alive()
         self._in_body = True
 
-    def on_body(self, part: bytes) -> None:
-        """Store a part of the body."""
-        self._parts.append(part)
+    def on_body(self, chunk: bytes) -> None:
+        """Store a chunk of the body."""
+        self._chunks.append(chunk)
 
     def on_message_complete(self) -> None:
         """Note the end of the response."""

@@ -1,4 +1,4 @@
-"""The interface of SageMaker's two container modes, single-model and multi-model."""
+"""The common interface of single-model and multi-model containers."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 
 class ModelStepKind(Enum):
-    """Steps of a model: -ING is a start, FAIL a failure, the others are completed steps.
+    """The kind of a step. Names with -ING mark a start, the others a completed step.
 
-    DELETE is the deletion of an unloaded model's files from the volume.
+    FAIL is a failure. DELETE is the deletion of an unloaded model's files from the volume.
     """
 
     DOWNLOADING = auto()
@@ -25,18 +25,18 @@ class ModelStepKind(Enum):
 
 @dataclass(frozen=True)
 class ModelStep:
-    """A step of a target model, and the duration of a completed step.
+    """A step of a target model.
 
-    `bytes` is the unpacked size of its files. `room_for` is the target model for which it was
-    evicted. `why` is the reason of a failure.
+    `seconds` is the duration of a completed step, `bytes` the unpacked size of the model's files.
+    `room_for` is the target model for which this model was evicted. `reason` explains a failure.
     """
 
-    step: ModelStepKind
+    kind: ModelStepKind
     target_model: str
     seconds: float = 0.0
     bytes: int = 0
     room_for: str | None = None
-    why: str = ""
+    reason: str = ""
 
 
 Report = Callable[[ModelStep], None]
@@ -53,10 +53,11 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model of a container: its phase since a time in Unix seconds, and its calls.
+    """The status of a model in a container.
 
-    `calls` is the number in progress, `answered` the number completed since it was loaded. `bytes`
-    is the size of its files; `folder` is part of the path of its processes.
+    `since` is the start of the phase in Unix seconds. `calls` is the number of calls in progress,
+    `answered` the number of calls completed since the load. `bytes` is the size of the model's
+    files; `folder` is part of the path of the model's processes.
     """
 
     target_model: str
@@ -70,9 +71,10 @@ class ModelStatus:
 
 @dataclass(frozen=True)
 class Call:
-    """An invocation in progress: the container's path for it, and a `load` to await before.
+    """An invocation in progress. `path` is its HTTP path in the container.
 
-    A load raises `ApiError` or `OSError`. `model` is private to the container.
+    If `load` is set, it must be awaited before the request is sent; it raises `ApiError` or
+    `OSError`. `model` is private to the container.
     """
 
     path: str
@@ -82,7 +84,7 @@ class Call:
 
 
 class Container(Protocol):
-    """The Triton of an instance, in one of SageMaker's modes."""
+    """The Triton container of an instance, single-model or multi-model."""
 
     def acquire(self, target_model: str | None) -> Call:
         """Count an invocation as in progress until `release`. Raise `ApiError`."""
@@ -91,15 +93,15 @@ class Container(Protocol):
         """Count an invocation as completed."""
 
     def has(self, target_model: str | None) -> bool:
-        """Return whether an invocation needs no new load."""
+        """Return whether a model is loaded, or its load has started."""
 
     @property
     def loaded_models(self) -> int | None:
-        """The number of models in memory; None in mode SingleModel."""
+        """The number of models in memory; None for a single-model container."""
 
     @property
     def disk_bytes(self) -> int:
-        """The size of its models on the volume."""
+        """The size of the unpacked models on the volume."""
 
     def statuses(self) -> list[ModelStatus]:
         """Return the models that were invoked and are not unloaded yet."""

@@ -10,14 +10,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.log_stream import LogStream
 
-SECONDS = 1.0
-"""Interval of sending new lines, in real seconds."""
+INTERVAL_SECONDS = 1.0
+"""Interval of sending new lines; not shortened by the accelerated clock."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Followed:
+class _FollowedLog:
+    """The log of a server, and its log group and stream `name`."""
+
     triton: Triton
     stream: LogStream
     group: str
@@ -27,23 +29,23 @@ class _Followed:
 class ContainerLogs:
     """A thread that sends the logs of all containers. `client` is the CloudWatch Logs client.
 
-    Log groups are only created when an instance starts, so that late lines do not recreate a
-    deleted group.
+    A log group is only created when an instance starts: late lines must not recreate a group that
+    was deleted.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._new: list[_Followed] = []
+        self._new: list[_FollowedLog] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def follow(self, group: str, name: str, triton: Triton) -> None:
+    def follow_log(self, group: str, name: str, triton: Triton) -> None:
         """Send a server's log from now on until the server has ended."""
         stream = LogStream(triton.log, self._client)
         with self._lock:
-            self._new.append(_Followed(triton, stream, group, name))
+            self._new.append(_FollowedLog(triton, stream, group, name))
 
     def stop(self) -> None:
         """Send the remaining lines, and end the thread."""
@@ -51,28 +53,29 @@ class ContainerLogs:
         self._thread.join()
 
     def _run(self) -> None:
-        followed: list[_Followed] = []
+        logs: list[_FollowedLog] = []
         running = True
         while running:
-            running = not self._stopping.wait(SECONDS)
+            running = not self._stopping.wait(INTERVAL_SECONDS)
             with self._lock:
                 new, self._new = self._new, []
-            followed = [server for server in followed + list(filter(_open, new)) if _send(server)]
+            logs = [log for log in logs + list(filter(_open, new)) if _send(log)]
 
 
-def _open(followed: _Followed) -> bool:
+def _open(log: _FollowedLog) -> bool:
+    """Create the log stream; return False if CloudWatch Logs rejects it."""
     try:
-        followed.stream.open(followed.group, followed.name)
+        log.stream.open(log.group, log.name)
     except (ClientError, BotoCoreError) as error:
-        _log.warning("%s has no stream %s: %s", followed.group, followed.name, error)
+        _log.warning("%s has no stream %s: %s", log.group, log.name, error)
         return False
     return True
 
 
-def _send(followed: _Followed) -> bool:
+def _send(log: _FollowedLog) -> bool:
     """Send new lines; return whether more may follow."""
-    ended = followed.triton.wait(0)  # checked before sending, so that the last lines are sent
-    refused = followed.stream.send()
-    if refused:
-        _log.warning("%s does not take the log of %s: %s", followed.group, followed.name, refused)
-    return not ended and refused is None
+    ended = log.triton.wait(0)  # checked before sending, so that the last lines are sent
+    error = log.stream.send()
+    if error:
+        _log.warning("%s does not take the log of %s: %s", log.group, log.name, error)
+    return not ended and error is None

@@ -1,11 +1,12 @@
 """Placement of inference component copies on instances, according to their reservations.
 
-Only reservations count: "a scheduling reservation, not a cap" (huggingface/skills,
-hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, which has 16 GiB, AWS
-accepted 1024 MB and rejected 4096 MB; the reservable share of the memory is not documented. Here
-all memory can be reserved, except in the known rejected case.
+A reservation does not limit the memory that a copy uses: "a scheduling reservation, not a cap"
+(huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge with
+16 GiB, AWS accepted 1024 MB and rejected 4096 MB; the share of the memory that can be reserved is
+not documented. Here all memory can be reserved, except in the case that AWS rejected.
 """
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ NO_ROOM = (
 """FailureReason. Source: see the module's docstring."""
 
 REJECTED_MIB = {"ml.g5.xlarge": 4096}
+"""Instance type -> smallest reservation that AWS rejected."""
 
 
 class NoRoomError(LocalSageMakerError):
@@ -39,28 +41,27 @@ class NoRoomError(LocalSageMakerError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Slot(Pool):
-    """A copy's reservation on an instance; `number` counts its component's copies there."""
+    """A copy's reservation on an instance. `number` distinguishes copies of one component there.
+
+    `instances` is empty until the copy starts, and then contains the `Instance` that runs it.
+    """
 
     host: "CopyHost"
     component: str
     number: int
-    needs: Resources
-    held_by: "list[Instance]" = field(default_factory=list)
+    reservation: Resources
+    instances: "list[Instance]" = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Return the copy's name on its instance."""
+        """The name of the copy on its instance."""
         return f"{self.component}/{self.number}"
-
-    def hold(self, instance: "Instance") -> None:
-        """Remember the instance that runs the copy."""
-        self.held_by.append(instance)
 
 
 class CopyHost:
-    """An instance that hosts copies; acts as both server and container of its `Instance`.
+    """An instance that hosts copies: both the server and the container of its `Instance`.
 
-    Its resource usage is the sum of its copies'.
+    Its resource usage is the sum of the usage of its copies.
     """
 
     loaded_models = None
@@ -74,65 +75,67 @@ class CopyHost:
 
     @staticmethod
     def find(instance: "Instance") -> "CopyHost | None":
-        """Return the copy host of an instance; None if it has a model or has not started."""
-        container: Any = instance.running and instance.running.container
+        """Return an instance's copy host; None if the instance has a model or has not started."""
+        container: Any = instance.healthy_server and instance.healthy_server.container
         return container if isinstance(container, CopyHost) else None
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Return immediately: it has no container."""
+        """Return immediately, because the host has no container."""
 
     def failed_ping(self, timeout: float) -> None:
-        """Return None: it has no container to ping."""
+        """Return None, because the host has no container to ping."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait up to `timeout` seconds; return whether it has ended."""
+        """Wait up to `timeout` seconds; return whether the host has ended."""
         return self._ended.wait(timeout)
 
     def stop(self) -> None:
-        """End the instance and its copies."""
+        """End the host and its copies."""
         self._ended.set()
         for copy in list(self._copies()):
             copy.stop()
 
     def resident_bytes(self) -> int:
-        """Return the memory of its copies in bytes."""
+        """Return the memory of the copies in bytes."""
         return sum(server.triton.resident_bytes() for server in self._servers())
 
     def cpu_seconds(self) -> float:
-        """Return the processor time of its copies in seconds."""
+        """Return the processor time of the copies in seconds."""
         return sum(server.triton.cpu_seconds() for server in self._servers())
 
     @property
     def disk_bytes(self) -> int:
-        """The size of its copies' models on the volume."""
+        """The size of the copies' models on the volume."""
         return sum(server.container.disk_bytes for server in self._servers())
 
     def statuses(self) -> "list[ModelStatus]":
-        """Return its copies as models named after the copies."""
+        """Return the status of each copy, as a model with the name of the copy."""
         return [
             replace(status, target_model=slot.name)
             for slot in list(self.slots)
-            for copy in slot.held_by
-            if copy.running
-            for status in copy.running.container.statuses()
+            for copy in slot.instances
+            if copy.healthy_server
+            for status in copy.healthy_server.container.statuses()
         ]
 
-    def reserved(self) -> list[Resources]:
-        """Return the reservations of its copies."""
-        return [slot.needs for slot in list(self.slots)]
+    def reservations(self) -> list[Resources]:
+        """Return the reservations of the copies."""
+        return [slot.reservation for slot in list(self.slots)]
 
-    def reservations(self) -> Resources:
-        """Return the reserved percentages of its resources."""
+    def reserved_percentages(self) -> Resources:
+        """Return the reserved percentage of each resource."""
         shares = zip(
-            astuple(Resources.total(self.reserved())), astuple(self.resources), strict=True
+            astuple(Resources.total(self.reservations())), astuple(self.resources), strict=True
         )
-        return Resources(*(round(100 * part / whole, 2) if whole else 0 for part, whole in shares))
+        return Resources(
+            *(round(100 * reserved / total, 2) if total else 0 for reserved, total in shares)
+        )
 
     def _copies(self) -> "Iterator[Instance]":
-        return (copy for slot in list(self.slots) for copy in slot.held_by)
+        return (copy for slot in list(self.slots) for copy in slot.instances)
 
     def _servers(self) -> "Iterator[RunningServer]":
-        return (server for copy in self._copies() if (server := copy.running))
+        return (server for copy in self._copies() if (server := copy.healthy_server))
 
 
 def resources_of(instance_type: str) -> Resources:
@@ -145,32 +148,34 @@ def resources_of(instance_type: str) -> Resources:
 class Placement:
     """Placement of copies on the instances of an endpoint's `fleet`.
 
-    `add` adds an instance, or returns False if the maximum is reached. A copy is placed on the
-    first instance with enough resources; SageMaker's choice without a SchedulingConfig has no
-    source.
+    `add_instance` returns False if the endpoint has its maximum number of instances. A copy is
+    placed on the first instance with enough resources; which instance SageMaker chooses without a
+    SchedulingConfig is not documented.
     """
 
-    def __init__(self, fleet: "Fleet", instance_type: str, add: Callable[[], bool]) -> None:
-        self._fleet, self._type, self._add = fleet, instance_type, add
+    def __init__(
+        self, fleet: "Fleet", instance_type: str, add_instance: Callable[[], bool]
+    ) -> None:
+        self._fleet, self._type, self._add_instance = fleet, instance_type, add_instance
         self._resources = resources_of(instance_type)
         self._lock = threading.RLock()
 
     def take(self, variant: Mapping[str, Any]) -> Slot:
         """Reserve resources for a copy, on a new instance if necessary. Raise `NoRoomError`."""
-        declared = variant["ComputeResourceRequirements"]
-        needs = Resources(
-            declared["MinMemoryRequiredInMb"],
-            declared.get("NumberOfCpuCoresRequired", 0),
-            declared.get("NumberOfAcceleratorDevicesRequired", 0),
+        requirements = variant["ComputeResourceRequirements"]
+        reservation = Resources(
+            requirements["MinMemoryRequiredInMb"],
+            requirements.get("NumberOfCpuCoresRequired", 0),
+            requirements.get("NumberOfAcceleratorDevicesRequired", 0),
         )
-        if not self._fits([needs]):
+        if not self._fits([reservation]):
             raise NoRoomError
         with self._lock:
             while True:
                 for host in self._hosts().values():
-                    if self._fits([*host.reserved(), needs]):
-                        return self._slot(host, variant, needs)
-                if not self.grow():
+                    if self._fits([*host.reservations(), reservation]):
+                        return self._add_slot(host, variant, reservation)
+                if not self.add_instance():
                     raise NoRoomError
 
     def give_back(self, pool: Pool) -> None:
@@ -180,20 +185,20 @@ class Placement:
             pool.host.slots.remove(pool)
             pool.host.idle_since = time.monotonic()
 
-    def grow(self) -> bool:
+    def add_instance(self) -> bool:
         """Add an instance; return False if the maximum is reached."""
         with self._lock:
-            return self._add()
+            return self._add_instance()
 
-    def release_idle(self, seconds: float, most: int) -> int:
-        """End up to `most` instances without a copy for `seconds`; return their number."""
+    def release_idle_instances(self, seconds: float, max_count: int) -> int:
+        """End up to `max_count` instances that had no copy for `seconds`; return their number."""
         with self._lock:
-            latest = time.monotonic() - seconds
+            idle_before = time.monotonic() - seconds
             idle = [
                 instance
                 for instance, host in self._hosts().items()
-                if not host.slots and host.idle_since <= latest
-            ][: max(0, most)]
+                if not host.slots and host.idle_since <= idle_before
+            ][: max(0, max_count)]
             self._fleet.end(idle)
             return len(idle)
 
@@ -203,15 +208,17 @@ class Placement:
         )
         return {instance: host for instance in serving if (host := CopyHost.find(instance))}
 
-    def _fits(self, needs: list[Resources]) -> bool:
-        rejected = REJECTED_MIB.get(self._type)
-        total = Resources.total(needs)
-        return self._resources.holds(total) and (rejected is None or total.memory < rejected)
+    def _fits(self, reservations: list[Resources]) -> bool:
+        rejected_mib = REJECTED_MIB.get(self._type)
+        total = Resources.total(reservations)
+        return self._resources.holds(total) and (
+            rejected_mib is None or total.memory < rejected_mib
+        )
 
-    def _slot(self, host: CopyHost, variant: Mapping[str, Any], needs: Resources) -> Slot:
+    def _add_slot(self, host: CopyHost, variant: Mapping[str, Any], reservation: Resources) -> Slot:
         model, component = variant["ModelName"], variant["VariantName"]
-        taken = {slot.number for slot in host.slots if slot.component == component}
-        number = next(free for free in range(1, len(taken) + 2) if free not in taken)
+        used_numbers = {slot.number for slot in host.slots if slot.component == component}
+        number = next(free for free in itertools.count(1) if free not in used_numbers)
         slot = Slot(
             self._type,
             model,
@@ -219,7 +226,7 @@ class Placement:
             host=host,
             component=component,
             number=number,
-            needs=needs,
+            reservation=reservation,
         )
         host.slots.append(slot)
         return slot

@@ -11,12 +11,12 @@ from typing import Any
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.copies import Placement, Slot
 from local_sagemaker.hosting.instance import STOPPED, Instance
-from local_sagemaker.hosting.launch import Host, begin
+from local_sagemaker.hosting.launch import Host, start_server
 from local_sagemaker.hosting.pools import Capacities, pools
 
 DRAIN_SECONDS = 30
-"""Time in which an ending instance can finish its calls. Source: developer guide, "Use Your Own
-Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
+"""Maximum time in which an ending instance can finish its calls. Source: developer guide, "Use Your
+Own Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
 
 POLL_SECONDS = 0.05
 """Poll interval while waiting for the calls of ending instances."""
@@ -24,6 +24,7 @@ POLL_SECONDS = 0.05
 STARTUP_TIMEOUT, STARTUP_SECONDS = "ContainerStartupHealthCheckTimeoutInSeconds", 600
 
 MANY_CALLS = 8
+"""Number of calls from which an instance does not get more calls because it has the model."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,20 +32,20 @@ _log = logging.getLogger(__name__)
 class Fleet:
     """The running instances of one endpoint configuration, by variant.
 
-    `config` is its name. `counts` are SageMaker's instance counts, which may be larger than the
-    number of local processes.
+    `config` is the name of the configuration. `counts` are the instance counts of the variants,
+    which may be larger than the number of local processes.
 
-    With `copies`, the instances are the copies of an inference component, which is represented as
-    the only variant; each copy has a process and a slot on one of the endpoint's instances.
+    With a `placement`, the fleet is an inference component: it has one variant, whose instances are
+    the copies. Each copy has a process, and a slot on one of the endpoint's instances.
     """
 
-    def __init__(self, copies: Placement | None = None) -> None:
-        self._copies = copies
+    def __init__(self, placement: Placement | None = None) -> None:
+        self._placement = placement
         self.config = ""
         self.counts: dict[str, int] = {}
         self._variants: dict[str, dict[str, Any]] = {}
         self._serving: dict[str, list[Instance]] = {}
-        self._all: list[Instance] = []
+        self._instances: list[Instance] = []
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -56,11 +57,11 @@ class Fleet:
         models: dict[str, dict[str, Any]],
         counts: Mapping[str, int],
     ) -> None:
-        """Start the instances of every variant and wait until they are healthy.
+        """Start the instances of every variant, and wait until they are healthy.
 
-        `config` is the response of DescribeEndpointConfig, `models` are those of DescribeModel by
-        name, and `counts` are instances by variant. Raise `LocalSageMakerError` on failure, also if
-        another thread calls `stop` meanwhile; the caller must call `stop` then.
+        `config` is a response of DescribeEndpointConfig, `models` are responses of DescribeModel by
+        name, and `counts` the number of instances by variant. Raise `LocalSageMakerError` on
+        failure, also if another thread calls `stop` meanwhile; then the caller must call `stop`.
         """
         self._host, self._endpoint, self._models = host, endpoint, models
         self.reconfigure(config)
@@ -68,9 +69,9 @@ class Fleet:
         self.scale(counts)
 
     def scale(self, counts: Mapping[str, int]) -> None:
-        """Start or end instances until every variant has its count.
+        """Start or end instances until every variant in `counts` has this number of instances.
 
-        Ending instances finish their calls first. Raise as `start` does; then the previous
+        Instances that end finish their calls first. Raise as `start` does; then the previous
         instances keep serving.
         """
         processes = {name: self._processes(name, count) for name, count in counts.items()}
@@ -81,7 +82,7 @@ class Fleet:
     @property
     def serves_component(self) -> bool:
         """Whether the instances are the copies of an inference component."""
-        return self._copies is not None
+        return self._placement is not None
 
     def serving(self) -> dict[str, list[Instance]]:
         """Return the serving instances by variant."""
@@ -89,9 +90,9 @@ class Fleet:
             return {name: list(instances) for name, instances in self._serving.items()}
 
     def instances(self) -> list[Instance]:
-        """Return all instances, including starting and leaving ones."""
+        """Return all instances, including those that start or leave."""
         with self._lock:
-            return list(self._all)
+            return list(self._instances)
 
     def choose(
         self,
@@ -100,12 +101,13 @@ class Fleet:
         target_model: str | None = None,
         target_variant: str | None = None,
     ) -> Instance | None:
-        """Return the instance for an invocation, which counts as in progress until `release`.
+        """Choose an instance for an invocation, which is in progress until `release`.
 
-        `weights` are by variant. Return None if the variant has no instance. Raise `ApiError`.
+        `weights` are the weights of the variants. Return None if the variant has no instance. Raise
+        `ApiError`.
         """
         with self._lock:
-            variant = _variant(weights, target_variant)
+            variant = _choose_variant(weights, target_variant)
             if not self._serving[variant]:
                 return None
             instance = _least_busy(self._serving[variant], target_model)
@@ -131,7 +133,7 @@ class Fleet:
             for instance in leaving:
                 self._serving[instance.variant].remove(instance)
                 self.counts[instance.variant] -= 1
-        self._leave(leaving)
+        self._drain_and_end(leaving)
 
     def drain(self, timeout: float) -> None:
         """Wait until no invocation is in progress, or for `timeout` seconds."""
@@ -144,39 +146,39 @@ class Fleet:
         """End all instances, also starting ones, and delete their downloads."""
         with self._lock:
             self._stopped = True
-            instances = list(self._all)
+            instances = list(self._instances)
         for instance in instances:
             instance.stop()
 
     def _processes(self, name: str, count: int) -> int:
         """Return the number of local instances for a variant's instance count.
 
-        It is not limited for copies of inference components, nor for instances that host copies,
-        which have no process.
+        There is no limit for copies of inference components, and for instances that host copies,
+        because these instances have no process.
         """
-        most = self._host.instances
-        if count <= most or self._copies or "ModelName" not in self._variants[name]:
+        limit = self._host.max_processes
+        if count <= limit or self._placement or "ModelName" not in self._variants[name]:
             return count
         message = "%d processes stand for the %d instances of variant %s: up --instances"
-        _log.warning(message, most, count, name)
-        return most
+        _log.warning(message, limit, count, name)
+        return limit
 
     def _grow(self, counts: Mapping[str, int]) -> None:
         new: list[Instance] = []
         try:
             for name, count in counts.items():
-                added = range(count - len(self._serving[name]))
-                new.extend(self._instance(self._variants[name]) for _ in added)
+                missing = range(count - len(self._serving[name]))
+                new.extend(self._create_instance(self._variants[name]) for _ in missing)
             for instance in new:
                 with self._lock:
-                    self._refuse_stopped()
-                    self._all.append(instance)  # before it starts, so that `stop` ends it
+                    self._check_not_stopped()
+                    self._instances.append(instance)  # before it starts, so that `stop` ends it
                 instance.start()
             for instance in new:
                 variant = self._variants[instance.variant]
                 instance.wait_until_healthy(variant.get(STARTUP_TIMEOUT, STARTUP_SECONDS))
             with self._lock:
-                self._refuse_stopped()
+                self._check_not_stopped()
                 for instance in new:
                     serving = self._serving[instance.variant]
                     serving.append(instance)
@@ -186,20 +188,21 @@ class Fleet:
             self._end(new)
             raise
 
-    def _instance(self, variant: dict[str, Any]) -> Instance:
+    def _create_instance(self, variant: dict[str, Any]) -> Instance:
         """Create an instance of the first type with capacity. Raise `LocalSageMakerError`."""
-        room: Placement | Capacities = self._copies or self._host.capacities
-        pool = room.take(variant)
-        of_type = {**variant, "InstanceType": pool.instance_type}
+        allocator: Placement | Capacities = self._placement or self._host.capacities
+        pool = allocator.take(variant)
+        variant_of_type = {**variant, "InstanceType": pool.instance_type}
         model = self._models[pool.model_name] if pool.model_name else None
         slot = pool if isinstance(pool, Slot) else None
         instance = Instance(
             variant["VariantName"],
-            partial(begin, self._host, self._endpoint, of_type, model, slot),
+            partial(start_server, self._host, self._endpoint, variant_of_type, model, slot),
             pool=pool,
-            ended=partial(room.give_back, pool),
+            on_stopped=partial(allocator.give_back, pool),
         )
-        pool.hold(instance)
+        if slot:
+            slot.instances.append(instance)
         return instance
 
     def _shrink(self, counts: Mapping[str, int]) -> None:
@@ -211,9 +214,9 @@ class Fleet:
             ]
             for name, count in counts.items():
                 del self._serving[name][count:]
-        self._leave(leaving)
+        self._drain_and_end(leaving)
 
-    def _leave(self, leaving: list[Instance]) -> None:
+    def _drain_and_end(self, leaving: list[Instance]) -> None:
         for instance in leaving:
             instance.leave()
         _wait_for_calls(leaving, DRAIN_SECONDS)
@@ -223,9 +226,11 @@ class Fleet:
         for instance in instances:
             instance.stop()
         with self._lock:
-            self._all = [instance for instance in self._all if instance not in instances]
+            self._instances = [
+                instance for instance in self._instances if instance not in instances
+            ]
 
-    def _refuse_stopped(self) -> None:
+    def _check_not_stopped(self) -> None:
         if self._stopped:
             raise LocalSageMakerError(STOPPED)
 
@@ -236,12 +241,12 @@ def _wait_for_calls(instances: list[Instance], timeout: float) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _variant(weights: Mapping[str, float], target: str | None) -> str:
+def _choose_variant(weights: Mapping[str, float], target: str | None) -> str:
     if target is not None:
         if target not in weights:
-            known = ", ".join(weights)
+            names = ", ".join(weights)
             raise ApiError(
-                "ValidationError", f"Variant {target} not found; the endpoint has {known}."
+                "ValidationError", f"Variant {target} not found; the endpoint has {names}."
             )
         return target
     if len(weights) == 1:
@@ -258,23 +263,23 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     """Return the least busy healthy instance, preferably one that has loaded the model.
 
     Source: developer guide, "How multi-model endpoints work": requests for a model go to the
-    instance that has it, and to others if there are many requests. The number is not documented;
-    ours is the number of Triton's HTTP threads.
+    instance that has it, and to other instances if there are many requests. The number of requests
+    is not documented; `MANY_CALLS` is the number of Triton's HTTP threads.
     """
     if len(instances) == 1:
         return instances[0]
-    healthy = [instance for instance in instances if instance.running] or instances
-    having = [
+    healthy = [instance for instance in instances if instance.healthy_server] or instances
+    with_model = [
         instance
         for instance in healthy
         if instance.calls < MANY_CALLS
-        and instance.running
-        and instance.running.container.has(target_model)
+        and instance.healthy_server
+        and instance.healthy_server.container.has(target_model)
     ]
-    return min(having or healthy, key=lambda instance: instance.calls)
+    return min(with_model or healthy, key=lambda instance: instance.calls)
 
 
 def _preference(variant: Mapping[str, Any], instance: Instance) -> int:
-    """Return the index of an instance's type among the variant's pools."""
+    """Return the position of an instance's type among the variant's pools; 0 is preferred."""
     types = [pool.instance_type for pool in pools(variant)]
     return types.index(instance.pool.instance_type) if instance.pool else 0

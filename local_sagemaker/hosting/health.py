@@ -2,13 +2,13 @@
 
 SageMaker pings every container with a timeout of 2 s (developer guide, "Custom Inference Code with
 Hosting Services"); here it is longer, for busy laptops. The interval, and the reaction to failures
-after the first success, are not documented. According to two other sources failures have
-consequences: Triton's authors answer 200 "even if model load has failed separately for some other
-models", which SageMaker "expects" (triton-inference-server/server#5298), and Deepgram reports
-replaced instances (developers.deepgram.com, "Health Checks & Automatic Recovery"). Triton answers
-400 while any model is loading, and permanently after a failed load, unless the container has the
-variable SAGEMAKER_TRITON_PING_MODE: if it were replaced, a long load would never finish. Therefore
-failures are only reported, and the container is not replaced.
+after the first success, are not documented. Two other sources indicate that SageMaker reacts:
+Triton's authors answer 200 "even if model load has failed separately for some other models", which
+SageMaker "expects" (triton-inference-server/server#5298), and Deepgram reports replaced instances
+(developers.deepgram.com, "Health Checks & Automatic Recovery"). Triton answers 400 while any model
+is loading, and permanently after a failed load, unless the container has the variable
+SAGEMAKER_TRITON_PING_MODE. If such a container were replaced, a long load would never finish.
+Therefore the local SageMaker only reports failures, and does not replace the container.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 
 
-def wait_for_end(triton: Triton, report: Callable[[EventKind, str], None]) -> None:
-    """Ping a server until it ends; report each change between success and failure."""
+def ping_until_end(triton: Triton, report: Callable[[EventKind, str], None]) -> None:
+    """Ping a server until it ends; report when pings begin to fail, and when they succeed again."""
     failed = False
     while not triton.wait(PING_SECONDS):
         problem = triton.failed_ping(PING_TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""An instance of a variant, whose server is replaced if it ends."""
+"""An instance of a variant. If its server process ends, the instance starts a new one."""
 
 import logging
 import shutil
@@ -14,19 +14,19 @@ from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
-from local_sagemaker.hosting.health import wait_for_end
+from local_sagemaker.hosting.health import ping_until_end
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
 # Exponential backoff of restarts: 100 ms, doubled each time, as in Docker (Engine API,
-# RestartPolicy). The maximum, and the reset after a steady run, are our choice; SageMaker's
+# RestartPolicy). The maximum, and the reset after `STABLE_SECONDS`, are our choice; SageMaker's
 # behaviour is not documented.
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 60.0
-STEADY_SECONDS = 10.0
+MIN_PAUSE_SECONDS = 0.1
+MAX_PAUSE_SECONDS = 60.0
+STABLE_SECONDS = 10.0
 
-DOWNLOADED = "models", "model", "tmp"
-"""Folders with a server's models and temporary files, which are deleted when it ends."""
+DOWNLOAD_FOLDERS = "models", "model", "tmp"
+"""Subfolders for models and temporary files, which are deleted when the server ends."""
 
 STOPPED = "the instances were stopped while they started"
 
@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 class RunningServer:
     """A server process with its container interface, folder and capacity.
 
-    `folder` contains its log and models. `id` has the form of an EC2 instance id, and is part of
-    the log stream's name. `tell` reports events.
+    `folder` contains the log and the models. `id` looks like an EC2 instance id and is part of the
+    name of the log stream. `report_event` reports an event to the dashboard.
     """
 
     triton: Triton
@@ -46,14 +46,14 @@ class RunningServer:
     folder: Path
     capacity: Capacity
     id: str = ""
-    tell: Callable[[EventKind, str], None] = lambda *_: None
+    report_event: Callable[[EventKind, str], None] = lambda *_: None
 
     def end(self) -> None:
         """End the server and delete its downloads; the log remains."""
         self.triton.stop()
-        for name in DOWNLOADED:
+        for name in DOWNLOAD_FOLDERS:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.tell(EventKind.INSTANCE_ENDED, "It has ended.")
+        self.report_event(EventKind.INSTANCE_ENDED, "It has ended.")
 
 
 class InstanceState(StrEnum):
@@ -65,30 +65,29 @@ class InstanceState(StrEnum):
 
 
 class Instance:
-    """An instance of a variant. `begin` starts a server.
+    """An instance of a variant, in the instance pool `pool`.
 
-    `pool` is its instance pool; `ended` is called once, after `stop`.
-
-    After the first server was healthy, a server that ends is replaced by a new one with an empty
-    folder and no loaded models; the endpoint stays InService. `server` is the current server, and
-    `running` is the same server once it is healthy, else None.
+    Once a server was healthy, each server that ends is replaced by a new one with an empty folder
+    and no loaded models; the endpoint stays InService. `server` is the current server, and
+    `healthy_server` is the same server once it is healthy, else None. `start_server` starts a new
+    server; `on_stopped` is called once, when `stop` has ended the last one.
     """
 
     def __init__(
         self,
         variant: str,
-        begin: Callable[[], RunningServer],
+        start_server: Callable[[], RunningServer],
         *,
         pool: Pool | None = None,
-        ended: Callable[[], None] = lambda: None,
+        on_stopped: Callable[[], None] = lambda: None,
     ) -> None:
         self.variant, self.pool = variant, pool
-        self._ended = ended
-        self.calls = 0  # in progress; counted by the fleet
+        self._on_stopped = on_stopped
+        self.calls = 0  # calls in progress; the fleet counts them
         self.max_calls = 0  # maximum of `calls` since the last measurement
         self.server: RunningServer | None = None
-        self.running: RunningServer | None = None
-        self._begin = begin
+        self.healthy_server: RunningServer | None = None
+        self._start_server = start_server
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._leaving = False
 
@@ -99,14 +98,14 @@ class Instance:
 
     @property
     def state(self) -> InstanceState:
-        """The current state."""
+        """The state of the instance on the dashboard."""
         if self.stopped or self._leaving:
             return InstanceState.LEAVING
-        return InstanceState.SERVING if self.running else InstanceState.STARTING
+        return InstanceState.SERVING if self.healthy_server else InstanceState.STARTING
 
     def start(self) -> None:
         """Start a server. Raise `LocalSageMakerError` if `stop` was called before."""
-        server = self._begin()
+        server = self._start_server()
         with self._lock:
             if not self.stopped:
                 self.server = server
@@ -115,7 +114,7 @@ class Instance:
         raise LocalSageMakerError(STOPPED)
 
     def wait_until_healthy(self, seconds: float) -> None:
-        """Wait until the started server is healthy, and replace it from then on if it ends.
+        """Wait until the first server is healthy; from then on, replace each server that ends.
 
         `seconds` is the startup timeout of each server. Raise `LocalSageMakerError` with AWS's
         message if the first one is not healthy in time (aws/sagemaker-python-sdk#787; the first
@@ -130,23 +129,23 @@ class Instance:
                 f"The primary container for production variant {self.variant} did not pass the "
                 "ping health check. Please check CloudWatch logs for this endpoint."
             ) from None
-        threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
+        threading.Thread(target=self._replace_ended_servers, args=(seconds,), daemon=True).start()
 
     def leave(self) -> None:
-        """Change the state to leaving: it gets no more calls."""
+        """Change the state to leaving: the instance gets no more calls."""
         self._leaving = True
         if server := self.server:
-            message = f"It is drained: {self.calls} calls are under way."
-            server.tell(EventKind.INSTANCE_LEAVING, message)
+            message = f"It is draining: {self.calls} calls are in progress."
+            server.report_event(EventKind.INSTANCE_LEAVING, message)
 
     def stop(self) -> None:
-        """End the server, also a starting one, and start no other."""
+        """End the current server, even if it is still starting, and start no other."""
         with self._lock:
             was_stopped = self.stopped
             self._stopping.set()
         self._end()
         if not was_stopped:
-            self._ended()
+            self._on_stopped()
 
     def _become_healthy(self, seconds: float) -> None:
         server, started = self.server, time.monotonic()
@@ -156,43 +155,42 @@ class Instance:
         with self._lock:
             if self.server is not server or self.stopped:
                 return
-            self.running = server
-        took = time.monotonic() - started
-        message = f"It is healthy after {took:.1f} s."
-        server.tell(EventKind.INSTANCE_HEALTHY, message)
+            self.healthy_server = server
+        message = f"It is healthy after {time.monotonic() - started:.1f} s."
+        server.report_event(EventKind.INSTANCE_HEALTHY, message)
 
-    def _replace_the_failed(self, seconds: float) -> None:
-        pause = FIRST_PAUSE_SECONDS
+    def _replace_ended_servers(self, seconds: float) -> None:
+        pause = MIN_PAUSE_SECONDS
         while True:
-            if self._time_to_failure() >= STEADY_SECONDS:
-                pause = FIRST_PAUSE_SECONDS
+            if self._wait_for_end() >= STABLE_SECONDS:
+                pause = MIN_PAUSE_SECONDS
             self._end()
             if self._stopping.wait(pause):
                 return
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
             try:
                 self.start()
                 self._become_healthy(seconds)
             except Exception as error:  # any error: try again
                 _log.warning("variant %s: %s", self.variant, error)
 
-    def _time_to_failure(self) -> float:
-        """Wait until the healthy server ends; return its running time in seconds."""
-        server, started = self.running, time.monotonic()
+    def _wait_for_end(self) -> float:
+        """Wait until the server has ended; return the waiting time in seconds."""
+        server, started = self.healthy_server, time.monotonic()
         if server:
             report = partial(self._report, server)
-            wait_for_end(server.triton, report)
+            ping_until_end(server.triton, report)
             report(EventKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
     def _report(self, server: RunningServer, kind: EventKind, message: str) -> None:
-        """Log and report an event of a server, unless the instance is stopped."""
+        """Log and report an event of a server, unless the instance has been stopped."""
         if not self.stopped:
             _log.warning("variant %s, instance %s: %s", self.variant, server.id, message)
-            server.tell(kind, message)
+            server.report_event(kind, message)
 
     def _end(self) -> None:
         with self._lock:
-            server, self.server, self.running = self.server, None, None
+            server, self.server, self.healthy_server = self.server, None, None
         if server:
             server.end()

@@ -19,16 +19,16 @@ INVOKE_SECONDS = 60
 MAX_BODY_BYTES = 6_291_456
 """Maximum size of a request and of a response; source: InvokeEndpoint's API reference."""
 
-TIMED_OUT = (
+TIMEOUT_MESSAGE = (
     b"Your invocation timed out while waiting for a response from container primary. Review the "
     b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
 )
 """Source: RamVegiraju/SageMaker-Deployment#3."""
 
-_OF_THIS_MACHINE = re.compile(
+_LOCAL_PATH_PREFIX = re.compile(
     r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
 )
-"""Local path prefixes of backends and Python packages, which are elsewhere in a container."""
+"""The local part of a path to a backend or a Python package; a container has other paths."""
 
 POLL_SECONDS = 0.05
 """Poll interval while waiting for a healthy server."""
@@ -37,11 +37,11 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 DISCARD_SECONDS = 30
-"""Maximum time of draining a request body after an error. Closing a connection with unread bytes
-resets it, and a client that sends everything before it reads never sees the response (RFC 9112,
-9.6, "the TCP reset problem"). The number is our choice."""
+"""Maximum time of reading the remaining request body after an error. Closing a connection with
+unread bytes resets it; a client that sends its complete request before it reads would never receive
+the response (RFC 9112, 9.6, "the TCP reset problem"). The number is our choice."""
 
-_PASSED_ON = frozenset(
+_FORWARDED_HEADERS = frozenset(
     (
         b"accept",
         b"content-type",
@@ -51,9 +51,9 @@ _PASSED_ON = frozenset(
     )
 )
 """Headers that are forwarded to the container. Source: InvokeEndpoint's API reference, "strips all
-POST headers except those supported by the API"; the inference id has no source."""
+POST headers except those supported by the API". The inference id has no source."""
 
-_RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
+_RETURNED_HEADERS = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
 
 class ClientDisconnectedError(Exception):
@@ -61,11 +61,12 @@ class ClientDisconnectedError(Exception):
 
 
 class Invocation:
-    """One invocation over ASGI; names of `headers` are lower-case.
+    """One invocation over ASGI. Names in `headers` are lower-case.
 
-    `response_headers` are added to a successful response. `model_seconds` is the time in the
-    container, `loading_seconds` the time of waiting for the model's load; `model_was_loaded` is
-    whether the model was in memory (None for single-model containers).
+    `response_headers` are added to a successful response. `model_seconds` is the duration in the
+    container, `loading_seconds` the waiting time for the model's load. `model_was_loaded` is
+    whether the model was in memory (None for single-model containers). `unread` is whether the
+    request body is incomplete. Once `response_started`, an error response cannot be sent.
     """
 
     timeout_seconds: float | None = None
@@ -73,12 +74,10 @@ class Invocation:
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
-        self.unread = True  # whether more of the body may come
-        self._first, self._size = b"", 0
+        self.unread = True
+        self._first_chunk, self._size = b"", 0
         self.response_headers: list[tuple[bytes, bytes]] = []
-        self.response_started = (
-            False  # whether the response has started: an error cannot be sent any more
-        )
+        self.response_started = False
         self.model_seconds: float | None = None
         self.loading_seconds: float | None = None
         self.model_was_loaded: bool | None = None
@@ -86,30 +85,30 @@ class Invocation:
     @property
     def target_model(self) -> str | None:
         """The request's TargetModel."""
-        return self._text(b"x-amzn-sagemaker-target-model")
+        return self._header(b"x-amzn-sagemaker-target-model")
 
     @property
     def target_variant(self) -> str | None:
         """The request's TargetVariant."""
-        return self._text(b"x-amzn-sagemaker-target-variant")
+        return self._header(b"x-amzn-sagemaker-target-variant")
 
     @property
     def inference_component(self) -> str | None:
         """The request's InferenceComponentName."""
-        return self._text(b"x-amzn-sagemaker-inference-component")
+        return self._header(b"x-amzn-sagemaker-inference-component")
 
     @property
     def inference_id(self) -> str | None:
         """The request's InferenceId."""
-        return self._text(b"x-amzn-sagemaker-inference-id")
+        return self._header(b"x-amzn-sagemaker-inference-id")
 
     @property
     def content_type(self) -> str:
         """The request's ContentType, or ""."""
-        return self._text(b"content-type") or ""
+        return self._header(b"content-type") or ""
 
     async def receive(self) -> None:
-        """Receive the first part of the body, or the complete body if it has no Content-Length.
+        """Receive the first chunk of the body, or the complete body if it has no Content-Length.
 
         Raise `ApiError` for a body that is too large, and `ClientDisconnectedError`.
         """
@@ -117,49 +116,48 @@ class Invocation:
         if declared is not None:
             self._size = int(declared)
             _refuse_too_large(self._size)
-            self._first = await self.receive_part()
+            self._first_chunk = await self.receive_chunk()
             return
         body = bytearray()
         while self.unread:
-            body += await self.receive_part()
+            body += await self.receive_chunk()
             _refuse_too_large(len(body))
-        self._first, self._size = bytes(body), len(body)
+        self._first_chunk, self._size = bytes(body), len(body)
 
     async def invoke_instance(self, instance: "Instance") -> None:
-        """Invoke an instance, as soon as it has a healthy server.
+        """Wait for the instance's healthy server and the model's load, and invoke the model.
 
-        Raise the errors of `forward` and of the container, and `ApiError` if the server is not
-        healthy, the model not loaded, or the response not there in time.
+        Raise `ApiError`, also on a timeout, and `ClientDisconnectedError`.
         """
-        running = instance.running or await _in_service(instance)
-        call = running.container.acquire(self.target_model)
+        server = instance.healthy_server or await _wait_for_server(instance)
+        call = server.container.acquire(self.target_model)
         try:
             if call.target_model is not None:
                 self.model_was_loaded = call.load is None
             if call.load:
                 started = time.monotonic()
                 try:
-                    await _loaded(call.load, call.target_model)
+                    await _wait_for_load(call.load, call.target_model)
                 finally:
                     self.loading_seconds = time.monotonic() - started
             started = time.monotonic()
             try:
-                await self._exchange(running.triton.connections, call.path)
+                await self._exchange(server.triton.connections, call.path)
             except OSError as error:
-                raise _no_answer(error) from None
+                raise _no_response_error(error) from None
             finally:
                 self.model_seconds = time.monotonic() - started
         finally:
-            running.container.release(call)
+            server.container.release(call)
 
     async def _exchange(self, connections: Connections, path: str) -> None:
-        connection, kept = None, False
+        connection, is_reusable = None, False
         try:
             async with asyncio.timeout(self.timeout_seconds or INVOKE_SECONDS):
                 connection = await connections.take()
-                kept = await self.forward(connection, path)
+                is_reusable = await self.forward(connection, path)
         finally:
-            if connection and kept:
+            if connection and is_reusable:
                 connections.give_back(connection)
             elif connection:
                 connection.writer.close()
@@ -170,28 +168,30 @@ class Invocation:
         Return whether the connection can be reused. Raise `ApiError` for an error response,
         `ClientDisconnectedError`, and `OSError` if the container disconnects.
         """
-        passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
-        headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)
+        forwarded = (item for item in self._headers.items() if item[0] in _FORWARDED_HEADERS)
+        headers = b"".join(b"%b: %b\r\n" % item for item in forwarded)
         head = b"POST %b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
-        connection.writer.write(head % (path.encode(), headers, self._size) + self._first)
+        connection.writer.write(head % (path.encode(), headers, self._size) + self._first_chunk)
         response = ContainerResponse(connection)
-        await self._upload_rest(connection, response)
+        await self._upload_body(connection, response)
         length = response.headers.get(b"content-length")
         if length:
             _refuse_large_response(int(length))
         if response.status != 200:
-            raise model_error(response.status, await response.rest(MAX_BODY_BYTES))
-        kept = [(name, response.headers[name]) for name in _RETURNED if name in response.headers]
-        await self.start_response(kept + self.response_headers)
+            raise model_error(response.status, await response.read_body(MAX_BODY_BYTES))
+        returned = [
+            (name, response.headers[name]) for name in _RETURNED_HEADERS if name in response.headers
+        ]
+        await self.start_response(returned + self.response_headers)
         size = 0
-        async for part, more in response.body():
-            size += len(part)
+        async for chunk, has_more in response.body():
+            size += len(chunk)
             _refuse_large_response(size)
-            await self.send_part(part, more=more)
+            await self.send_chunk(chunk, more=has_more)
         return not self.unread and response.keeps_connection
 
-    async def receive_part(self) -> bytes:
-        """Return the next part of the body. Raise `ClientDisconnectedError`."""
+    async def receive_chunk(self) -> bytes:
+        """Return the next chunk of the body. Raise `ClientDisconnectedError`."""
         message = await self._receive()
         if message["type"] != "http.request":
             raise ClientDisconnectedError
@@ -199,26 +199,26 @@ class Invocation:
         return bytes(message.get("body", b""))
 
     async def discard_rest(self) -> None:
-        """Drain the request body, for `DISCARD_SECONDS` at most."""
+        """Read the remaining request body, for at most `DISCARD_SECONDS`."""
         with suppress(ClientDisconnectedError, TimeoutError):
             async with asyncio.timeout(DISCARD_SECONDS):
                 while self.unread:
-                    await self.receive_part()
+                    await self.receive_chunk()
 
     async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
         self.response_started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def send_part(self, part: bytes, *, more: bool) -> None:
+    async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response; blocks while the client does not read."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
 
     async def abort_response(self, error: ApiError) -> None:
         """Do nothing: a response that has started is truncated, as the container's was."""
 
-    async def _upload_rest(self, connection: Connection, response: ContainerResponse) -> None:
-        """Send the rest of the body with backpressure, at most until the container responds."""
+    async def _upload_body(self, connection: Connection, response: ContainerResponse) -> None:
+        """Send the remaining body with backpressure, until the container responds."""
         if not self.unread:
             return await response.read_head()
 
@@ -226,21 +226,21 @@ class Invocation:
             with suppress(OSError):  # the container may have responded without reading the body
                 while self.unread:
                     await connection.writer.drain()
-                    connection.writer.write(await self.receive_part())
+                    connection.writer.write(await self.receive_chunk())
 
-        answered = asyncio.ensure_future(response.read_head())
+        responding = asyncio.ensure_future(response.read_head())
         uploading = asyncio.ensure_future(upload())
         try:
-            await asyncio.wait({answered, uploading}, return_when=asyncio.FIRST_COMPLETED)
-            if not answered.done():
+            await asyncio.wait({responding, uploading}, return_when=asyncio.FIRST_COMPLETED)
+            if not responding.done():
                 uploading.result()  # raises its exception
-            await answered
+            await responding
         finally:
-            answered.cancel()
+            responding.cancel()
             uploading.cancel()
-            await asyncio.gather(answered, uploading, return_exceptions=True)
+            await asyncio.gather(responding, uploading, return_exceptions=True)
 
-    def _text(self, name: bytes) -> str | None:
+    def _header(self, name: bytes) -> str | None:
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
 
@@ -256,18 +256,18 @@ def _refuse_too_large(size: int) -> None:
 
 def _refuse_large_response(size: int) -> None:
     if size > MAX_BODY_BYTES:
-        message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
+        message = f"the response has {size} bytes, more than {MAX_BODY_BYTES}"
         raise model_error(500, message.encode())
 
 
-async def _in_service(instance: "Instance") -> "RunningServer":
-    """Wait for an instance's healthy server, for `INVOKE_SECONDS` at most, and return it.
+async def _wait_for_server(instance: "Instance") -> "RunningServer":
+    """Wait for the healthy server of an instance, and return it. Raise `ApiError` on a timeout.
 
-    Without one, SageMaker answers 503 (InvokeEndpoint's API reference, ServiceUnavailable); waiting
-    first is our choice.
+    SageMaker responds with 503 (InvokeEndpoint's API reference, ServiceUnavailable); waiting for
+    `INVOKE_SECONDS` before that is our choice.
     """
     deadline = time.monotonic() + INVOKE_SECONDS
-    while not instance.running:
+    while not instance.healthy_server:
         if instance.stopped or time.monotonic() > deadline:
             raise ApiError(
                 "ServiceUnavailable",
@@ -276,10 +276,10 @@ async def _in_service(instance: "Instance") -> "RunningServer":
                 status=503,
             )
         await asyncio.sleep(POLL_SECONDS)
-    return instance.running
+    return instance.healthy_server
 
 
-async def _loaded(load: "asyncio.Task[None]", target_model: str | None) -> None:
+async def _wait_for_load(load: "asyncio.Task[None]", target_model: str | None) -> None:
     done, _ = await asyncio.wait([load], timeout=INVOKE_SECONDS)
     if not done:
         raise ApiError(
@@ -290,22 +290,22 @@ async def _loaded(load: "asyncio.Task[None]", target_model: str | None) -> None:
     try:
         load.result()
     except OSError as error:
-        raise _no_answer(error) from None
+        raise _no_response_error(error) from None
 
 
-def _no_answer(error: OSError) -> ApiError:
+def _no_response_error(error: OSError) -> ApiError:
     if isinstance(error, TimeoutError):
-        return model_error(0, TIMED_OUT)
-    why = plain_message(error) or type(error).__name__
-    return ApiError("ModelError", f"The container did not answer: {why}", status=424)
+        return model_error(0, TIMEOUT_MESSAGE)
+    reason = plain_message(error) or type(error).__name__
+    return ApiError("ModelError", f"The container did not answer: {reason}", status=424)
 
 
 def model_error(status: int, body: bytes) -> ApiError:
     """Return InvokeEndpoint's error for an error response of the container.
 
-    `status` is 0 if there was no response. Local folders are removed from tracebacks.
+    `status` is 0 if the container did not respond. Local paths are removed from tracebacks.
     """
-    message = _OF_THIS_MACHINE.sub("", body.decode(errors="replace"))
+    message = _LOCAL_PATH_PREFIX.sub("", body.decode(errors="replace"))
     kind = "client" if 400 <= status < 500 else "server"
     return ApiError(
         "ModelError",

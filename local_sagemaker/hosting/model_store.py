@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class ModelStore:
-    """Unpacked archives below `folder`, with at most `limit` bytes in total, by target model.
+    """Unpacked archives by target model, below `folder`, with at most `limit` bytes in total.
 
-    Belongs to one event loop; `sizes` is thread-safe.
+    An instance belongs to one event loop; `sizes` is thread-safe.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ModelStore:
 
         Return whether it was downloaded. Raise `ApiError` as `archives.fetch` does.
         """
-        known = self._archives.pop(target_model, None)
+        previous = self._archives.pop(target_model, None)
         folder = self._folder / self.path(target_model)
         fetch = partial(
             archives.fetch,
@@ -41,32 +41,32 @@ class ModelStore:
             key=f"{self._prefix.key}{target_model.lstrip('/')}",
             to=folder,
             limit=self.limit - sum(self.sizes().values()),
-            known=known,
+            previous=previous,
         )
         try:
             archive = await in_thread(fetch)
-            await in_thread(partial(packages.provide_for, folder, self._backends))
+            await in_thread(partial(packages.install_for_stand_ins, folder, self._backends))
         except Exception:
-            await self.forget(target_model)  # also an older version of the archive
+            await self.delete(target_model)  # also deletes an older version
             raise
         self._archives[target_model] = archive  # the most recently used
-        return archive is not known
+        return archive is not previous
 
     def path(self, target_model: str) -> Path:
-        """Return a model's path relative to the folder, as in a container below /opt/ml/models."""
-        return Path(name(target_model)) / "model"
+        """Return a model's path relative to the folder (in a container: to /opt/ml/models)."""
+        return Path(model_hash(target_model)) / "model"
 
     def sizes(self) -> dict[str, int]:
         """Return the size of each model on the volume, the least recently used first."""
         return {target: archive.size for target, archive in self._archives.copy().items()}
 
-    async def forget(self, target_model: str) -> None:
+    async def delete(self, target_model: str) -> None:
         """Delete a model's files."""
         self._archives.pop(target_model, None)
-        folder = self._folder / name(target_model)
+        folder = self._folder / model_hash(target_model)
         await in_thread(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def name(target_model: str) -> str:
-    """Return SageMaker's name for a model in the container, which is safe in a path."""
+def model_hash(target_model: str) -> str:
+    """Return SageMaker's name for a model in the container: a hash, which is safe in a path."""
     return hashlib.sha256(target_model.encode()).hexdigest()[:32]

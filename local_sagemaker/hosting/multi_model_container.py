@@ -22,7 +22,7 @@ from local_sagemaker.hosting.container import (
     Report,
 )
 from local_sagemaker.hosting.invocation import model_error
-from local_sagemaker.hosting.model_store import ModelStore, name
+from local_sagemaker.hosting.model_store import ModelStore, model_hash
 from local_sagemaker.hosting.triton import Triton
 
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
@@ -35,19 +35,19 @@ ROOM_SECONDS = 10
 """How long a load waits for an unload before another model is unloaded too; our choice. An unload
 usually takes 2 s, but up to `UNLOAD_SECONDS` for a model whose process was killed."""
 
-# Triton has 8 HTTP threads (--sagemaker-thread-count), and a load blocks its thread: during 8
-# concurrent loads no loaded model would respond. SageMaker limits concurrent downloads and loads
+# Triton has 8 HTTP threads (--sagemaker-thread-count), and a load blocks its thread: with 8
+# concurrent loads, loaded models would not respond. SageMaker limits concurrent downloads and loads
 # according to the instance's vCPUs (developer guide, "Set SageMaker AI multi-model endpoint model
 # caching behavior"), without a documented number; half of the threads is our choice.
-LOADS_AT_ONCE = 4
+MAX_CONCURRENT_LOADS = 4
 
 
 @dataclass
 class _Model:
-    """An invoked model, in its phase since a time in Unix seconds.
+    """An invoked model. `since` is the start of its phase in Unix seconds.
 
-    `calls` is the number in progress, `answered` the number of completed ones. `task` is its load,
-    which all calls await, and later its unload; `path` is its invocation path in the container.
+    `calls` is the number of calls in progress, `answered` the number of completed calls. `task` is
+    the load, which all calls await, and later the unload; `path` is the HTTP path of invocations.
     """
 
     path: str
@@ -58,27 +58,27 @@ class _Model:
     since: float = field(default_factory=time.time)
 
     def enter(self, phase: Phase) -> None:
-        """Enter a phase."""
+        """Change the phase."""
         self.phase, self.since = phase, time.time()
 
 
 class MultiModelContainer:
-    """The contract between SageMaker and a multi-model container.
+    """A multi-model container, which implements SageMaker's contract for multi-model endpoints.
 
-    Source: the developer guide's container contract for multi-model endpoints (GET /ping,
-    POST /models, POST /models/{name}/invoke, DELETE /models/{name}).
+    The contract is in the developer guide (GET /ping, POST /models, POST /models/{name}/invoke,
+    DELETE /models/{name}).
 
-    Models stay in memory and on disk until another model needs the space: `memory` is in bytes, the
-    store has the limit of the volume. Then the least recently used models without a call in
-    progress are unloaded. Source: developer guide, "Multi-model endpoints" (unused models are
-    unloaded at high memory utilization, and deleted from a full volume) and the container contract
-    (a load with status 507 triggers unloading). The order of unloading, and waiting while all
-    models are in use, have no source. If not `caches`, a model is unloaded and deleted after each
-    call. Source: "Set SageMaker AI multi-model endpoint model caching behavior".
+    A model stays in memory and on disk until another model needs the space. `memory` is the limit
+    of memory in bytes; the store has the limit of the volume. Then the least recently used models
+    without a call in progress are unloaded. Source: developer guide, "Multi-model endpoints"
+    (unused models are unloaded at high memory utilization, and deleted from a full volume) and the
+    contract (a load with status 507 triggers unloading). The order of unloading, and waiting while
+    all models are in use, have no source. If `caches` is False, a model is unloaded and deleted
+    after each call. Source: "Set SageMaker AI multi-model endpoint model caching behavior".
 
     One event loop owns the models: `acquire` and `release` run in it, loads and unloads are its
     tasks, and waiting tasks check their condition after each change. Other threads only read.
-    `seen_at` is the store's folder as the server sees it. `report` gets each step.
+    `path_in_sandbox` is the store's folder in the server's sandbox. `report` gets each step.
     """
 
     def __init__(
@@ -86,18 +86,18 @@ class MultiModelContainer:
         triton: Triton,
         store: ModelStore,
         *,
-        seen_at: Path,
+        path_in_sandbox: Path,
         memory: int,
         caches: bool = True,
         load_seconds: float = LOAD_SECONDS,
         report: Report = lambda *_: None,
     ) -> None:
-        self._triton, self._store, self._path_in_container = triton, store, seen_at
+        self._triton, self._store, self._path_in_sandbox = triton, store, path_in_sandbox
         self._memory, self._caches, self._report = memory, caches, report
         self._load_seconds = load_seconds
         self._models: dict[str, _Model] = {}  # the least recently used first
-        self._leaving: dict[str, _Model | None] = {}  # None: from the volume alone
-        self._loading, self._alone = 0, False
+        self._unloading: dict[str, _Model | None] = {}  # None: only its files are being deleted
+        self._loading, self._is_exclusive = 0, False
         self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
 
     def acquire(self, target_model: str | None) -> Call:
@@ -112,9 +112,9 @@ class MultiModelContainer:
             )
         model = self._models.pop(target_model, None)
         if model is None:
-            model = _Model(f"/models/{name(target_model)}/invoke")
+            model = _Model(f"/models/{model_hash(target_model)}/invoke")
             model.task = asyncio.create_task(self._run_load(target_model, model))
-            model.task.add_done_callback(_take_note)
+            model.task.add_done_callback(_retrieve_exception)
         self._models[target_model] = model  # the most recently used
         model.calls += 1
         load = None if model.phase is Phase.LOADED else model.task
@@ -125,7 +125,7 @@ class MultiModelContainer:
         call.model.calls -= 1
         call.model.answered += 1
         self._changed.set()
-        if not self._caches and call.target_model in self._unused():
+        if not self._caches and call.target_model in self._unused_models():
             self._begin_unload(str(call.target_model))
 
     @property
@@ -153,24 +153,24 @@ class MultiModelContainer:
                 calls=model.calls,
                 answered=model.answered,
                 bytes=sizes.get(target, 0),
-                folder=name(target),
+                folder=model_hash(target),
             )
-            for models in (self._models, self._leaving)
+            for models in (self._models, self._unloading)
             for target, model in list(models.items())
             if model
         ]
 
-    async def _until(self, condition: Callable[[], bool]) -> None:
+    async def _wait_until(self, condition: Callable[[], bool]) -> None:
         while not condition():
             self._changed.clear()
             await self._changed.wait()
 
     async def _run_load(self, target_model: str, model: _Model) -> None:
         try:
-            await self._until(lambda: target_model not in self._leaving)
+            await self._wait_until(lambda: target_model not in self._unloading)
             await self._load(target_model, model)
         except Exception as error:
-            self._report(ModelStep(ModelStepKind.FAIL, target_model, why=str(error)))
+            self._report(ModelStep(ModelStepKind.FAIL, target_model, reason=str(error)))
             del self._models[target_model]  # the next invocation tries again
             raise
         else:
@@ -179,15 +179,15 @@ class MultiModelContainer:
             self._changed.set()
 
     async def _load(self, target_model: str, model: _Model) -> None:
-        async with self._turn():
+        async with self._load_slot():
             await self._download(target_model)
             model.enter(Phase.LOADING)
             self._report(ModelStep(ModelStepKind.LOADING, target_model))
             status, body = await self._try_load(target_model)
             is_concurrent = self._loading > 1
         if status == 507:
-            async with self._turn(alone=True):  # concurrent loads take memory too
-                if is_concurrent and not self.loaded_models:  # the others have failed, too
+            async with self._load_slot(exclusive=True):  # concurrent loads need memory too
+                if is_concurrent and not self.loaded_models:  # all other loads have failed too
                     status, body = await self._try_load(target_model)
                 while status == 507 and await self._unload_when_unused(target_model):
                     status, body = await self._try_load(target_model)
@@ -195,17 +195,19 @@ class MultiModelContainer:
             raise model_error(status, body)
 
     @asynccontextmanager
-    async def _turn(self, *, alone: bool = False) -> AsyncIterator[None]:
-        """Limit concurrent loads; with `alone`, run the `with` block without any other load."""
-        await self._until(lambda: not self._alone and (alone or self._loading < LOADS_AT_ONCE))
-        self._alone = alone
-        await self._until(lambda: not (alone and self._loading))
+    async def _load_slot(self, *, exclusive: bool = False) -> AsyncIterator[None]:
+        """Limit the number of concurrent loads; if `exclusive`, wait until no other load runs."""
+        await self._wait_until(
+            lambda: not self._is_exclusive and (exclusive or self._loading < MAX_CONCURRENT_LOADS)
+        )
+        self._is_exclusive = exclusive
+        await self._wait_until(lambda: not (exclusive and self._loading))
         self._loading += 1
         try:
             yield
         finally:
             self._loading -= 1
-            self._alone = self._alone and not alone
+            self._is_exclusive = self._is_exclusive and not exclusive
             self._changed.set()
 
     async def _download(self, target_model: str) -> None:
@@ -222,41 +224,41 @@ class MultiModelContainer:
                     raise
             else:
                 if downloaded:
-                    self._finished(ModelStepKind.DOWNLOAD, target_model, started)
+                    self._report_completed(ModelStepKind.DOWNLOAD, target_model, started)
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
-        """Load a model into memory, after freeing memory for the size of its files.
+        """Make room for the size of a model's files, and load the model. Return status and body.
 
         The real memory usage is only known after the load: a model that does not fit is unloaded
-        again, and the result is Triton's status 507.
+        again, and the status is 507, as if Triton had run out of memory.
         """
         await self._make_room(self._store.sizes()[target_model], target_model)
-        url = self._path_in_container / self._store.path(target_model)
+        url = self._path_in_sandbox / self._store.path(target_model)
         started = time.monotonic()
-        status, body = await self._triton.connections.manage(
+        status, body = await self._triton.connections.send_model_request(
             "POST",
             "/models",
-            body=json.dumps({"model_name": name(target_model), "url": str(url)}).encode(),
+            body=json.dumps({"model_name": model_hash(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
             timeout=self._load_seconds,
         )
         if status == 200:
-            self._finished(ModelStepKind.LOAD, target_model, started)
-            if beyond := await self._make_room(0, target_model):
-                await self._delete(target_model)
-                return 507, beyond.encode()
+            self._report_completed(ModelStepKind.LOAD, target_model, started)
+            if problem := await self._make_room(0, target_model):
+                await self._send_unload(target_model)
+                return 507, problem.encode()
         return status, body
 
-    def _finished(
-        self, step: ModelStepKind, target_model: str, started: float, **more: Any
+    def _report_completed(
+        self, step: ModelStepKind, target_model: str, started: float, **details: Any
     ) -> None:
         """Report a completed step."""
         seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
-        self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
+        self._report(ModelStep(step, target_model, seconds, bytes=size, **details))
 
     async def _make_room(self, size: int, target_model: str) -> str | None:
-        """Unload unused models until `size` bytes are free; return a message if that fails.
+        """Unload unused models until `size` bytes are free; return a message if they are not.
 
         Concurrent loads take turns, because an unload frees memory for all of them.
         """
@@ -268,25 +270,25 @@ class MultiModelContainer:
 
     async def _unload_when_unused(self, room_for: str) -> bool:
         """Wait for an unused model and unload it; return False if no model is loaded."""
-        await self._until(lambda: bool(self._unused()) or not self.loaded_models)
+        await self._wait_until(lambda: bool(self._unused_models()) or not self.loaded_models)
         return await self._unload_unused(room_for)
 
     async def _unload_unused(self, room_for: str) -> bool:
-        """Unload the least recently used idle model, or wait for unloads that have not ended.
+        """Unload the least recently used model without calls, or wait for unloads in progress.
 
-        Return False if all models are in use. The files of an unloaded model stay on disk if models
-        are cached, until the volume is full.
+        Return False if all models are in use. If models are cached, the files of an unloaded model
+        stay on disk until the volume is full.
         """
         unloads = (
             [self._begin_unload(unused[0], room_for)]
-            if (unused := self._unused())
-            else [model.task for model in self._leaving.values() if model]
+            if (unused := self._unused_models())
+            else [model.task for model in self._unloading.values() if model]
         )
         if unloads:
             await asyncio.wait(unloads, timeout=ROOM_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         return bool(unloads)
 
-    def _unused(self) -> list[str]:
+    def _unused_models(self) -> list[str]:
         """Return the loaded models without calls, the least recently used first."""
         return [
             target
@@ -295,59 +297,59 @@ class MultiModelContainer:
         ]
 
     def _begin_unload(self, target_model: str, room_for: str | None = None) -> "asyncio.Task[None]":
-        self._leaving[target_model] = model = self._models.pop(target_model)
+        self._unloading[target_model] = model = self._models.pop(target_model)
         model.enter(Phase.UNLOADING)
         model.task = asyncio.create_task(self._unload(target_model, room_for))
         return model.task
 
     async def _unload(self, target_model: str, room_for: str | None) -> None:
         try:
-            await self._delete(target_model, room_for)
+            await self._send_unload(target_model, room_for)
             if not self._caches:
-                await self._store.forget(target_model)
+                await self._store.delete(target_model)
         finally:
-            self._leave(target_model)
+            self._remove_unloading(target_model)
 
     async def _delete_unused(self, room_for: str) -> bool:
-        """Delete the least recently used archive that is not loaded, or unload a model for it.
+        """Delete the least recently used archive that is not loaded; without one, unload a model.
 
-        Return False if there is none.
+        Return False if all models are in use.
         """
-        used = {*self._models, *self._leaving}
-        target = next((stored for stored in self._store.sizes() if stored not in used), None)
+        used_models = {*self._models, *self._unloading}
+        target = next((stored for stored in self._store.sizes() if stored not in used_models), None)
         if target is None:
             return await self._unload_unused(room_for)
-        self._leaving[target] = None
-        await self._store.forget(target)
-        self._leave(target)
+        self._unloading[target] = None
+        await self._store.delete(target)
+        self._remove_unloading(target)
         self._report(ModelStep(ModelStepKind.DELETE, target, room_for=room_for))
         return True
 
-    def _leave(self, target_model: str) -> None:
-        """Remove a model from the leaving ones, so that a waiting load of it can start."""
-        del self._leaving[target_model]
+    def _remove_unloading(self, target_model: str) -> None:
+        """Mark an unload as completed, so that a waiting load of the model can start."""
+        del self._unloading[target_model]
         self._changed.set()
 
-    async def _delete(self, target_model: str, room_for: str | None = None) -> None:
+    async def _send_unload(self, target_model: str, room_for: str | None = None) -> None:
         started = time.monotonic()
         self._report(ModelStep(ModelStepKind.UNLOADING, target_model, room_for=room_for))
         try:
-            await self._triton.connections.manage(
+            await self._triton.connections.send_model_request(
                 "DELETE",
-                f"/models/{name(target_model)}",
+                f"/models/{model_hash(target_model)}",
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
         except TimeoutError:
-            why = f"its server did not unload it within {UNLOAD_SECONDS} s"
-            self._report(ModelStep(ModelStepKind.FAIL, target_model, why=why))
+            reason = f"its server did not unload it within {UNLOAD_SECONDS} s"
+            self._report(ModelStep(ModelStepKind.FAIL, target_model, reason=reason))
         except OSError:
-            pass  # the server has ended, which is reported separately
+            pass  # the server has ended; the instance reports that
         else:
-            self._finished(ModelStepKind.UNLOAD, target_model, started, room_for=room_for)
+            self._report_completed(ModelStepKind.UNLOAD, target_model, started, room_for=room_for)
 
 
-def _take_note(load: "asyncio.Task[None]") -> None:
-    """Retrieve a load's exception: asyncio logs exceptions that are never retrieved."""
+def _retrieve_exception(load: "asyncio.Task[None]") -> None:
+    """Retrieve the exception of a load, because asyncio logs exceptions that nobody retrieves."""
     if not load.cancelled():
         load.exception()

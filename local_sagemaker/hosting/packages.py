@@ -1,12 +1,12 @@
 """Installation of packages for Python models and for the stand-ins of Triton's backends.
 
 The environment of Python models contains only numpy, which is in the image of every Triton release.
-A model that imports another package without packing it fails here as on SageMaker. Packages of some
-releases (setuptools, pydantic, ...) are omitted. Source: the pip commands in
-triton-inference-server/server, build.py.
+A model that imports another package, which is not in its archive, fails here as on SageMaker.
+Packages that only some releases have (setuptools, pydantic, ...) are omitted. Source: the pip
+commands in triton-inference-server/server, build.py.
 
-Additional packages of stand-ins are large and rarely needed. They are installed when a model of
-that backend is first loaded.
+Additional packages of stand-ins are large and rarely needed. They are installed when a model of the
+backend is first loaded.
 """
 
 import fcntl
@@ -25,7 +25,8 @@ from local_sagemaker.prerequisites import TritonInstallation
 BACKENDS = Path(__file__).parent / "backends"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-local-aws"
 
-_DONE = ".complete"
+_COMPLETE = ".complete"
+"""Name of the file that marks a complete installation."""
 
 MAX_CONFIG_CHARACTERS = 1 << 20
 
@@ -42,7 +43,7 @@ def install(requirements: Path, *, python: str, cache: Path = CACHE) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released if the process is killed
-        if not (folder / _DONE).exists():
+        if not (folder / _COMPLETE).exists():
             shutil.rmtree(folder, ignore_errors=True)
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
             pip += ["--disable-pip-version-check", "--target", str(folder)]
@@ -54,7 +55,7 @@ def install(requirements: Path, *, python: str, cache: Path = CACHE) -> Path:
                     f"the packages of the local {requirements.parent.name} backend could not be "
                     f"installed: {finished.stderr.strip()[-500:]}"
                 )
-            (folder / _DONE).touch()
+            (folder / _COMPLETE).touch()
     return folder
 
 
@@ -68,30 +69,32 @@ def make_environment(
 ) -> None:
     """Create the virtual environment for Python models, with numpy.
 
-    numpy is linked from this environment, or installed if models use another Python version. Raise
-    `LocalSageMakerError` if that fails.
+    numpy is linked from this program's environment, or installed if models use another Python
+    version. Raise `LocalSageMakerError` if the installation fails.
     """
-    to, python = environment_folder(backend_directory), triton.model_python
-    command = [str(python.program), "-I", "-m", "venv", "--clear", "--without-pip", str(to)]
+    folder, python = environment_folder(backend_directory), triton.model_python
+    command = [str(python.program), "-I", "-m", "venv", "--clear", "--without-pip", str(folder)]
     subprocess.run(command, check=True)
     numpy = importlib.metadata.distribution("numpy")
     packages = Path(str(numpy.locate_file("")))
     if python.version != triton.own_python.version:
-        requirements = to.parent / "requirements.txt"
+        requirements = folder.parent / "requirements.txt"
         requirements.write_text(f"numpy=={numpy.version}\n")
         packages = install(requirements, python=python.version, cache=cache)
     for name in sorted({file.parts[0] for file in numpy.files or ()} - {".."}):
-        (to / "lib" / f"python{python.version}" / "site-packages" / name).symlink_to(
+        (folder / "lib" / f"python{python.version}" / "site-packages" / name).symlink_to(
             packages / name
         )
 
 
-def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACHE) -> None:
+def install_for_stand_ins(
+    repository: Path, backend_directory: Path, *, cache: Path = CACHE
+) -> None:
     """Install the packages that the stand-ins of the models in `repository` need.
 
     Raise `LocalSageMakerError` on failure.
     """
-    configs = [_beginning(path) for path in repository.rglob("config.pbtxt")]
+    configs = [_read_config(path) for path in repository.rglob("config.pbtxt")]
     for backend in sorted({name for config in configs for name in _BACKEND.findall(config)}):
         requirements = BACKENDS / backend / "requirements.txt"
         packages = backend_directory / backend / "site-packages"
@@ -102,7 +105,7 @@ def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACH
             packages.symlink_to(installed)
 
 
-def _beginning(config: Path) -> str:
+def _read_config(config: Path) -> str:
     """Return the first `MAX_CONFIG_CHARACTERS` of a configuration file, which may be huge."""
     with config.open(errors="replace") as file:
         return file.read(MAX_CONFIG_CHARACTERS)

@@ -4,12 +4,9 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from local_sagemaker.errors import LocalSageMakerError
-
-if TYPE_CHECKING:
-    from local_sagemaker.hosting.instance import Instance
 
 NO_CAPACITY = (
     "Unable to provision requested ML compute capacity due to InsufficientInstanceCapacity error. "
@@ -19,14 +16,16 @@ NO_CAPACITY = (
 )
 """FailureReason; source: aws/deep-learning-containers, test of SageMaker endpoints."""
 
-ONE_TYPE_SECONDS = 31 * 60
-"""Time until a variant of one type fails. Source: mikegc-aws/strands-decider-triton, README."""
+SINGLE_TYPE_SECONDS = 31 * 60
+"""Time until a variant with one instance type fails. Source: mikegc-aws/strands-decider-triton,
+README."""
 POOLS_SECONDS = 20 * 60
-"""Time until pools without a timeout fail: no source; a timeout of 900 s took 20 minutes."""
+"""Time until a variant with pools fails if it has no timeout. No source; on AWS, a timeout of 900 s
+took 20 minutes."""
 
 
 class NoCapacityError(LocalSageMakerError):
-    """No instance type of a variant has capacity; SageMaker fails after `seconds`."""
+    """No instance type of a variant has capacity. On AWS, the operation fails after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(NO_CAPACITY)
@@ -35,22 +34,19 @@ class NoCapacityError(LocalSageMakerError):
 
 @dataclass(frozen=True)
 class Pool:
-    """A variant's instances of one type, which serve the Model `model_name`.
+    """An instance pool: a variant's instances of one type, which serve the Model `model_name`.
 
-    Instances that host inference components have no Model. `metrics_by_type` is whether metrics
-    have the dimension InstanceType.
+    Instances that host inference components have no Model. If `metrics_by_type`, metrics have the
+    dimension InstanceType.
     """
 
     instance_type: str
     model_name: str | None
     metrics_by_type: bool = True
 
-    def hold(self, instance: "Instance") -> None:
-        """Do nothing; a `Slot` remembers its instance."""
-
 
 def pools(variant: Mapping[str, Any]) -> list[Pool]:
-    """Return the pools of a variant by priority; one pool for a variant with an InstanceType."""
+    """Return a variant's pools by priority; a variant with an InstanceType has one pool."""
     if "InstancePools" not in variant:
         return [Pool(variant["InstanceType"], variant.get("ModelName"), metrics_by_type=False)]
     return [
@@ -60,7 +56,7 @@ def pools(variant: Mapping[str, Any]) -> list[Pool]:
 
 
 class Capacities:
-    """The number of available and used instances by type; types without a limit are unlimited."""
+    """Counts of available and used instances by type. Types without a limit are unlimited."""
 
     def __init__(self, limits: Mapping[str, int] | None = None) -> None:
         self._limits = dict(limits or {})
@@ -68,7 +64,7 @@ class Capacities:
         self._lock = threading.Lock()
 
     def take(self, variant: Mapping[str, Any]) -> Pool:
-        """Return the first pool of a variant with capacity, and count one more instance in use.
+        """Return the first pool of a variant with capacity, and count one more used instance.
 
         Raise `NoCapacityError`.
         """
@@ -79,27 +75,29 @@ class Capacities:
                     self._used[pool.instance_type] += 1
                     return pool
         timeout = variant.get("VariantInstanceProvisionTimeoutInSeconds", POOLS_SECONDS)
-        raise NoCapacityError(timeout if "InstancePools" in variant else ONE_TYPE_SECONDS)
+        raise NoCapacityError(timeout if "InstancePools" in variant else SINGLE_TYPE_SECONDS)
 
     def give_back(self, pool: Pool) -> None:
-        """Count one instance less in use."""
+        """Count one used instance less."""
         with self._lock:
             self._used[pool.instance_type] -= 1
 
 
-def described(variant: Mapping[str, Any], types: Sequence[str], count: int) -> list[dict[str, Any]]:
+def describe_pools(
+    variant: Mapping[str, Any], types: Sequence[str], count: int
+) -> list[dict[str, Any]]:
     """Return a variant's InstancePools, as in DescribeEndpoint, for `count` instances.
 
     `types` are the instance types of the local processes. If there are fewer processes than
-    instances, the remaining instances count as the last type.
+    instances, the other instances are counted as instances of the last type.
     """
-    running = Counter(types)
+    counts = Counter(types)
     if types:
-        running[types[-1]] += count - len(types)
+        counts[types[-1]] += count - len(types)
     return [
         {
             "InstanceType": pool.instance_type,
-            "CurrentInstanceCount": running[pool.instance_type],
+            "CurrentInstanceCount": counts[pool.instance_type],
         }
         for pool in pools(variant)
     ]

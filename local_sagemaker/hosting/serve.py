@@ -51,9 +51,9 @@ _DEFAULTS = {
     "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1048576",
 }
 
-# The first release whose script reads a variable; 22.05 reads the others. Other differences of old
-# scripts are not emulated: before 23.04 they do not namespace models.
-_KNOWN_SINCE = {
+# The first release whose script reads a variable; 22.05 reads all other variables. Further
+# differences of old scripts are not emulated: before 23.04 they do not namespace models.
+_FIRST_RELEASES = {
     "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "22.09",
     _GPU_LIMIT: "22.12",
     "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "23.04",
@@ -66,19 +66,19 @@ _KNOWN_SINCE = {
     _INFERENCE_TYPE: "25.03",
 }
 
-_GENERATES = ("generate", "generate_stream")
+_GENERATE_TYPES = ("generate", "generate_stream")
 
 
 @dataclass(frozen=True)
 class ServeCommand:
-    """Arguments and environment variables of tritonserver; `notes` are its first log lines.
+    """Arguments and environment variables of tritonserver. Its log begins with `log_lines`.
 
-    `ping` and `invocations` are the server's paths for SageMaker's requests.
+    `ping` and `invocations` are the HTTP paths of the health check and of invocations.
     """
 
     arguments: tuple[str, ...]
     environment: dict[str, str]
-    notes: tuple[str, ...]
+    log_lines: tuple[str, ...]
     ping: str = "/ping"
     invocations: str = "/invocations"
 
@@ -90,15 +90,15 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     tritonserver would exit with this environment, or if it is not emulated.
     """
     release, environment = _release(image), {**environment, _MULTI_MODEL: "true"}
-    known = _known(environment, release)
-    ping_mode = known.get(_OVERRIDE_PING_MODE, "live")
-    arguments = _arguments(known, repository)
-    _refuse_unknown_type(known)
+    variables = _supported_variables(environment, release)
+    ping_mode = variables.get(_OVERRIDE_PING_MODE, "live")
+    arguments = _arguments(variables, repository)
+    _check_inference_type(variables)
     mode = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
     return ServeCommand(
         (*_SAGEMAKER, *arguments),
-        _passed_on(environment, ping_mode),
-        (*_notes(environment, release), mode),
+        _server_environment(environment, ping_mode),
+        (*_log_lines(environment, release), mode),
     )
 
 
@@ -111,24 +111,24 @@ def single_model(
     it. Raise `LocalSageMakerError` as `multi_model` does, and if `serve` cannot choose a model.
     """
     release = _release(image)
-    known = _known(environment, release)
-    ping_mode = known.get(_OVERRIDE_PING_MODE, "ready")
-    arguments = _arguments(known, repository)
+    variables = _supported_variables(environment, release)
+    ping_mode = variables.get(_OVERRIDE_PING_MODE, "ready")
+    arguments = _arguments(variables, repository)
     if (archive / "config.pbtxt").is_file():
         raise LocalSageMakerError(
             "ERROR: Incorrect directory structure. Model directory needs to contain the top level "
             "folder: the archive has a config.pbtxt at its root"
         )
-    _refuse_unknown_type(known)
-    model, chosen = _default_model(known, archive)
-    passed_on = {**_passed_on(environment, ping_mode), DEFAULT_MODEL: model}
+    _check_inference_type(variables)
+    model, warnings = _default_model(variables, archive)
+    server_environment = {**_server_environment(environment, ping_mode), DEFAULT_MODEL: model}
     command = ServeCommand(
         (*_SAGEMAKER, *arguments, f"--load-model={model}"),
-        passed_on,
-        (*_notes(environment, release), *chosen),
+        server_environment,
+        (*_log_lines(environment, release), *warnings),
     )
-    if (inference_type := known.get(_INFERENCE_TYPE)) in _GENERATES:
-        return _generating(command, model, str(inference_type))
+    if (inference_type := variables.get(_INFERENCE_TYPE)) in _GENERATE_TYPES:
+        return _with_generate_routes(command, model, str(inference_type))
     return command
 
 
@@ -139,73 +139,73 @@ _SAGEMAKER = (
 )
 
 
-def _generating(command: ServeCommand, model: str, inference_type: str) -> ServeCommand:
-    """Return a command whose server answers invocations with the generate extension.
+def _with_generate_routes(command: ServeCommand, model: str, inference_type: str) -> ServeCommand:
+    """Return a command whose server uses the generate extension for invocations.
 
-    The local Triton's SageMaker routes do not support it; its own HTTP routes run the same code.
-    Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
+    The local Triton's SageMaker routes do not support the extension; its HTTP routes run the same
+    code. Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
     """
-    own_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
+    http_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
     mode = "live" if command.environment.get(_PING_MODE) == "live" else "ready"
     return replace(
         command,
-        arguments=(*command.arguments, *own_routes),
+        arguments=(*command.arguments, *http_routes),
         ping=f"/v2/health/{mode}",
         invocations=f"/v2/models/{model}/{inference_type}",
     )
 
 
 def _release(image: str) -> str | None:
-    """Return the release in an image's tag, such as 24.09; None if it is unknown."""
-    tagged = re.search(r":(\d\d\.\d\d)-py3", image)
-    return tagged[1] if tagged else None
+    """Return the release in an image's tag, such as 24.09; None if the tag has none."""
+    match = re.search(r":(\d\d\.\d\d)-py3", image)
+    return match[1] if match else None
 
 
-def _has(release: str | None, since: str) -> bool:
+def _is_at_least(release: str | None, since: str) -> bool:
     return release is None or release >= since
 
 
-def _known(environment: dict[str, str], release: str | None) -> dict[str, str]:
+def _supported_variables(environment: dict[str, str], release: str | None) -> dict[str, str]:
     """Return the variables that a release's script reads; it ignores empty ones (`[ -n ... ]`)."""
     return {
         name: value
         for name, value in environment.items()
-        if value and _has(release, _KNOWN_SINCE.get(name, ""))
+        if value and _is_at_least(release, _FIRST_RELEASES.get(name, ""))
     }
 
 
-def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
+def _log_lines(environment: dict[str, str], release: str | None) -> Iterator[str]:
     """Yield log lines about variables that have no effect."""
-    for name, since in _KNOWN_SINCE.items():
-        if environment.get(name) and not _has(release, since):
-            unknown = f"{release} does not have it; the first release with it is {since}"
-            yield f"LOCAL SAGEMAKER: {name} has no effect: {unknown}"
+    for name, since in _FIRST_RELEASES.items():
+        if environment.get(name) and not _is_at_least(release, since):
+            reason = f"{release} does not have it; the first release with it is {since}"
+            yield f"LOCAL SAGEMAKER: {name} has no effect: {reason}"
     # `serve` adds a limit for each GPU in the output of nvidia-smi.
-    if _GPU_LIMIT in _known(environment, release):
+    if _GPU_LIMIT in _supported_variables(environment, release):
         yield f"LOCAL SAGEMAKER: {_GPU_LIMIT} has no effect: there is no GPU"
 
 
-def _passed_on(environment: dict[str, str], ping_mode: str) -> dict[str, str]:
-    """Return the environment of the server, whose default ping mode is `ready`.
+def _server_environment(environment: dict[str, str], ping_mode: str) -> dict[str, str]:
+    """Return the environment variables of the server, whose default ping mode is `ready`.
 
-    `serve` sets the ping mode without exporting it, so that it only has an effect if the container
-    has the variable already.
+    `serve` sets the ping mode without exporting it: it only has an effect if the container already
+    has the variable.
     """
-    chosen = {_PING_MODE: ping_mode} if _PING_MODE in environment else {}
-    return {**environment, **chosen}
+    exported = {_PING_MODE: ping_mode} if _PING_MODE in environment else {}
+    return {**environment, **exported}
 
 
-def _refuse_unknown_type(known: dict[str, str]) -> None:
-    kind = known.get(_INFERENCE_TYPE, "infer")
-    if kind not in ("infer", *_GENERATES):
+def _check_inference_type(variables: dict[str, str]) -> None:
+    kind = variables.get(_INFERENCE_TYPE, "infer")
+    if kind not in ("infer", *_GENERATE_TYPES):
         raise LocalSageMakerError(
             f"ERROR: Invalid {_INFERENCE_TYPE} '{kind}'. Must be one of: infer, "
-            f"{', '.join(_GENERATES)}"
+            f"{', '.join(_GENERATE_TYPES)}"
         )
 
 
-def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
-    values = {**_DEFAULTS, **known}
+def _arguments(variables: dict[str, str], repository: str) -> Iterable[str]:
+    values = {**_DEFAULTS, **variables}
     if values[_PORT] != _DEFAULTS[_PORT]:
         # Source: developer guide, "Custom Inference Code with Hosting Services" (a container
         # listens on port 8080) and "Troubleshoot multi-container endpoints" (on the port of the
@@ -219,12 +219,12 @@ def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
     return [f"--model-repository={repository}", *(word for flag in flags for word in flag.split())]
 
 
-def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
+def _default_model(variables: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
     """Return the model for /invocations, and the log lines of `serve` about its choice."""
     folders = sorted(
         path.name for path in archive.iterdir() if path.is_dir() and not path.is_symlink()
     )
-    if name := known.get(DEFAULT_MODEL):
+    if name := variables.get(DEFAULT_MODEL):
         if not (archive / name).is_dir():
             raise LocalSageMakerError(
                 f"ERROR: Directory with provided {DEFAULT_MODEL} {name} does not exist in the "
@@ -241,8 +241,8 @@ def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str
             f"directory or set {DEFAULT_MODEL} to run the ensemble backend. Directories found: "
             f"{', '.join(folders)}"
         )
-    (only,) = folders
-    return only, (
+    (model,) = folders
+    return model, (
         f"WARNING: No {DEFAULT_MODEL} provided.",
-        f"         Starting with the only existing model directory {only}",
+        f"         Starting with the only existing model directory {model}",
     )

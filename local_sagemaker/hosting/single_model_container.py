@@ -7,9 +7,9 @@ from local_sagemaker.hosting.container import Call, ModelStatus, Phase
 
 
 class SingleModelContainer:
-    """The contract between SageMaker and a container: GET /ping, POST /invocations.
+    """A container with one model. Its contract with SageMaker is GET /ping and POST /invocations.
 
-    `disk_bytes` is the unpacked size of its archive; `archive` is the archive's name.
+    `archive` is the name of the model's archive, and `disk_bytes` its unpacked size.
     """
 
     loaded_models = None
@@ -38,11 +38,11 @@ class SingleModelContainer:
         self._answered += 1
 
     def has(self, target_model: str | None) -> bool:
-        """Return True: the model is loaded at the start."""
+        """Return True: Triton loads the model when it starts."""
         return True
 
     def statuses(self) -> list[ModelStatus]:
-        """Return its only model, which Triton loads before it answers a ping."""
+        """Return the status of the only model, which Triton loads before it answers a ping."""
         return [
             ModelStatus(
                 self._archive,

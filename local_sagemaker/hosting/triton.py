@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -34,16 +35,17 @@ class Response:
 
 
 class UnhealthyError(LocalSageMakerError):
-    """A server has ended, or was not healthy in time; the message has the end of its log."""
+    """A server has ended, or was not healthy in time; the message contains the end of its log."""
 
 
 class Triton:
-    """A running server. `arguments` are tritonserver's; `environment` is the container's.
+    """A running tritonserver. `environment` are the variables of the container.
 
-    `folder` is the instance's folder, with the log, whose first lines are `notes`. `models` are the
-    folder of the models and its path as the server sees it. `ping` is the path of the health check.
+    `folder` is the instance's folder; it contains the log, which begins with `log_lines`. `models`
+    are the folder of the models and its path in the sandbox. `ping` is the HTTP path of the health
+    check.
 
-    `connections`, for invocations, loads and unloads, belong to one event loop; `request` is
+    `connections` serve invocations, loads and unloads, and belong to one event loop; `request` is
     thread-safe.
     """
 
@@ -55,7 +57,7 @@ class Triton:
         environment: dict[str, str],
         backends: Path,
         folder: Path,
-        notes: Sequence[str] = (),
+        log_lines: Sequence[str] = (),
         ping: str = "/ping",
         models: tuple[Path, Path] | None = None,
     ) -> None:
@@ -64,20 +66,20 @@ class Triton:
         self.connections = Connections(self.connect)
         self._address = "127.0.0.1", SAGEMAKER_PORT
         self._stopping = threading.Lock()
-        self._broker, brokers_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._broker, broker_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._broker.settimeout(BROKER_SECONDS)
         isolation: Sequence[str] = ()
         if installation.isolated:
-            kept = _programs(installation, backends)
-            isolation = (*UNSHARE, *sandbox.command(folder, models or (folder, folder), kept))
+            visible = _required_folders(installation, backends)
+            isolation = (*UNSHARE, *sandbox.command(folder, models or (folder, folder), visible))
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
-        with self.log.open("ab") as log, brokers_end:
-            log.writelines(f"{line}\n".encode() for line in notes)
+        with self.log.open("ab") as log, broker_end:
+            log.writelines(f"{line}\n".encode() for line in log_lines)
             log.flush()
-            brokered = [sys.executable, broker.__file__, str(brokers_end.fileno())]
+            broker_command = [sys.executable, broker.__file__, str(broker_end.fileno())]
             self._process = subprocess.Popen(
-                [*isolation, *brokered, *server],
-                pass_fds=[brokers_end.fileno()],
+                [*isolation, *broker_command, *server],
+                pass_fds=[broker_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -92,7 +94,7 @@ class Triton:
             )
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Wait until the ping answers 200. Raise `UnhealthyError`."""
+        """Wait until the health check answers 200. Raise `UnhealthyError` on timeout or exit."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
             if self.failed_ping(5) is None:
@@ -190,14 +192,15 @@ class Triton:
         return connected
 
 
-def _programs(installation: TritonInstallation, backends: Path) -> set[Path]:
+def _required_folders(installation: TritonInstallation, backends: Path) -> set[Path]:
     """Return the folders of the programs and packages that a server needs.
 
-    Packages of stand-ins may be installed while it runs: their folder must exist before.
+    The cache must exist before the start: packages of stand-ins may be installed there later.
     """
     with suppress(OSError):  # a read-only home folder
         CACHE.mkdir(parents=True, exist_ok=True)
     python = installation.model_python
     libraries = {installation.own_python.library_path.parent, python.library_path.parent}
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), *sandbox.links(python.program)}
+    prefixes.add(Path(sysconfig.get_path("purelib")))  # can be behind a link in the prefix
     return {*prefixes, *libraries, installation.root.parents[1], backends, CACHE}

@@ -1,4 +1,4 @@
-"""Metrics of an invocation."""
+"""Metrics of invocations."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,10 @@ from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.names import Metric
 
-_MICRO = 1e6
+_MICROSECONDS_PER_SECOND = 1e6
 
 
-def measured(
+def invocation_metrics(
     invocation: Invocation,
     calls: Metric,
     *,
@@ -18,35 +18,35 @@ def measured(
     seconds: float,
     error: ApiError | None,
 ) -> Iterator[tuple[Metric, float]]:
-    """Yield the metric values of an invocation of a variant or a component.
+    """Yield the metrics of an invocation of a variant or an inference component, with their values.
 
     `instances` is the variant's number of instances, or the component's number of copies; `calls`
-    is the metric of calls per instance or copy. `seconds` is the total duration. Source: the
-    developer guide, monitoring-cloudwatch. Without a source: no ModelLoadingWaitTime for a model
-    that was loaded before.
+    is the metric of invocations per instance or copy. `seconds` is the total duration. Source: the
+    developer guide, monitoring-cloudwatch. It does not say whether ModelLoadingWaitTime is 0 or
+    missing if the model was already loaded; here it is missing.
     """
     yield names.INVOCATIONS, 1
     yield calls, 1 / instances
-    status, by_container = _status(error)
+    status, is_model_error = _error_status(error)
     yield names.CLIENT_ERRORS, 400 <= status < 500
     yield names.SERVER_ERRORS, status >= 500
-    yield names.MODEL_ERRORS, by_container
+    yield names.MODEL_ERRORS, is_model_error
     if invocation.model_seconds is not None:
-        yield names.MODEL_LATENCY, invocation.model_seconds * _MICRO
+        yield names.MODEL_LATENCY, invocation.model_seconds * _MICROSECONDS_PER_SECOND
         overhead = max(0.0, seconds - invocation.model_seconds)
-        yield names.OVERHEAD_LATENCY, overhead * _MICRO
+        yield names.OVERHEAD_LATENCY, overhead * _MICROSECONDS_PER_SECOND
     if invocation.model_was_loaded is not None:
         yield names.CACHE_HIT, invocation.model_was_loaded
     if invocation.loading_seconds is not None:
-        yield names.LOADING_WAIT, invocation.loading_seconds * _MICRO
+        yield names.LOADING_WAIT, invocation.loading_seconds * _MICROSECONDS_PER_SECOND
 
 
-def _status(error: ApiError | None) -> tuple[int, bool]:
-    """Return the status for the error metrics, and whether the container failed.
+def _error_status(error: ApiError | None) -> tuple[int, bool]:
+    """Return the HTTP status for the error metrics, and whether the container caused the error.
 
-    The status is the container's, or 500 if it did not respond ("low-level socket errors ... and
-    request timeouts"; counting them as 5XX has no source). SageMaker's own errors, such as 429
-    while a model loads, count with the client's status and not as model errors (no source).
+    If the container did not respond ("low-level socket errors ... and request timeouts"), the
+    status is 500. An error of SageMaker, such as 429 while a model is loading, has the status that
+    the client receives. Both are our choice, without a source.
     """
     if error is None:
         return 200, False

@@ -14,9 +14,9 @@ DIGITS = 2
 
 
 class MetricDimensions(NamedTuple):
-    """The dimensions of a value; `config` and `instance_type` are optional.
+    """The CloudWatch dimensions of a metric value.
 
-    An inference component's only dimension is its name.
+    If `component` is set, the name of the inference component is the only dimension.
     """
 
     endpoint: str
@@ -25,9 +25,8 @@ class MetricDimensions(NamedTuple):
     instance_type: str | None = None
     component: str | None = None
 
-    @property
-    def dimensions(self) -> list[dict[str, str]]:
-        """The Dimensions of PutMetricData."""
+    def to_aws(self) -> list[dict[str, str]]:
+        """Return the dimensions in the format of PutMetricData."""
         values = {"EndpointName": self.endpoint, "VariantName": self.variant}
         if self.component is not None:
             values = {"InferenceComponentName": self.component}
@@ -39,61 +38,66 @@ class MetricDimensions(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The values of one metric with one set of dimensions in one period, with their counts."""
+    """The values of a metric in one period, each with the number of its occurrences.
+
+    `time` is the timestamp in Unix seconds.
+    """
 
     metric: Metric
-    place: MetricDimensions
+    dimensions: MetricDimensions
     time: float
     values: Counter[float]
 
 
 class MetricBuffer:
-    """Thread-safe collection of values by period. Periods are divided by `speed`."""
+    """Metric values by period, which is divided by `speed`. All methods are thread-safe."""
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[Metric, MetricDimensions, int], Counter[float]] = {}
+        self._values_by_period: dict[tuple[Metric, MetricDimensions, int], Counter[float]] = {}
 
-    def add(self, metric: Metric, place: MetricDimensions, value: float) -> None:
-        """Add a value that was measured now."""
-        self.add_all([(metric, value)], [place])
+    def add(self, metric: Metric, dimensions: MetricDimensions, value: float) -> None:
+        """Add a value to the current period."""
+        self.add_all([(metric, value)], [dimensions])
 
     def add_all(
-        self, measured: Iterable[tuple[Metric, float]], places: Sequence[MetricDimensions]
+        self, measured: Iterable[tuple[Metric, float]], dimension_sets: Sequence[MetricDimensions]
     ) -> None:
-        """Add values that were measured now, each with all of the given dimensions."""
+        """Add values to the current period, each of them with each set of dimensions."""
         now = self._clock()
         with self._lock:
             for metric, value in measured:
                 rounded = _rounded(metric, value)
-                for place in places:
-                    self._values(metric, place, now)[rounded] += 1
+                for dimensions in dimension_sets:
+                    self._values(metric, dimensions, now)[rounded] += 1
 
-    def expect(self, metric: Metric, place: MetricDimensions) -> None:
-        """Publish a zero for the current period if no value is added."""
+    def add_zero_if_empty(self, metric: Metric, dimensions: MetricDimensions) -> None:
+        """Publish the value 0 for the current period unless another value is added to it."""
         now = self._clock()
         with self._lock:
-            self._values(metric, place, now)
+            self._values(metric, dimensions, now)
 
     def take(self) -> list[Series]:
         """Return and remove the values of completed periods, the oldest first.
 
-        The timestamp is the middle of the period, so that rounding cannot move it to another one.
+        The timestamp is the middle of the period, so that rounding cannot move it to the next.
         """
-        now, taken = self._clock(), list[Series]()
+        now, completed = self._clock(), list[Series]()
         with self._lock:
-            for metric, place, period in list(self._waiting):
+            for metric, dimensions, period in list(self._values_by_period):
                 width = self._width(metric)
                 if (period + 1) * width <= now:
-                    values = self._waiting.pop((metric, place, period)) or Counter({0.0: 1})
-                    taken.append(Series(metric, place, (period + 0.5) * width, values))
-        return sorted(taken, key=lambda series: series.time)
+                    values = self._values_by_period.pop((metric, dimensions, period)) or Counter(
+                        {0.0: 1}
+                    )
+                    completed.append(Series(metric, dimensions, (period + 0.5) * width, values))
+        return sorted(completed, key=lambda series: series.time)
 
-    def _values(self, metric: Metric, place: MetricDimensions, now: float) -> Counter[float]:
+    def _values(self, metric: Metric, dimensions: MetricDimensions, now: float) -> Counter[float]:
         """Return the values of the current period."""
         period = math.floor(now / self._width(metric))
-        return self._waiting.setdefault((metric, place, period), Counter())
+        return self._values_by_period.setdefault((metric, dimensions, period), Counter())
 
     def _width(self, metric: Metric) -> float:
         return metric.period / self._speed

@@ -6,19 +6,23 @@ from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 
-_MICRO = 1e6
-_OF_STEPS = {
+_MICROSECONDS_PER_SECOND = 1e6
+_METRICS = {
     ModelStepKind.DOWNLOAD: names.DOWNLOADING_TIME,
     ModelStepKind.LOAD: names.LOADING_TIME,
     ModelStepKind.UNLOAD: names.UNLOADING_TIME,
 }
 
 
-def model_report(collected: MetricBuffer) -> Callable[[str, str, ModelStep], None]:
-    """Return a function that records the durations of model steps by endpoint and variant."""
+def model_step_recorder(buffer: MetricBuffer) -> Callable[[str, str, ModelStep], None]:
+    """Return a function that adds the duration of a model step to the buffer.
 
-    def report(endpoint: str, variant: str, step: ModelStep) -> None:
-        if metric := _OF_STEPS.get(step.step):
-            collected.add(metric, MetricDimensions(endpoint, variant), step.seconds * _MICRO)
+    Its arguments are endpoint, variant and step.
+    """
 
-    return report
+    def record(endpoint: str, variant: str, step: ModelStep) -> None:
+        if metric := _METRICS.get(step.kind):
+            microseconds = step.seconds * _MICROSECONDS_PER_SECOND
+            buffer.add(metric, MetricDimensions(endpoint, variant), microseconds)
+
+    return record

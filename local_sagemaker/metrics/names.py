@@ -1,4 +1,4 @@
-"""The metrics of endpoints, with AWS's namespaces, units and periods.
+"""The CloudWatch metrics of endpoints, with AWS's namespaces, units and periods.
 
 Source: SageMaker's developer guide, monitoring-cloudwatch; for multi-model endpoints
 multi-model-endpoint-cloudwatch-metrics. The dimensions are EndpointName and VariantName, or
@@ -35,12 +35,12 @@ MODEL_LATENCY = Metric("ModelLatency", REQUESTS, MICROSECONDS)
 OVERHEAD_LATENCY = Metric("OverheadLatency", REQUESTS, MICROSECONDS)
 
 CONCURRENT_REQUESTS = Metric("ConcurrentRequestsPerModel", REQUESTS, period=10)
-"""Source of its period: "high-resolution metrics ... emitted at 10-second intervals" (developer
-guide, endpoint-auto-scaling-add-code-define); of its statistics: "Min, Max"
+"""Source of the period: "high-resolution metrics ... emitted at 10-second intervals" (developer
+guide, endpoint-auto-scaling-add-code-define); of the statistics: "Min, Max"
 (monitoring-cloudwatch). The unit None has no source."""
 
 NO_CAPACITY_FAILURES = Metric("NoCapacityInvocationFailures", REQUESTS)
-"""Metric of components: "when an endpoint receives an inference request, but the endpoint has no
+"""A metric of components: "when an endpoint receives an inference request, but the endpoint has no
 active instances to serve the request" (developer guide, endpoint-auto-scaling-zero-instances)."""
 
 INVOCATIONS_PER_COPY = Metric("InvocationsPerCopy", REQUESTS)
@@ -63,11 +63,11 @@ MEMORY_OF_COPY = Metric("MemoryUtilizationNormalized", COPIES, PERCENT)
 CPU_RESERVATION = Metric("CPUReservation", INSTANCES, PERCENT)
 MEMORY_RESERVATION = Metric("MemoryReservation", INSTANCES, PERCENT)
 GPU_RESERVATION = Metric("GPUReservation", INSTANCES, PERCENT)
-"""The reservations are percentages of an instance's resources that its copies reserved."""
+"""The three reservations: the percentage of an instance's resources that its copies reserve."""
 
 
 @dataclass(frozen=True)
-class Family:
+class MetricFamily:
     """The metrics of a variant's instances, or of a component's copies."""
 
     calls: Metric
@@ -77,16 +77,17 @@ class Family:
 
     @property
     def zero_without_calls(self) -> tuple[Metric, ...]:
-        """The metrics that are published as zero without calls.
+        """The metrics that are published with the value 0 while there are no calls.
 
         "If a variant's traffic becomes zero, SageMaker AI automatically scales in to the minimum
         number of instances specified. In this case, SageMaker AI emits metrics with a value of
-        zero" (endpoint-auto-scaling-prerequisites; older editions say the contrary). The metrics
-        are not named: Invocations and those of predefined policies, with or without a policy, are
-        our choice.
+        zero" (endpoint-auto-scaling-prerequisites; older editions say the contrary). The guide does
+        not name the metrics; our choice is Invocations and the metrics of predefined policies.
         """
         return INVOCATIONS, self.calls, self.concurrency
 
 
-OF_INSTANCES = Family(INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS, CPU, MEMORY)
-OF_COPIES = Family(INVOCATIONS_PER_COPY, CONCURRENT_REQUESTS_PER_COPY, CPU_OF_COPY, MEMORY_OF_COPY)
+INSTANCE_METRICS = MetricFamily(INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS, CPU, MEMORY)
+COPY_METRICS = MetricFamily(
+    INVOCATIONS_PER_COPY, CONCURRENT_REQUESTS_PER_COPY, CPU_OF_COPY, MEMORY_OF_COPY
+)

@@ -1,24 +1,27 @@
-"""The processor usage of instances."""
+"""The processor utilization of instances."""
 
-import time
 from collections.abc import Callable, Iterable
+from time import monotonic
 
 from local_sagemaker.hosting.instance import RunningServer
 
 
 class Processors:
-    """Processor usage of servers between two measurements."""
+    """Processor utilization of servers since the previous measurement."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
 
     def percentages(self, servers: Iterable[RunningServer]) -> dict[str, float]:
-        """Return percent of one processor since the last call by id, without new servers."""
+        """Return each server's utilization since the previous call, by id, in percent of one CPU.
+
+        Servers that were not measured before are missing.
+        """
         now = {server.id: (self._clock(), server.triton.cpu_seconds()) for server in servers}
         before, self._before = self._before, now
         return {
-            name: round(max(0.0, used - before[name][1]) / (moment - before[name][0]) * 100, 2)
-            for name, (moment, used) in now.items()
-            if name in before and moment > before[name][0]
+            name: round(max(0.0, used - before[name][1]) / (time - before[name][0]) * 100, 2)
+            for name, (time, used) in now.items()
+            if name in before and time > before[name][0]
         }

@@ -42,9 +42,9 @@ class CapturedInvocation(Invocation):
         self.input, self.output = bytearray(), bytearray()
         self.output_type = ""
 
-    async def receive_part(self) -> bytes:
+    async def receive_chunk(self) -> bytes:
         """Store a part of the request."""
-        part = await super().receive_part()
+        part = await super().receive_chunk()
         self.input += part
         return part
 
@@ -53,10 +53,10 @@ class CapturedInvocation(Invocation):
         self.output_type = dict(headers).get(b"content-type", b"").decode("latin-1")
         await super().start_response(headers)
 
-    async def send_part(self, part: bytes, *, more: bool) -> None:
+    async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Store a part of the response."""
         self.output += part
-        await super().send_part(part, more=more)
+        await super().send_chunk(part, more=more)
 
 
 class CaptureWriter:

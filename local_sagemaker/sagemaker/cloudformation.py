@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.cloudformation import Created, ResourceType, Service, convert_types
 
 STABILIZE_SECONDS = 9 * 3600
 """Timeout until a resource is stable: more than the maximum of MaximumExecutionTimeoutInSeconds,
@@ -41,7 +41,7 @@ class HostingResource(ResourceType):
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete the resource, if it exists."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
-        self.call_if_found(f"Delete{self.kind}", request)
+        self.call_if_exists(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
         """Return the resource's name: from the template, or the generated name in the ARN."""
@@ -125,7 +125,7 @@ class DeployedResource(HostingResource):
         raise AssertionError("_poll raises an error at the end")
 
     def _describe_if_exists(self, name: str) -> Properties | None:
-        return self.call_if_found(f"Describe{self.kind}", {f"{self.kind}Name": name})
+        return self.call_if_exists(f"Describe{self.kind}", {f"{self.kind}Name": name})
 
     def _poll(self, name: str) -> Iterator[None]:
         """Yield at each poll. Raise `TimeoutError` after `STABILIZE_SECONDS`."""
@@ -197,7 +197,7 @@ class InferenceComponentResource(DeployedResource):
             old_description = self._wait_until_in_service(name)  # scaling would reject the update
             changes = {member: new[member] for member in _COMPONENT_MEMBERS if member in new}
             shape = self._service.input_shape("UpdateInferenceComponent")
-            request = typed({**changes, "InferenceComponentName": name}, shape)
+            request = convert_types({**changes, "InferenceComponentName": name}, shape)
             self.call("UpdateInferenceComponent", request)
             description = self._wait_until_in_service(name)
             old_specification = old_description["Specification"]

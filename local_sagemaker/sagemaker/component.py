@@ -51,7 +51,7 @@ class Component(Endpoint):
         """The number of running and starting copies."""
         return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new_fleet) if fleet)
 
-    def update_description(self, **changes: Any) -> None:
+    def set_members(self, **changes: Any) -> None:
         """Change members of the description, but never remove the FailureReason.
 
         The FailureReason remains after a successful update (aws-controllers-k8s/
@@ -60,7 +60,7 @@ class Component(Endpoint):
         """
         if changes.get("FailureReason", "") is None:
             del changes["FailureReason"]
-        super().update_description(**changes)
+        super().set_members(**changes)
 
     def describe(self) -> Record:
         """Return the response of DescribeInferenceComponent."""

@@ -68,7 +68,7 @@ class ComponentOperations(EndpointOperations):
                 "EndpointName": endpoint.name,
                 "EndpointArn": endpoint.arn,
             }
-            component = Component(description, plan, self._lock, self._context.host.tell)
+            component = Component(description, plan, self._lock, self._context.host.report_event)
             self.components[name] = component
             component.attach_new_fleet(
                 plan,
@@ -77,7 +77,7 @@ class ComponentOperations(EndpointOperations):
                 EndpointStatus="Creating",
                 ProductionVariants=copies,
             )
-        self._in_background(self._finish_creation, component, plan)
+        self._in_background(self._finish_creation, component)
         return {"InferenceComponentArn": description["InferenceComponentArn"]}
 
     def update_inference_component(self, request: Record) -> Record:
@@ -110,7 +110,7 @@ class ComponentOperations(EndpointOperations):
             changes = {"LastDeploymentConfig": config} if config else {}
             component.operation = "UPDATE_IN_PROGRESS"
             component.attach_new_fleet(plan, fleet, pending, EndpointStatus="Updating", **changes)
-            update = Update(component, plan, steps, context=self._context, new=fleet)
+            update = Update(component, steps, self._context)
         self._in_background(update.run)
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 
@@ -129,7 +129,7 @@ class ComponentOperations(EndpointOperations):
         with self._lock:
             component = self._idle_component(request, "delete")
             component.operation = "DELETE_IN_PROGRESS"
-            component.update_description(EndpointStatus="Deleting")
+            component.set_members(EndpointStatus="Deleting")
         self._in_background(self._finish_deletion, component, self.components)
         return {}
 
@@ -170,8 +170,8 @@ class ComponentOperations(EndpointOperations):
         idle_seconds = IDLE_SECONDS / self._speed
         placement = self._placement(endpoint)
         if count < minimum:
-            placement.grow()
-        elif placement.release_idle(idle_seconds, count - minimum):
+            placement.add_instance()
+        elif placement.release_idle_instances(idle_seconds, count - minimum):
             self._update_instance_counts(endpoint)
 
     def _idle_component(self, request: Record, verb: str) -> Component:
@@ -208,7 +208,7 @@ class ComponentOperations(EndpointOperations):
     def _scale(self, component: Component, count: int) -> Record:
         desired = [{"VariantName": component.resource_name, "DesiredInstanceCount": count}]
         component.operation = "UPDATE_RC_IN_PROGRESS"
-        component.update_description(
+        component.set_members(
             EndpointStatus="Updating",
             FailureReason=None,
             ProductionVariants=variants.with_desired(component.variants, desired),
@@ -247,7 +247,7 @@ class ComponentOperations(EndpointOperations):
         ):
             return False
         self._check_quotas(endpoint.plan.config, {name: 1})
-        self._context.clock().fill(PROVISION_SECONDS, self._context.stopping)
+        self._context.clock().wait_until_elapsed(PROVISION_SECONDS, self._context.stopping)
         endpoint.fleet.scale({name: count + 1})
         self._update_instance_counts(endpoint)
         return True
@@ -259,7 +259,7 @@ class ComponentOperations(EndpointOperations):
                 counts = endpoint.fleet.counts
                 (variant,) = variants.with_current_counts(endpoint.variants, counts)
                 variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
-                endpoint.update_description(ProductionVariants=[variant])
+                endpoint.set_members(ProductionVariants=[variant])
 
 
 def _variant_of_copies(plan: HostingPlan, count: int) -> list[Record]:

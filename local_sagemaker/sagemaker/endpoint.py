@@ -138,7 +138,7 @@ class Endpoint:
                 variant["ManagedInstanceScaling"] = configured["ManagedInstanceScaling"]
         return description
 
-    def update_description(self, **changes: Any) -> None:
+    def set_members(self, **changes: Any) -> None:
         """Change members of the description; None removes a member."""
         with self.lock:
             old_status = self.description.get("EndpointStatus")
@@ -164,18 +164,15 @@ class Endpoint:
         An earlier FailureReason "disappears as soon as a new update is applied"
         (aws-controllers-k8s/sagemaker-controller#7).
         """
-        self.leftover_fleet, self.new_fleet, self.new_fleet_share = (
-            self.new_fleet,
-            fleet,
-            Fraction(0),
-        )
+        self.leftover_fleet, self.new_fleet = self.new_fleet, fleet
+        self.new_fleet_share = Fraction(0)
         self.new_plan = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,
             "StartTime": time.time(),
         }
-        self.update_description(PendingDeploymentSummary=summary, FailureReason=None, **changes)
+        self.set_members(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
     def set_pending_counts(self, counts: Mapping[str, int]) -> None:
         """Set the current instance counts of the pending variants."""
@@ -183,7 +180,7 @@ class Endpoint:
             summary = self.description["PendingDeploymentSummary"]
             pending = variants.with_current_counts(self.pending_variants, counts)
             summary = {**summary, "ProductionVariants": pending}
-            self.update_description(PendingDeploymentSummary=summary)
+            self.set_members(PendingDeploymentSummary=summary)
 
     def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
         """Return the fleet and the instance for an invocation; None if no instance serves.
@@ -210,17 +207,13 @@ class Endpoint:
         """Return the error for an invocation without a route."""
         return endpoint_not_found_error(self.name)
 
-    def switch_to_new_fleet(self, plan: HostingPlan) -> None:
+    def switch_to_new_fleet(self) -> None:
         """Make the new fleet the serving fleet, and the endpoint InService."""
         with self.lock:
-            self.fleet, self.new_fleet, self.new_fleet_share, self.plan = (
-                self.new_fleet,
-                None,
-                Fraction(0),
-                plan,
-            )
-            self.update_description(
-                EndpointConfigName=plan.config["EndpointConfigName"],
+            self.fleet, self.new_fleet = self.new_fleet, None
+            self.plan, self.new_fleet_share = self.new_plan, Fraction(0)
+            self.set_members(
+                EndpointConfigName=self.plan.config["EndpointConfigName"],
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
                 ProductionVariants=variants.with_desired_as_current(self.pending_variants),
@@ -238,17 +231,15 @@ class Endpoint:
         return [fleet for fleet in (self.fleet, self.new_fleet, self.leftover_fleet) if fleet]
 
     def _status_message(self) -> str:
-        failure_reason = self.description.get("FailureReason")
+        reason = self.description.get("FailureReason")
         pending = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = pending or self.description.get("EndpointConfigName")
-        return (
-            f"{self.resource_name} is {self.status}: {failure_reason or f'configuration {config}'}"
-        )
+        return f"{self.resource_name} is {self.status}: {reason or f'configuration {config}'}"
 
     def _pools(self) -> Record:
         """Return ProductionVariants with InstancePools, or nothing if no variant has pools."""
         configs = {
-            variant["VariantName"]: variant for variant in self.plan.config["ProductionVariants"]
+            config["VariantName"]: config for config in self.plan.config["ProductionVariants"]
         }
         if self.fleet is None or not any("InstancePools" in config for config in configs.values()):
             return {}
@@ -257,7 +248,7 @@ class Endpoint:
             name, count = variant["VariantName"], variant["CurrentInstanceCount"]
             if "InstancePools" in configs[name]:
                 types = [inst.pool.instance_type for inst in serving[name] if inst.pool]
-                instance_pools = pools.described(configs[name], types, count)
+                instance_pools = pools.describe_pools(configs[name], types, count)
                 variant = {**variant, "InstancePools": instance_pools}
             described_variants.append(variant)
         return {"ProductionVariants": described_variants}

@@ -78,7 +78,7 @@ class EndpointOperations(Registry):
             if "DeploymentConfig" in request:
                 check_deployment(request["DeploymentConfig"], counts)
                 description["LastDeploymentConfig"] = request["DeploymentConfig"]
-            endpoint = Endpoint(description, plan, self._lock, self._context.host.tell)
+            endpoint = Endpoint(description, plan, self._lock, self._context.host.report_event)
             self.endpoints_by_name[name] = endpoint
             endpoint.attach_new_fleet(
                 plan,
@@ -88,7 +88,7 @@ class EndpointOperations(Registry):
                 EndpointStatus="Creating",
                 ProductionVariants=initial_variants,
             )
-        self._in_background(self._finish_creation, endpoint, plan)
+        self._in_background(self._finish_creation, endpoint)
         return {"EndpointArn": endpoint.arn}
 
     def update_endpoint(self, request: Record) -> Record:
@@ -119,10 +119,11 @@ class EndpointOperations(Registry):
             check_deployment(deployment_config, counts)
             steps = parse_deployment(deployment_config, counts)
             self._check_quotas(plan.config, steps.first_step_counts(counts))
-            fleet = self._context.fleet()
             changes = {"LastDeploymentConfig": deployment_config} if deployment_config else {}
-            endpoint.attach_new_fleet(plan, fleet, pending, EndpointStatus="Updating", **changes)
-            update = Update(endpoint, plan, steps, context=self._context, new=fleet)
+            endpoint.attach_new_fleet(
+                plan, self._context.fleet(), pending, EndpointStatus="Updating", **changes
+            )
+            update = Update(endpoint, steps, self._context)
         self._in_background(update.run)
         return {"EndpointArn": endpoint.arn}
 
@@ -178,7 +179,7 @@ class EndpointOperations(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.endpoints_by_name, name)
             _check_status(endpoint, "InService", "Failed", "UpdateRollbackFailed")
-            endpoint.update_description(EndpointStatus="Deleting")
+            endpoint.set_members(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._finish_deletion, endpoint, self.endpoints_by_name)
         return {}
@@ -207,7 +208,7 @@ class EndpointOperations(Registry):
             new_counts = variants.desired_counts(desired)
             added = {name: count - old_counts[name] for name, count in new_counts.items()}
             self._check_quotas(endpoint.plan.config, added)
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="Updating", FailureReason=None, ProductionVariants=desired
             )
         self._in_background(self._finish_scaling, endpoint)
@@ -243,21 +244,21 @@ class EndpointOperations(Registry):
 
     # Background threads of operations
 
-    def _finish_creation(self, endpoint: Endpoint, plan: HostingPlan) -> None:
-        clock = self._context.clock()
+    def _finish_creation(self, endpoint: Endpoint) -> None:
+        clock, plan = self._context.clock(), endpoint.new_plan
         fleet, counts = endpoint.new_fleet, variants.desired_counts(endpoint.variants)
         if fleet is None:  # the local SageMaker is stopping
             return
         try:
             fleet.start(self._context.host, endpoint.name, plan.config, plan.models, counts)
-            clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         except Exception as error:
             fleet.stop()
             seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
-            clock.fill(seconds, self._context.stopping)
+            clock.wait_until_elapsed(seconds, self._context.stopping)
             with self._lock:
                 endpoint.new_fleet = None
-                endpoint.update_description(
+                endpoint.set_members(
                     EndpointStatus="Failed",
                     FailureReason=failure_reason(error),
                     PendingDeploymentSummary=None,
@@ -265,7 +266,7 @@ class EndpointOperations(Registry):
             return
         with self._lock:
             if not self._context.stopping.is_set():
-                endpoint.switch_to_new_fleet(plan)
+                endpoint.switch_to_new_fleet()
 
     def _finish_deletion(self, endpoint: Endpoint, endpoints: dict[str, Any]) -> None:
         """Stop an endpoint's fleets, and delete the endpoint from `endpoints`."""
@@ -310,18 +311,18 @@ class EndpointOperations(Registry):
                     f"the variant {old_variant['VariantName']} without a ModelName, and specify "
                     "only EndpointName and EndpointConfigName."
                 )
-            endpoint.update_description(EndpointStatus="Updating", FailureReason=None)
+            endpoint.set_members(EndpointStatus="Updating", FailureReason=None)
         self._in_background(self._finish_in_place_update, endpoint, plan)
         return {"EndpointArn": endpoint.arn}
 
     def _finish_in_place_update(self, endpoint: Endpoint, plan: HostingPlan) -> None:
-        self._context.clock().fill(MIN_STATUS_SECONDS, self._context.stopping)
+        self._context.clock().wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._context.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
                 endpoint.plan = endpoint.new_plan = plan
                 name = plan.config["EndpointConfigName"]
-                endpoint.update_description(EndpointStatus="InService", EndpointConfigName=name)
+                endpoint.set_members(EndpointStatus="InService", EndpointConfigName=name)
 
     def _finish_scaling(self, endpoint: Endpoint) -> None:
         """Scale to the desired counts.
@@ -337,14 +338,14 @@ class EndpointOperations(Registry):
             if self._context.stopping.is_set():
                 return
             log.warning("%s is not scaled: %s", endpoint.title, error)
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="RollingBack",
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=failure_reason(error),
             )
-        clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+        clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         scaled_variants = variants.with_desired_as_current(endpoint.variants)
-        endpoint.update_description(EndpointStatus="InService", ProductionVariants=scaled_variants)
+        endpoint.set_members(EndpointStatus="InService", ProductionVariants=scaled_variants)
 
     def _in_background(self, function: Any, *arguments: Any) -> None:
         threading.Thread(target=function, args=arguments, daemon=True).start()

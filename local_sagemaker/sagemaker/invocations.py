@@ -12,10 +12,10 @@ import botocore.session
 from local_sagemaker.api import error_response, not_emulated, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
-from local_sagemaker.members import SUPPORTED, is_supported, refuse
+from local_sagemaker.members import SUPPORTED, is_supported, reject_members
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.instances import instance_dimensions
-from local_sagemaker.metrics.invocations import measured
+from local_sagemaker.metrics.invocations import invocation_metrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 from local_sagemaker.sagemaker.capture import CapturedInvocation, CaptureWriter, is_sampled
 from local_sagemaker.sagemaker.component import Component
@@ -83,7 +83,9 @@ class Invocations:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
             if unsupported := headers.keys() & _UNSUPPORTED:
-                refuse("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
+                reject_members(
+                    "sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported]
+                )
             await invocation.receive()
             variant = await self._invoke(name, endpoint, invocation)
             if config and isinstance(invocation, CapturedInvocation):
@@ -103,13 +105,12 @@ class Invocations:
         if endpoint is None:
             raise endpoint_not_found_error(name)
         component = self._find_component(endpoint, invocation.inference_component)
+        component_name = component.resource_name if component else None
         target = component or endpoint
         route = target.route(invocation.target_model, invocation.target_variant)
         if route is None:
             if component:
-                dimensions = MetricDimensions(
-                    name, component.variant, component=component.resource_name
-                )
+                dimensions = MetricDimensions(name, component.variant, component=component_name)
                 self._metrics.add(names.NO_CAPACITY_FAILURES, dimensions, 1)
                 self._on_invocation(name, component.variant, time.monotonic() - start, True)
             raise target.no_instance_error()
@@ -127,15 +128,16 @@ class Invocations:
             count = component.copy_count if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - start
             self._on_invocation(name, variant, seconds, failure is not None)
-            component_name = component.resource_name if component else None
             all_dimensions, *type_dimensions = instance_dimensions(
                 instance, MetricDimensions(name, variant, component=component_name)
             )
             dimensions_list = [all_dimensions]
             if not component:
                 dimensions_list.append(all_dimensions._replace(config=fleet.config))
-            family = names.OF_COPIES if component else names.OF_INSTANCES
-            values = partial(measured, invocation, family.calls, seconds=seconds, error=failure)
+            family = names.COPY_METRICS if component else names.INSTANCE_METRICS
+            values = partial(
+                invocation_metrics, invocation, family.calls, seconds=seconds, error=failure
+            )
             self._metrics.add_all(values(instances=max(1, count)), dimensions_list)
             if type_dimensions:
                 instances = fleet.serving().get(variant, [])

@@ -55,12 +55,11 @@ class Registry:
         """CreateModel."""
         name = request["ModelName"]
         check_model(request, self._s3, is_assumable=self._assumable)
-        container = {"PrimaryContainer": {**DEFAULT_CONTAINER, **request["PrimaryContainer"]}}
+        container = {**DEFAULT_CONTAINER, **request["PrimaryContainer"]}
+        request = {**DEFAULT_MODEL, **request, "PrimaryContainer": container}
         with self._lock:
             MODEL.check_name_is_free(self._models, name)
-            self._models[name] = self._new_description(
-                MODEL, {**DEFAULT_MODEL, **request, **container}
-            )
+            self._models[name] = self._new_description(MODEL, request)
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:
@@ -85,10 +84,8 @@ class Registry:
         """CreateEndpointConfig."""
         name = request["EndpointConfigName"]
         check_endpoint_config(request)
-        request = {
-            **request,
-            "MetricsConfig": {**DEFAULT_METRICS_CONFIG, **request.get("MetricsConfig", {})},
-        }
+        metrics_config = {**DEFAULT_METRICS_CONFIG, **request.get("MetricsConfig", {})}
+        request = {**request, "MetricsConfig": metrics_config}
         with self._lock:
             ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))

@@ -22,17 +22,16 @@ class StreamedInvocation(Invocation):
 
     async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
-        container_headers = dict(headers)
-        content_type = container_headers.pop(b"content-type", None)
+        container_headers = {**dict(headers), b"content-type": CONTENT_TYPE}
         container_headers.pop(b"content-length", None)
-        if content_type is not None:
+        if content_type := dict(headers).get(b"content-type"):
             container_headers[b"x-amzn-sagemaker-content-type"] = content_type
-        await super().start_response([(b"content-type", CONTENT_TYPE), *container_headers.items()])
+        await super().start_response([*container_headers.items()])
 
-    async def send_part(self, part: bytes, *, more: bool) -> None:
+    async def send_chunk(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response as a PayloadPart event."""
         event = encode_event("event", "PayloadPart", part) if part else b""
-        await super().send_part(event, more=more)
+        await super().send_chunk(event, more=more)
 
     async def abort_response(self, error: ApiError) -> None:
         """End a started response with a ModelStreamError."""
@@ -40,7 +39,7 @@ class StreamedInvocation(Invocation):
         code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"
         message = f"{code}: {error.message}"  # botocore shows the message without the code
         body = json.dumps({"Message": message, "ErrorCode": code}).encode()
-        await super().send_part(encode_event("exception", "ModelStreamError", body), more=False)
+        await super().send_chunk(encode_event("exception", "ModelStreamError", body), more=False)
 
 
 def encode_event(message_type: str, name: str, payload: bytes) -> bytes:

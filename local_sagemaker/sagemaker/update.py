@@ -5,7 +5,6 @@ from fractions import Fraction
 
 from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import (
     FULL_SHARE,
@@ -20,7 +19,6 @@ from local_sagemaker.sagemaker.endpoint import (
     drain_and_stop,
     failure_reason,
 )
-from local_sagemaker.sagemaker.registry import HostingPlan
 
 POLL_SECONDS = 10.0
 """Interval in which alarms are polled; SageMaker's interval has no source."""
@@ -42,19 +40,12 @@ class Update:
     DescribeEndpoint).
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        plan: HostingPlan,
-        deployment: Deployment,
-        *,
-        context: HostingContext,
-        new: Fleet,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, deployment: Deployment, context: HostingContext) -> None:
         assert endpoint.fleet is not None
-        self._endpoint, self._plan, self._deployment = endpoint, plan, deployment
-        self._context = context
-        self._old_fleet, self._new_fleet = endpoint.fleet, new
+        assert endpoint.new_fleet is not None
+        self._endpoint, self._deployment, self._context = endpoint, deployment, context
+        self._old_fleet, self._new_fleet = endpoint.fleet, endpoint.new_fleet
+        self._plan = endpoint.new_plan
         self._clock = context.clock()
         self._start = self._clock.now()
         self._old_counts = variants.desired_counts(endpoint.variants)
@@ -123,11 +114,11 @@ class Update:
         """Stop the old fleet after its calls, and switch to the new fleet."""
         try:
             drain_and_stop(self._old_fleet)
-            self._clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
             with self._endpoint.lock:
                 if not self._context.stopping.is_set():
-                    self._endpoint.switch_to_new_fleet(self._plan)
+                    self._endpoint.switch_to_new_fleet()
 
     def _check_can_continue(self) -> None:
         """Raise if an alarm, the timeout or the shutdown of the local SageMaker ends the update."""
@@ -166,17 +157,18 @@ class Update:
             if not self._context.stopping.is_set():
                 # "Your endpoint is in service with a mix of the old and new endpoint
                 # configurations" (API reference of DescribeEndpoint).
-                self._endpoint.update_description(
-                    EndpointStatus="UpdateRollbackFailed",
-                    FailureReason=f"{cause or error}; and the rollback failed: "
-                    f"{failure_reason(rollback_error)}",
+                reasons = (
+                    f"{cause or error}; and the rollback failed: {failure_reason(rollback_error)}"
+                )
+                self._endpoint.set_members(
+                    EndpointStatus="UpdateRollbackFailed", FailureReason=reasons
                 )
             return
         with self._endpoint.lock:
             self._endpoint.new_fleet_share = Fraction(0)
         try:
             drain_and_stop(self._new_fleet)
-            self._clock.fill(MIN_STATUS_SECONDS, self._context.stopping)
+            self._clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         finally:
             self._restore_description(cause)
 
@@ -186,7 +178,7 @@ class Update:
             if self._context.stopping.is_set():
                 return
             endpoint.new_fleet = None
-            endpoint.update_description(
+            endpoint.set_members(
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
                 ProductionVariants=variants.with_desired_as_current(endpoint.variants),
@@ -196,4 +188,4 @@ class Update:
     def _scale_old_fleet(self, counts: dict[str, int]) -> None:
         self._old_fleet.scale(counts)
         old_variants = variants.with_current_counts(self._endpoint.variants, counts)
-        self._endpoint.update_description(ProductionVariants=old_variants)
+        self._endpoint.set_members(ProductionVariants=old_variants)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import Answer, JsonService, Operation, error_response, send_response
+from local_sagemaker.api import JsonService, Operation, Response, error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
@@ -13,11 +13,11 @@ def service(**operations: Operation) -> JsonService:
     return JsonService("codebuild", operations)
 
 
-def call(service: JsonService, operation: str, body: bytes = b"{}") -> Answer:
+def call(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
     return service.answer(operation, body)
 
 
-def refusal(answer: Answer) -> tuple[int, str, str]:
+def refusal(answer: Response) -> tuple[int, str, str]:
     status, headers, body = answer
     content = json.loads(body)
     assert headers["x-amzn-ErrorType"] == content["__type"]
@@ -60,7 +60,7 @@ def test_invalid_json_is_refused(body: bytes) -> None:
     assert message.startswith("The body is not JSON: ")
 
 
-@pytest.mark.parametrize("levels", range(100, 1100, 100))
+@pytest.mark.parametrize("levels", [300, 600, 1000])
 def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
     status, _, _ = refusal(
         call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
@@ -82,65 +82,11 @@ def test_unsupported_operation_is_refused() -> None:
     )
 
 
-def test_missing_parameter_is_refused() -> None:
-    assert refusal(call(service(StartBuild=unreachable), "StartBuild")) == (
-        400,
-        "ValidationException",
-        'Missing required parameter in input: "projectName"',
-    )
-
-
-def test_unknown_parameter_is_refused() -> None:
-    body = b'{"projectName": "p", "projektName": "p"}'
-    status, code, message = refusal(call(service(StartBuild=unreachable), "StartBuild", body))
-    assert (status, code) == (400, "ValidationException")
-    assert message.startswith('Unknown parameter in input: "projektName", must be one of: ')
-    assert "timeoutInMinutesOverride" in message
-
-
 def test_all_errors_of_a_request_are_reported() -> None:
     with pytest.raises(ApiError) as refused:
         service(BatchGetBuilds=unreachable).call("BatchGetBuilds", {"ids": "a:1", "all": True})
     assert "Unknown parameter in input" in refused.value.message
     assert "Invalid type for parameter ids, value: a:1" in refused.value.message
-
-
-def test_call_without_http() -> None:
-    requests = service(ListBuilds=lambda _: {"ids": []})
-    assert requests.call("ListBuilds", {}) == {"ids": []}
-    with pytest.raises(ApiError) as refused:
-        requests.call("StartBuild", {"projectName": "p"})
-    assert refused.value.code == "UnknownOperationException"
-
-
-def test_error_response() -> None:
-    error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
-    status, headers, body = error_response(error)
-    assert status == 424
-    assert headers == {
-        "Content-Type": "application/x-amz-json-1.1",
-        "x-amzn-ErrorType": "ModelError",
-    }
-    assert json.loads(body) == {
-        "__type": "ModelError",
-        "message": "Received server error",
-        "Message": "Received server error",
-        "OriginalStatusCode": 500,
-    }
-
-
-def test_boto3_raises_the_exception_of_the_error_code(client_for: ClientFor) -> None:
-    def refuse(request: dict[str, Any]) -> dict[str, Any]:
-        raise ApiError("ResourceNotFoundException", f"no {request['projectName']}")
-
-    client = client_for("codebuild", service(StartBuild=refuse))
-    with pytest.raises(client.exceptions.ResourceNotFoundException) as refused:
-        client.start_build(projectName="p")
-    assert refused.value.response["Error"] == {
-        "Code": "ResourceNotFoundException",
-        "Message": "no p",
-    }
-    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
 
 def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:

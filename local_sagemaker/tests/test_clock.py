@@ -22,14 +22,14 @@ def test_stop_ends_a_sleep() -> None:
     assert clock.now() - before < 3600
 
 
-def test_fill_waits_for_a_minimum_duration() -> None:
+def test_wait_until_elapsed_counts_from_the_creation() -> None:
     clock, before = Clock(speed=1000), time.monotonic()
-    clock.fill(20, threading.Event())
+    clock.wait_until_elapsed(20, threading.Event())
     assert time.monotonic() - before >= 0.02
-    clock.fill(20, threading.Event())  # returns at once: the time has passed
+    clock.wait_until_elapsed(20, threading.Event())  # returns at once: the time has passed
     stopping = threading.Event()
     stopping.set()
-    Clock(speed=1e-9).fill(20, stopping)
+    Clock(speed=1e-9).wait_until_elapsed(20, stopping)
 
 
 def test_ticker_continues_after_an_error(

@@ -6,7 +6,7 @@ from ministack.services.cloudformation import provisioners, stacks
 
 from local_sagemaker import cloudformation
 from local_sagemaker.api import JsonService
-from local_sagemaker.cloudformation import Client, Created, ResourceType, typed
+from local_sagemaker.cloudformation import Client, Created, ResourceType, convert_types
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.conftest import ClientFor
 
@@ -40,9 +40,9 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
         monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
     for function in ("_delete_resource", "_runs_on_worker_thread", "_topological_sort"):
         monkeypatch.setattr(stacks, function, getattr(stacks, function))
-    made = Lamp()
-    cloudformation.register({"Our::Lamp": made})
-    return made
+    lamp = Lamp()
+    cloudformation.register({"Our::Lamp": lamp})
+    return lamp
 
 
 def test_registered_type_is_created_updated_and_deleted(lamp: Lamp) -> None:
@@ -94,13 +94,15 @@ def test_custom_resources_are_created_last(lamp: Lamp) -> None:
 
 
 def test_circular_dependency_is_refused(lamp: Lamp) -> None:
-    resources = {name: {"Type": "Our::Lamp", "DependsOn": other} for name, other in ("ab", "ba")}
+    resources = {
+        name: {"Type": "Our::Lamp", "DependsOn": dependency} for name, dependency in ("ab", "ba")
+    }
     with pytest.raises(ValueError, match="a"):
         stacks._topological_sort(resources, {})
 
 
 @pytest.mark.parametrize(
-    ("status", "events", "kept"),
+    ("status", "events", "is_kept"),
     [
         ("UPDATE_ROLLBACK_IN_PROGRESS", ["UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_FAILED"], True),
         ("UPDATE_ROLLBACK_IN_PROGRESS", ["UPDATE_FAILED", "UPDATE_ROLLBACK_IN_PROGRESS"], False),
@@ -109,19 +111,19 @@ def test_circular_dependency_is_refused(lamp: Lamp) -> None:
     ],
 )
 def test_new_resource_is_kept_if_the_rollback_fails(
-    lamp: Lamp, monkeypatch: pytest.MonkeyPatch, status: str, events: list[str], kept: bool
+    lamp: Lamp, monkeypatch: pytest.MonkeyPatch, status: str, events: list[str], is_kept: bool
 ) -> None:
     stack = {"StackId": "one", "StackStatus": status}
     monkeypatch.setattr(cloudformation, "_stacks", {"home": stack})
     messages = {"one": [{"ResourceStatus": event} for event in events]}
     monkeypatch.setattr(cloudformation, "_stack_events", messages)
     delete = partial(stacks._delete_resource, "Our::Lamp", "lamp-red", {}, "home", "Hall")
-    if kept:
+    if is_kept:
         with pytest.raises(RuntimeError, match="the resource is kept because the rollback failed"):
             delete()
     else:
         delete()
-    assert bool(lamp.calls) is not kept
+    assert bool(lamp.calls) is not is_kept
 
 
 SAGEMAKER = JsonService("sagemaker", {})
@@ -174,7 +176,7 @@ def test_properties_are_converted_to_api_types(
     service: JsonService, operation: str, properties: Any, expected: Any
 ) -> None:
     before = repr(properties)
-    result = typed(properties, service.input_shape(operation))
+    result = convert_types(properties, service.input_shape(operation))
     assert result == expected
     assert repr(result) == repr(expected)  # 60 == 60.0 and 1 == True otherwise
     assert repr(properties) == before

@@ -4,7 +4,7 @@ import botocore.session
 import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
-from local_sagemaker.constraints import _compiled, check_constraints
+from local_sagemaker.constraints import _compile, check_constraints
 from local_sagemaker.errors import ApiError
 
 EMULATED = {
@@ -79,15 +79,6 @@ def test_map_keys_and_values_are_checked(environment: dict[str, str]) -> None:
     assert " at 'primaryContainer.environment." in refusal("CreateModel", request)
 
 
-@pytest.mark.parametrize(
-    "role", ["any", "arn:aws:iam::1:role/x", "arn:aws:iam::000000000000:user/x"]
-)
-def test_invalid_role_arn_is_refused(role: str) -> None:
-    assert "at 'executionRoleArn' failed" in refusal(
-        "CreateModel", {"ModelName": "m", "ExecutionRoleArn": role}
-    )
-
-
 def test_valid_request_is_accepted() -> None:
     check_constraints(
         {
@@ -101,13 +92,8 @@ def test_valid_request_is_accepted() -> None:
 
 
 def test_maximum_number_is_accepted() -> None:
-    most = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
-    check_constraints(most, shape_of("CreateEndpointConfig"))
-
-
-def test_invalid_tag_characters_are_refused() -> None:
-    request = {"ModelName": "m", "Tags": [{"Key": "a\tb", "Value": "a#"}]}
-    assert refusal("CreateModel", request).startswith("2 validation errors")
+    maximum = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
+    check_constraints(maximum, shape_of("CreateEndpointConfig"))
 
 
 def _patterns(shape: Shape, visited: set[str]) -> None:
@@ -115,7 +101,7 @@ def _patterns(shape: Shape, visited: set[str]) -> None:
         return
     visited.add(shape.name)
     if "pattern" in shape.metadata:
-        _compiled(shape.metadata["pattern"])
+        _compile(shape.metadata["pattern"])
     if isinstance(shape, StructureShape):
         for member in shape.members.values():
             _patterns(member, visited)
@@ -128,7 +114,7 @@ def _patterns(shape: Shape, visited: set[str]) -> None:
 
 @pytest.mark.parametrize("service", EMULATED)
 def test_all_patterns_of_a_service_compile(service: str) -> None:
-    observed: set[str] = set()
+    shapes: set[str] = set()
     for operation in EMULATED[service]:
-        _patterns(shape_of(operation, service), observed)
-    assert len(observed) > 30
+        _patterns(shape_of(operation, service), shapes)
+    assert len(shapes) > 30

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.environment import ACCOUNT, REGION, client_environment
+from local_sagemaker.environment import client_environment
 from local_sagemaker.folder import Folder, RunningSageMaker
 
 
@@ -33,10 +33,6 @@ def test_client_environment_has_endpoint_url_and_python_version() -> None:
         "AWS_USE_DUALSTACK_ENDPOINT": "false",
         "TRITON_PYTHON": "3.10",
     }
-
-
-def test_account_id_is_a_dummy() -> None:
-    assert (ACCOUNT, REGION) == ("000000000000", "us-east-1")
 
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])

@@ -1,5 +1,4 @@
 import fcntl
-import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, RunningSageMaker
+from local_sagemaker.folder import Folder
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, runs
 
@@ -51,7 +50,7 @@ FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space 
 def installation(
     root: Path, *, python: str = IMAGE_PYTHON, isolated: bool = True
 ) -> TritonInstallation:
-    """A Triton whose models run in this Python version."""
+    """Return a Triton installation whose models run in this Python version."""
     interpreter = Interpreter(root / "python", python, root, root / "stub")
     return TritonInstallation(root, interpreter, interpreter, isolated=isolated)
 
@@ -62,10 +61,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     triton = installation(tmp_path)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
     monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing may go through it
-    made = Folder(tmp_path / "state")
-    yield made
-    lifecycle.down(made)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # a proxy that does not answer
+    folder = Folder(tmp_path / "state")
+    yield folder
+    lifecycle.down(folder)
 
 
 def replace_server(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,45 +77,27 @@ def replace_server(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(lifecycle, "START_SECONDS", TIMEOUT_SECONDS)
 
 
-@pytest.fixture
-def running_folder(folder: Folder) -> Iterator[Folder]:
-    """A folder whose recorded process is this process."""
-    folder.root.mkdir()
-    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    yield folder
-    folder.forget()
-
-
-def test_second_up_is_refused(running_folder: Folder) -> None:
-    with pytest.raises(LocalSageMakerError) as refused:
-        lifecycle.up(running_folder)
-    assert str(refused.value) == (
-        "the local SageMaker is already running: http://127.0.0.1:4566 (stop it with `down`)"
-    )
-    assert running_folder.running()
-
-
 def test_up_during_another_up_is_refused(folder: Folder) -> None:
     folder.root.mkdir()
-    folder.log.write_text("of the first")
+    folder.log.write_text("a log line")
     with folder.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(LocalSageMakerError, match="another `up` is starting"):
             lifecycle.up(folder)
-    assert folder.log.read_text() == "of the first"
+    assert folder.log.read_text() == "a log line"
 
 
 def test_used_port_is_refused(folder: Folder) -> None:
     folder.root.mkdir()
-    folder.log.write_text("what happened")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    folder.log.write_text("a log line")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         with pytest.raises(LocalSageMakerError) as refused:
             lifecycle.up(folder, port=port)
     assert str(refused.value) == f"port {port} is in use: leave --port out to get a free one"
-    assert folder.log.read_text() == "what happened"
+    assert folder.log.read_text() == "a log line"
     assert folder.running() is None
 
 
@@ -127,21 +108,6 @@ def test_invalid_port_is_refused(folder: Folder, port: int) -> None:
     assert str(refused.value) == (
         f"{port} is not a valid port: use 1 to 65535, or leave --port out to get a free one"
     )
-
-
-def test_missing_triton_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> TritonInstallation:
-        raise LocalSageMakerError(
-            "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
-        )
-
-    monkeypatch.setattr(lifecycle, "find_triton", missing)
-    folder.root.mkdir()
-    folder.log.write_text("what happened")
-    with pytest.raises(LocalSageMakerError, match="nvidia-pytriton is not installed"):
-        lifecycle.up(folder)
-    assert folder.log.read_text() == "what happened"
-    assert folder.running() is None
 
 
 def test_failed_start_shows_the_end_of_the_log(
@@ -184,7 +150,11 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.root.mkdir()
     (folder.root / "of the last run").touch()
     replace_server(EMULATOR, tmp_path, monkeypatch)
-    running = lifecycle.up(folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    running = lifecycle.up(folder, port=port)
+    assert running.port == port
     with folder.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock has been released
     assert running.python == IMAGE_PYTHON
@@ -192,22 +162,14 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert runs(running.pid)
     assert not (folder.root / "of the last run").exists()
     assert folder.log.read_text().startswith(f"started with {folder.temporary}\n")
-    with pytest.raises(LocalSageMakerError, match=f"is already running: {running.url} "):
+    with pytest.raises(
+        LocalSageMakerError, match=rf"is already running: {running.url} \(stop it with `down`\)"
+    ):
         lifecycle.up(folder)
     assert lifecycle.down(folder) is True
     assert not runs(running.pid)
     assert folder.running() is None
     assert lifecycle.down(folder) is False
-
-
-def test_up_uses_the_given_port(
-    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace_server(EMULATOR, tmp_path, monkeypatch)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert lifecycle.up(folder, port=port).port == port
 
 
 @pytest.mark.parametrize(

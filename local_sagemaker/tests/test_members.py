@@ -40,33 +40,35 @@ def requests(
     Members below an unsupported member are not visited.
     """
     if isinstance(shape, StructureShape) and shape.name not in visited:
-        least = {name: value(shape.members[name]) for name in shape.required_members}
+        required = {name: value(shape.members[name]) for name in shape.required_members}
         for name, member in shape.members.items():
-            known = is_supported(shape, name, supported)
-            yield {**least, name: value(member)}, name, known
-            below = requests(member, supported, (*visited, shape.name)) if known else ()
-            for inner, path, known_below in below:
+            is_member_supported = is_supported(shape, name, supported)
+            yield {**required, name: value(member)}, name, is_member_supported
+            inner_requests = (
+                requests(member, supported, (*visited, shape.name)) if is_member_supported else ()
+            )
+            for inner, path, inner_supported in inner_requests:
                 joined = f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
-                yield {**least, name: inner}, joined, known_below
+                yield {**required, name: inner}, joined, inner_supported
     elif isinstance(shape, ListShape):
-        for inner, path, known in requests(shape.member, supported, visited):
-            yield [inner], f"[0].{path}", known
+        for inner, path, is_member_supported in requests(shape.member, supported, visited):
+            yield [inner], f"[0].{path}", is_member_supported
     elif isinstance(shape, MapShape):
-        for inner, path, known in requests(shape.value, supported, visited):
-            yield {"a": inner}, f"a.{path}", known
+        for inner, path, is_member_supported in requests(shape.value, supported, visited):
+            yield {"a": inner}, f"a.{path}", is_member_supported
 
 
 def value(shape: Shape) -> Any:
     """Return a value of a shape's type that is not empty."""
-    least = max(1, shape.metadata.get("min", 1))
+    length = max(1, shape.metadata.get("min", 1))
     if isinstance(shape, StructureShape):
         names = shape.required_members or list(shape.members)[:1]
         return {name: value(shape.members[name]) for name in names}
     if isinstance(shape, ListShape):
-        return [value(shape.member)] * least
+        return [value(shape.member)] * length
     if isinstance(shape, MapShape):
         return {"a": value(shape.value)}
-    return {"string": "a" * least, "boolean": True}.get(shape.type_name, least)
+    return {"string": "a" * length, "boolean": True}.get(shape.type_name, length)
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -77,8 +79,8 @@ def test_unsupported_members_are_refused_by_name(name: str) -> None:
         shape: Any = BOTOCORE.get_service_model(name).operation_model(operation).input_shape
         for request, path, supported in requests(shape, SUPPORTED[name]):
             message = refusal(service, operation, request)
-            named = re.search(r"does not support (.*): leave it out", message)
-            assert (path in (named[1].split(", ") if named else [])) is not supported, request
+            match = re.search(r"does not support (.*): leave it out", message)
+            assert (path in (match[1].split(", ") if match else [])) is not supported, request
 
 
 def refusal(service: JsonService, operation: str, request: dict[str, Any]) -> str:
@@ -122,7 +124,7 @@ def test_supported_members_are_used(service: str) -> None:
     root = Path(local_sagemaker.__file__).parent
     files = [*(root / package).glob("*.py"), *(root / "hosting").glob("*.py"), root / "paging.py"]
     code = "".join(file.read_text() for file in files if file.name != "cloudformation.py")
-    described = {
+    described_names = {
         name
         for operation in model.operation_names
         if operation.startswith(("Describe", "BatchGet"))
@@ -135,7 +137,7 @@ def test_supported_members_are_used(service: str) -> None:
         for name in names.split():
             header = shape.members[name].serialization.get("name", name)
             used = f'"{name}"' in code or f'b"{header.lower()}"' in code
-            assert used or name in described, (shape_name, name)
+            assert used or name in described_names, (shape_name, name)
 
 
 def structures(shape: Shape | None, visited: frozenset[str] = frozenset()) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""The dashboard's alarms, and events of their state changes."""
+"""The dashboard's alarms, and the events of their state changes."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent
 
 Record = dict[str, Any]
 
-_SIGNS = {
+_COMPARISON_SIGNS = {
     "GreaterThanOrEqualToThreshold": "≥",
     "GreaterThanThreshold": ">",
     "LessThanThreshold": "<",
@@ -16,31 +16,33 @@ _SIGNS = {
 
 
 class Alarms:
-    """The metric alarms of CloudWatch. `cloudwatch` is boto3's client.
+    """The metric alarms of CloudWatch. `cloudwatch` is the boto3 client.
 
-    `tell` is called for each state change between two calls of `look`.
+    `on_event` is called for each alarm whose state differs between two calls of `read`.
     """
 
-    def __init__(self, cloudwatch: Any, tell: OnEvent) -> None:
-        self._cloudwatch, self._tell = cloudwatch, tell
+    def __init__(self, cloudwatch: Any, on_event: OnEvent) -> None:
+        self._cloudwatch, self._on_event = cloudwatch, on_event
         self._states: dict[str, str] = {}
 
-    def look(self) -> list[Record]:
+    def read(self) -> list[Record]:
         """Return the alarms, sorted by name. Raise botocore's errors."""
         pages = self._cloudwatch.get_paginator("describe_alarms").paginate()
         records = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
         alarms = [_alarm(records[name]) for name in sorted(records)]
         for alarm in alarms:
-            before = self._states.get(alarm["name"])
-            if before and before != alarm["state"]:
-                self._tell(_change(alarm, before, records[alarm["name"]]["StateReason"]))
+            old_state = self._states.get(alarm["name"])
+            if old_state and old_state != alarm["state"]:
+                self._on_event(
+                    _state_change(alarm, old_state, records[alarm["name"]]["StateReason"])
+                )
         self._states = {alarm["name"]: alarm["state"] for alarm in alarms}
         return alarms
 
 
-def _change(alarm: Record, before: str, reason: str) -> DashboardEvent:
+def _state_change(alarm: Record, old_state: str, reason: str) -> DashboardEvent:
     kind = EventKind.ALARM if alarm["state"] == "ALARM" else EventKind.ALARM_ENDED
-    message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
+    message = f"{alarm['name']}: from {old_state} to {alarm['state']}. {reason}"
     return DashboardEvent(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 
 
@@ -73,7 +75,7 @@ def _metric(record: Record) -> Record:
 
 def _condition(record: Record, metric: Record) -> str:
     statistic = record.get("ExtendedStatistic") or record.get("Statistic") or "value"
-    sign = _SIGNS.get(record["ComparisonOperator"], record["ComparisonOperator"])
+    sign = _COMPARISON_SIGNS.get(record["ComparisonOperator"], record["ComparisonOperator"])
     periods = record["EvaluationPeriods"]
     datapoints = record.get("DatapointsToAlarm") or periods
     return (

@@ -1,4 +1,4 @@
-"""The dashboard's latest events, in the order of their reports."""
+"""The dashboard's latest events."""
 
 import itertools
 import threading
@@ -15,37 +15,37 @@ Record = dict[str, Any]
 
 MAX_EVENTS = 500
 MAX_MESSAGE_LENGTH = 600
-"""Maximum length of a message, which may contain a container's output."""
+"""Maximum length of a message in characters. A message may contain the output of a container."""
 
 
 class Events:
-    """The latest `MAX_EVENTS` events. All methods are thread-safe."""
+    """The latest `MAX_EVENTS` events, the oldest first. All methods are thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
+        self._sequence_numbers = itertools.count(1)
         self._latest: deque[Record] = deque(maxlen=MAX_EVENTS)
 
-    def tell(self, happening: DashboardEvent) -> None:
+    def add(self, event: DashboardEvent) -> None:
         """Add an event."""
         with self._lock:
-            event = {
-                **asdict(happening),
-                "sequence": next(self._numbers),
-                "time": self._clock() if happening.time is None else happening.time,
-                "name": happening.model and model_name(happening.model),
-                "message": _short(happening.message),
+            record = {
+                **asdict(event),
+                "sequence": next(self._sequence_numbers),
+                "time": self._clock() if event.time is None else event.time,
+                "name": event.model and model_name(event.model),
+                "message": _shorten(event.message),
             }
-            self._latest.append(event)
+            self._latest.append(record)
 
     def after(self, sequence: int) -> list[Record]:
-        """Return the events after a sequence number, the oldest first."""
+        """Return the events with a higher sequence number, the oldest first."""
         with self._lock:
             return [event for event in self._latest if event["sequence"] > sequence]
 
 
-def _short(message: str) -> str:
+def _shorten(message: str) -> str:
     return (
         message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[: MAX_MESSAGE_LENGTH - 1]}…"
     )

@@ -1,4 +1,4 @@
-"""Cached results of slow look-ups."""
+"""Cached results of slow functions."""
 
 import logging
 import threading
@@ -6,44 +6,45 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-SHARE = 0.05
-"""Maximum share of time spent in look-ups."""
+MAX_SHARE = 0.05
+"""Maximum share of time that calls of the function may take."""
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Lookup(Generic[T]):
-    """A cached look-up: reading a result older than `seconds` starts a new look-up on a thread.
+class CachedLookup(Generic[T]):
+    """The cached result of a slow function, at first `initial`.
 
-    Without reads, there are no look-ups. Slow look-ups have a longer interval.
+    Reading a result older than `seconds` calls the function on a thread. A function that takes long
+    is called less often.
     """
 
     def __init__(
         self,
-        look: Callable[[], T],
-        first: T,
+        fetch: Callable[[], T],
+        initial: T,
         *,
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._look, self._latest, self._seconds, self._clock = look, first, seconds, clock
+        self._fetch, self._latest, self._seconds, self._clock = fetch, initial, seconds, clock
         self._due = clock()
-        self._looking = threading.Lock()
+        self._fetching = threading.Lock()
 
     def latest(self) -> T:
-        """Return the last result, and start a new look-up if it is due."""
-        if self._clock() >= self._due and self._looking.acquire(blocking=False):
+        """Return the last result; if it is too old, start a call of the function."""
+        if self._clock() >= self._due and self._fetching.acquire(blocking=False):
             threading.Thread(target=self._run, daemon=True).start()
         return self._latest
 
     def _run(self) -> None:
         start = self._clock()
         try:
-            self._latest = self._look()
-        except Exception:  # any error: try again later
-            _log.exception("%s", self._look)
+            self._latest = self._fetch()
+        except Exception:  # after any error, the next call is the retry
+            _log.exception("%s", self._fetch)
         finally:
             duration = self._clock() - start
-            self._due = start + max(self._seconds, duration / SHARE)
-            self._looking.release()
+            self._due = start + max(self._seconds, duration / MAX_SHARE)
+            self._fetching.release()

@@ -14,25 +14,25 @@ from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.watch.alarms import Alarms
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.lookup import Lookup
+from local_sagemaker.watch.lookup import CachedLookup
 from local_sagemaker.watch.models import model_name
 from local_sagemaker.watch.rates import Traffic
 
 POLL_SECONDS = 1.0
-"""Minimum interval of reading alarms and processes, while the state is requested."""
+"""Minimum interval of reading alarms and processes; they are only read while a page polls."""
 
 Record = dict[str, Any]
 
 
 class Usage(NamedTuple):
-    """Memory in bytes, and percent of one processor since the last look-up, of an instance."""
+    """The resource usage of an instance: memory in bytes, processor in percent of one processor."""
 
     memory: int | None = None
     cpu: float | None = None
 
 
-class Watch:
-    """Returns the current state. `most` is the maximum number of processes of a variant."""
+class StateReader:
+    """Reader of the current state. `max_processes` is the maximum number per variant."""
 
     def __init__(
         self,
@@ -44,18 +44,18 @@ class Watch:
         events: Events,
         traffic: Traffic,
         speed: float,
-        most: int,
+        max_processes: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._endpoints, self._targets = endpoints, targets
         self._components = components
         self._events, self._traffic = events, traffic
-        self._speed, self._most, self._clock = speed, most, clock
+        self._speed, self._max_processes, self._clock = speed, max_processes, clock
         self._started = clock()
         self._processors = Processors()
-        alarms = Alarms(cloudwatch, events.tell)
-        self._alarms = Lookup(alarms.look, list[Record](), seconds=POLL_SECONDS)
-        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=POLL_SECONDS)
+        alarms = Alarms(cloudwatch, events.add)
+        self._alarms = CachedLookup(alarms.read, list[Record](), seconds=POLL_SECONDS)
+        self._usage = CachedLookup(self._read_usages, dict[str, Usage](), seconds=POLL_SECONDS)
 
     def state(self, *, after: int = 0, since: float = 0) -> Record:
         """Return the state, with the events after a sequence number and the rates since a time."""
@@ -65,7 +65,7 @@ class Watch:
             tuple(target.key.resource_names.values()): _scaling(target, values)
             for target in self._targets()
         }
-        self._traffic.keep([endpoint.name for endpoint in endpoints])
+        self._traffic.delete_except([endpoint.name for endpoint in endpoints])
         return {
             "speed": self._speed,
             "started": self._started,
@@ -78,8 +78,8 @@ class Watch:
             "events": self._events.after(after),
         }
 
-    def _usages(self) -> dict[str, Usage]:
-        """Return the usage of instances by id."""
+    def _read_usages(self) -> dict[str, Usage]:
+        """Return the resource usage of instances by id."""
         fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
         instances = (instance for fleet in fleets for instance in fleet.instances())
         servers = [server for instance in instances if (server := instance.server)]
@@ -96,18 +96,21 @@ class Watch:
         usages: Mapping[str, Usage],
         since: float,
     ) -> Iterator[Record]:
-        described = endpoint.describe()
-        pending = described.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
-        variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
-        configured = {
-            each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
+        description = endpoint.describe()
+        pending = description.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
+        variants = {
+            variant["VariantName"]: variant
+            for variant in pending + description["ProductionVariants"]
+        }
+        configs = {
+            config["VariantName"]: (config, plan.models.get(config.get("ModelName")))
             for plan in (endpoint.new_plan, endpoint.plan)
-            for each in plan.config["ProductionVariants"]
+            for config in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
         for name, variant in sorted(variants.items()):
-            config, model = configured[name]
-            own = (
+            config, model = configs[name]
+            records = (
                 _instance(instance, usages) for instance in instances if instance.variant == name
             )
             yield {
@@ -124,19 +127,21 @@ class Watch:
                     if component.name == endpoint.name
                 ],
                 "processes_at_most": (
-                    self._most if model and variant["DesiredInstanceCount"] > self._most else None
+                    self._max_processes
+                    if model and variant["DesiredInstanceCount"] > self._max_processes
+                    else None
                 ),
-                "instances": list(filter(None, own)),
+                "instances": list(filter(None, records)),
                 "rates": self._traffic.rates(endpoint.name, name, since),
             }
 
 
-def _component(described: Record, scaling: Record | None) -> Record:
-    counts = described["RuntimeConfig"]
+def _component(description: Record, scaling: Record | None) -> Record:
+    counts = description["RuntimeConfig"]
     return {
-        "name": described["InferenceComponentName"],
-        "status": described["InferenceComponentStatus"],
-        "failure": described.get("FailureReason"),
+        "name": description["InferenceComponentName"],
+        "status": description["InferenceComponentStatus"],
+        "failure": description.get("FailureReason"),
         "current_count": counts["CurrentCopyCount"],
         "desired_count": counts["DesiredCopyCount"],
         "scaling": scaling,
@@ -144,12 +149,12 @@ def _component(described: Record, scaling: Record | None) -> Record:
 
 
 def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
-    described = endpoint.describe()
+    description = endpoint.describe()
     return {
         "name": endpoint.name,
-        "status": described["EndpointStatus"],
-        "configuration": described["EndpointConfigName"],
-        "failure": described.get("FailureReason"),
+        "status": description["EndpointStatus"],
+        "configuration": description["EndpointConfigName"],
+        "failure": description.get("FailureReason"),
         "variants": variants,
     }
 
@@ -178,7 +183,7 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
 
 
 def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
-    """Return an instance, or None if it has no server (it has ended, or is being replaced)."""
+    """Return an instance; None if it has no server, because it has ended or is being replaced."""
     server = instance.server
     if server is None:
         return None

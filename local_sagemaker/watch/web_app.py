@@ -1,9 +1,9 @@
 """The dashboard below `/_local_sagemaker/`: the state as JSON, and the page.
 
-The path conflicts with no bucket: a bucket name "must begin and end with a letter or number" (S3
-user guide, "General purpose bucket naming rules"). If `Host` contains a bucket's name, keys that
-begin with `_local_sagemaker/` are not reachable. `front.http_server` rejects requests of other
-sites.
+The path cannot be the path of a bucket: a bucket name "must begin and end with a letter or number"
+(S3 user guide, "General purpose bucket naming rules"). With a bucket's name in `Host`, keys that
+begin with `_local_sagemaker/` are not reachable. `front.http_server` rejects requests from other
+web sites.
 """
 
 import asyncio
@@ -45,23 +45,26 @@ _HEADERS = {
 }
 
 
-class Site:
-    """An ASGI application for paths below `PREFIX`; `state` returns the document."""
+class DashboardApp:
+    """The dashboard as an ASGI application for paths below `PREFIX`.
 
-    def __init__(self, state: Callable[..., dict[str, Any]]) -> None:
-        self._state = state
+    `read_state` returns the state; its arguments are the parameters of the query.
+    """
+
+    def __init__(self, read_state: Callable[..., dict[str, Any]]) -> None:
+        self._read_state = read_state
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        status, content_type, body = await self._answer(scope)
+        """Handle one request."""
+        status, content_type, body = await self._respond(scope)
         headers = {**_HEADERS, "content-type": content_type, "content-length": str(len(body))}
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": encoded})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Any) -> tuple[int, str, bytes]:
+    async def _respond(self, scope: Any) -> tuple[int, str, bytes]:
         if scope["method"] != "GET":
-            return 405, _TEXT, b"Nothing can be changed here: GET only.\n"
+            return 405, _TEXT, b"The dashboard is read-only: use GET.\n"
         name = scope["path"].removeprefix(PREFIX)
         if name == "state":
             return await self._state_as_json(scope["query_string"].decode("latin-1"))
@@ -76,5 +79,5 @@ class Site:
                 message = b"Write ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
                 return 400, _TEXT, message
             numbers[name] = int(values[-1])
-        state = await asyncio.to_thread(self._state, **numbers)
+        state = await asyncio.to_thread(self._read_state, **numbers)
         return 200, "application/json", json.dumps(state, separators=(",", ":")).encode()

@@ -5,7 +5,7 @@ import pkgutil
 
 from platform_facts import rules
 
-HEAD = """\
+HEADER = """\
 <!-- Made by `python -m platform_facts.rules > docs/rules.md`. -->
 # Rules
 
@@ -27,7 +27,7 @@ def page() -> str:
         (".".join(map(str, rule.path)), rule.statement, rule.source) for rule in rules.RULES
     )
     table = (f"| `{key}` | {statement} | {source} |" for key, statement, source in rows)
-    return "\n".join([HEAD, *table, ""])
+    return "\n".join([HEADER, *table, ""])
 
 
 if __name__ == "__main__":

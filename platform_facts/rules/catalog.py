@@ -10,7 +10,7 @@ MAX_CHARACTERS = 4096
     "docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html: 4 KB of a "
     "standard parameter",
 )
-def catalog_entry(model: str, text: str) -> str | None:
+def check_catalog_entry(model: str, text: str) -> str | None:
     """A model's catalog entry, with its signature, has at most 4,096 characters."""
     if len(text) <= MAX_CHARACTERS:
         return None

@@ -13,33 +13,39 @@ from platform_facts.rules.rule import rule
 REJECTED_MIB = {"ml.g5.xlarge": 4096}
 """Reservation per copy that AWS rejected, in MiB; it accepted 1024 (huggingface/skills,
 hf-cloud-sagemaker-production-defaults). The reservable memory of an instance is not documented."""
-NEEDS = f"{API}InferenceComponentComputeResourceRequirements.html"
+REQUIREMENTS = f"{API}InferenceComponentComputeResourceRequirements.html"
 
 COPIES_MIN = Range(
     "components.copies.min",
     "developer guide, endpoint-auto-scaling-zero-instances: only components scale to zero",
-    least=0,
+    minimum=0,
 )
-COPIES_MAX = Range("components.copies.max", "our choice: with 0, no request is served", least=1)
+COPIES_MAX = Range("components.copies.max", "our choice: with 0, no request is served", minimum=1)
 COPY_RPS, COPY_CONCURRENCY = (
-    Range(f"components.copies.{name}", "our choice: a target of 0 cannot be reached", above=0)
+    Range(
+        f"components.copies.{name}",
+        "our choice: a target of 0 cannot be reached",
+        exclusive_minimum=0,
+    )
     for name in ("max_rps", "concurrency")
 )
 INSTANCES_MIN, INSTANCES_MAX = (
-    Range(f"instances.{name}", f"{API}ProductionVariantManagedInstanceScaling.html", least=least)
-    for name, least in (("min", 0), ("max", 1))
+    Range(
+        f"instances.{name}", f"{API}ProductionVariantManagedInstanceScaling.html", minimum=minimum
+    )
+    for name, minimum in (("min", 0), ("max", 1))
 )
-MEMORY = Range("components.memory_mb", f"{NEEDS}, MinMemoryRequiredInMb", least=128)
-CPUS = Range("components.cpus", f"{NEEDS}, NumberOfCpuCoresRequired", least=0.25)
+MEMORY = Range("components.memory_mb", f"{REQUIREMENTS}, MinMemoryRequiredInMb", minimum=128)
+CPUS = Range("components.cpus", f"{REQUIREMENTS}, NumberOfCpuCoresRequired", minimum=0.25)
 ACCELERATORS = Range(
     "components.accelerators",
-    f"{NEEDS}, NumberOfAcceleratorDevicesRequired: whole GPUs",
-    least=1,
+    f"{REQUIREMENTS}, NumberOfAcceleratorDevicesRequired: whole GPUs",
+    minimum=1,
 )
 
 
 @rule("components", "our choice: one inference component per model of the endpoint")
-def component_of_every_model(components: Collection[str], models: Collection[str]) -> str | None:
+def check_component_per_model(components: Collection[str], models: Collection[str]) -> str | None:
     """With `hosting: components`, `components` has one entry for each model of the endpoint."""
     if set(components) == set(models):
         return None
@@ -47,7 +53,7 @@ def component_of_every_model(components: Collection[str], models: Collection[str
 
 
 @rule("instances", f"{API}ProductionVariant.html, ManagedInstanceScaling")
-def instances_of_components(instances: object) -> str | None:
+def check_instances_key(instances: object) -> str | None:
     """With `hosting: components`, `instances` is required."""
     return None if instances else "missing: write instances: { min: 0, max: 2 }, for example"
 
@@ -57,7 +63,7 @@ def instances_of_components(instances: object) -> str | None:
     '"ManagedInstanceScaling is only supported for inference component endpoints." '
     "(hashicorp/terraform-provider-aws#45926)",
 )
-def keys_of_components(keys: Collection[str]) -> str | None:
+def check_component_keys(keys: Collection[str]) -> str | None:
     """`components` and `instances` require `hosting: components`."""
     if not keys:
         return None
@@ -65,7 +71,7 @@ def keys_of_components(keys: Collection[str]) -> str | None:
 
 
 @rule("hosting", "AWS does not document whether CloudFormation resets CopyCount in a stack update")
-def unconfirmed_copies(unconfirmed: Collection[str]) -> str | None:
+def check_components_confirmed(unconfirmed: Collection[str]) -> str | None:
     """A stage with `hosting: components` requires `unconfirmed: [components]`."""
     if "components" in unconfirmed:
         return None
@@ -80,47 +86,49 @@ def unconfirmed_copies(unconfirmed: Collection[str]) -> str | None:
     '"Min instance count needs to be greater than 0 for enabled managed instance scaling" '
     "(stdapi-ai/stdapi.ai#43); platform_facts/regions.toml, managed_instances",
 )
-def no_instances(least: int, region: Region) -> str | None:
+def check_zero_instances(minimum: int, region: Region) -> str | None:
     """0 is allowed only in a region where SageMaker accepts it."""
-    if least or region.zero_instances:
+    if minimum or region.zero_instances:
         return None
     return (
-        f"SageMaker refuses 0 in {region.name}: write 1, with which copies still scale to zero, "
+        f"SageMaker rejects 0 in {region.name}: write 1, with which copies still scale to zero, "
         "or another region"
     )
 
 
 @rule("instances.max", f"{API}ProductionVariantManagedInstanceScaling.html")
-def instances(least: int, most: int) -> str | None:
+def check_instance_limits(minimum: int, maximum: int) -> str | None:
     """`max` is not less than `min`."""
-    return _order(least, most)
+    return _check_order(minimum, maximum)
 
 
 @rule("components.copies.max", "RegisterScalableTarget's API reference, MaxCapacity")
-def copies(least: int, most: int) -> str | None:
+def check_copy_limits(minimum: int, maximum: int) -> str | None:
     """`copies.max` is not less than `copies.min`."""
-    return _order(least, most)
+    return _check_order(minimum, maximum)
 
 
 @rule("components.copies", "our choice: copies without a scaling target would never scale")
-def copies_scale_by(least: int, most: int, targets: Collection[object]) -> str | None:
+def check_copy_scaling_target(
+    minimum: int, maximum: int, targets: Collection[object]
+) -> str | None:
     """`max_rps` or `concurrency` is required if `max` exceeds `min`, and not allowed otherwise."""
-    if bool(targets) == (most > least):
+    if bool(targets) == (maximum > minimum):
         return None
     if targets:
-        return f"min and max are both {most}, nothing scales: write a larger max, or no target"
+        return f"min and max are both {maximum}, nothing scales: write a larger max, or no target"
     return "missing scaling target: write max_rps or concurrency, or the same min and max"
 
 
-@rule("components", f"{NEEDS}; huggingface/skills, hf-cloud-sagemaker-production-defaults")
-def room_for_a_copy(
+@rule("components", f"{REQUIREMENTS}; huggingface/skills, hf-cloud-sagemaker-production-defaults")
+def check_copy_resources(
     memory: int, cpus: float | None, accelerators: int | None, instance_type: InstanceType
 ) -> str | None:
     """One copy fits on an empty instance; on a GPU instance type it needs `accelerators`."""
     name, gpus = instance_type.name, instance_type.gpu_count
     rejected = REJECTED_MIB.get(name)
     if rejected and memory >= rejected:
-        return f"SageMaker refused {rejected} MB on {name}: write less memory_mb"
+        return f"SageMaker rejected {rejected} MB on {name}: write less memory_mb"
     if cpus and cpus > instance_type.vcpus:
         return f"{name} has {instance_type.vcpus} vCPUs: write fewer cpus"
     if gpus and not accelerators:
@@ -131,7 +139,7 @@ def room_for_a_copy(
 
 
 @rule("variants", "our choice: a component belongs to one variant (CreateInferenceComponent)")
-def one_variant(count: int) -> str | None:
+def check_single_variant(count: int) -> str | None:
     """An endpoint with `hosting: components` has one variant."""
     if count == 1:
         return None
@@ -142,15 +150,15 @@ def one_variant(count: int) -> str | None:
 
 
 @rule("update.strategy", f"{API}InferenceComponentRollingUpdatePolicy.html")
-def update_of_copies(strategy: str) -> str | None:
+def check_component_update_strategy(strategy: str) -> str | None:
     """With `hosting: components`, the strategy is `rolling` or `all-at-once`."""
     if strategy in ("rolling", "all-at-once"):
         return None
-    return f"components have no {strategy} updates: write rolling, or leave update out"
+    return f"components have no {strategy} updates: write rolling, or remove update"
 
 
 @rule("data_capture", "the developer guide does not document data capture of inference components")
-def capture_of_copies(captures: bool) -> str | None:
+def check_no_data_capture(captures: bool) -> str | None:
     """Data capture is not supported with `hosting: components`."""
     return "not known to work for components: remove it" if captures else None
 
@@ -158,26 +166,30 @@ def capture_of_copies(captures: bool) -> str | None:
 @rule(
     "publish_metrics", "AWS does not document metrics of several Triton containers on one instance"
 )
-def metrics_of_copies(published: bool) -> str | None:
+def check_no_published_metrics(published: bool) -> str | None:
     """`publish_metrics` is not supported with `hosting: components`."""
     return "not known to work for components: remove it" if published else None
 
 
 @rule("scaling", "components scale by copies, and SageMaker adds instances for them")
-def scaling_of_copies(scaling: object) -> str | None:
+def check_no_instance_scaling(scaling: object) -> str | None:
     """With `hosting: components`, `scaling` is not allowed: set `components.MODEL.copies`."""
     if scaling is None:
         return None
-    return "components scale one by one: write components.MODEL.copies, and instances"
+    return "components scale by copies: write components.MODEL.copies, and instances"
 
 
 @rule("instance_types", "AWS does not document updates of CopyCount with instance pools")
-def one_type(instance_types: object) -> str | None:
+def check_single_instance_type(instance_types: object) -> str | None:
     """With `hosting: components`, use `instance_type`, not `instance_types`."""
     if instance_types is None:
         return None
-    return "components take one type here: write instance_type"
+    return "components support one instance type: write instance_type"
 
 
-def _order(least: int, most: int) -> str | None:
-    return None if most >= least else f"{most} is less than the minimum, {least}: write {least}"
+def _check_order(minimum: int, maximum: int) -> str | None:
+    return (
+        None
+        if maximum >= minimum
+        else f"{maximum} is less than the minimum, {minimum}: write {minimum}"
+    )

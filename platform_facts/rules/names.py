@@ -13,7 +13,7 @@ MAX_ENVIRONMENT_BYTES = 32 * 1024
 
 
 @rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")
-def endpoint_name(name: str) -> str | None:
+def check_endpoint_name(name: str) -> str | None:
     """The full endpoint name has up to 63 letters and digits, with hyphens only between them."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
@@ -24,7 +24,7 @@ def endpoint_name(name: str) -> str | None:
 
 
 @rule("name", f"{API}ProductionVariant.html, VariantName")
-def variant_name(name: str) -> str | None:
+def check_variant_name(name: str) -> str | None:
     """The variant name has up to 63 letters and digits, with hyphens only between them."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
@@ -32,19 +32,19 @@ def variant_name(name: str) -> str | None:
 
 
 @rule("components", f"{API}CreateInferenceComponent.html, InferenceComponentName")
-def component_name(name: str) -> str | None:
+def check_component_name(name: str) -> str | None:
     """The component name, `ENDPOINT-MODEL`, has up to 63 letters, digits and hyphens."""
     if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
         return None
     return (
         f"{name!r}, of {len(name)} characters, is not the name of an inference component: "
-        f"SageMaker takes {MAX_NAME} letters, digits and hyphens: shorten the stage's, the "
+        f"SageMaker allows {MAX_NAME} letters, digits and hyphens: shorten the stage's, the "
         "endpoint's or the model's"
     )
 
 
 @rule("environment", f"{API}ContainerDefinition.html, Environment; environ(7)")
-def variable_text(text: str) -> str | None:
+def check_variable_text(text: str) -> str | None:
     """Each name and each value of a variable has at most 1,024 bytes and no NUL byte."""
     if "\0" in text:
         return "has a NUL byte, which environment variables cannot contain: remove it"
@@ -54,12 +54,12 @@ def variable_text(text: str) -> str | None:
 
 
 @rule("environment", f"{API}ContainerDefinition.html, Environment; botocore's model of CreateModel")
-def environment_size(environment: dict[str, str]) -> str | None:
+def check_environment_size(environment: dict[str, str]) -> str | None:
     """All variables, including those of `server`, are at most 100 and 32,768 bytes in total."""
     size = sum(len(name.encode()) + len(text.encode()) for name, text in environment.items())
     if len(environment) <= MAX_VARIABLES and size <= MAX_ENVIRONMENT_BYTES:
         return None
     return (
-        f"{len(environment)} entries of {size} bytes; SageMaker takes {MAX_VARIABLES} entries and "
+        f"{len(environment)} entries of {size} bytes; SageMaker allows {MAX_VARIABLES} entries and "
         f"{MAX_ENVIRONMENT_BYTES} bytes: remove some"
     )

@@ -16,7 +16,7 @@ MAX_TYPES = 5
 
 
 @rule("instance_types", f"{API}ProductionVariant.html, InstancePools: 1 to 5")
-def number_of_types(names: Sequence[str]) -> str | None:
+def check_pool_size(names: Sequence[str]) -> str | None:
     """`instance_types` has two to five instance types, without duplicates."""
     if not 2 <= len(names) <= MAX_TYPES:
         return f"a list of {len(names)}: write two to {MAX_TYPES} types, or instance_type for one"
@@ -25,7 +25,7 @@ def number_of_types(names: Sequence[str]) -> str | None:
 
 
 @rule("instance_types", f"{API}ProductionVariant.html: InstancePools replaces InstanceType")
-def one_way_to_name_types(instance_type: object, instance_types: object) -> str | None:
+def check_instance_type_keys(instance_type: object, instance_types: object) -> str | None:
     """An endpoint has exactly one of `instance_type` and `instance_types`."""
     if instance_type and instance_types:
         return "instance_type is written too: remove one of them"
@@ -33,12 +33,12 @@ def one_way_to_name_types(instance_type: object, instance_types: object) -> str 
 
 
 @rule("instance_types", f"{POOLS}: single-model endpoints; multi-model endpoints are not named")
-def types_of_one_model(hosting: str) -> str | None:
+def check_pool_hosting(hosting: str) -> str | None:
     """`instance_types` is not supported with `hosting: multi-model`."""
     if hosting != "multi-model":
         return None
     return (
-        "AWS documents several types for single-model endpoints alone: write instance_type, or "
+        "AWS documents several types for single-model endpoints only: write instance_type, or "
         "hosting: single-model"
     )
 
@@ -46,36 +46,38 @@ def types_of_one_model(hosting: str) -> str | None:
 @rule(
     "variants.instance_type", "our choice: otherwise the variants would scale by different metrics"
 )
-def types_of_every_variant(own: object, instance_types: object) -> str | None:
+def check_no_variant_instance_type(instance_type: object, instance_types: object) -> str | None:
     """A variant of an endpoint with `instance_types` has no `instance_type`."""
-    if own and instance_types:
+    if instance_type and instance_types:
         return "instance_types applies to every variant: remove instance_type here"
     return None
 
 
 @rule("instance_types", "our choice: all types use one image and one scaling metric")
-def one_processor(types: Sequence[InstanceType]) -> str | None:
+def check_same_processor(types: Sequence[InstanceType]) -> str | None:
     """Either all types of the pool have GPUs, or none of them has."""
-    without = [instance_type.name for instance_type in types if instance_type.gpu is None]
-    if not without or len(without) == len(types):
+    types_without = [instance_type.name for instance_type in types if instance_type.gpu is None]
+    if not types_without or len(types_without) == len(types):
         return None
-    return f"{', '.join(without)} has no GPU, other types have: write only GPU or only CPU types"
+    return (
+        f"{', '.join(types_without)} has no GPU, other types have: write only GPU or only CPU types"
+    )
 
 
 @rule("instance_types", "AWS does not document volume encryption for mixed pools")
-def one_storage(types: Sequence[InstanceType]) -> str | None:
+def check_same_storage(types: Sequence[InstanceType]) -> str | None:
     """Either all types of the pool have local NVMe storage, or none of them has."""
-    without = [instance_type.name for instance_type in types if not instance_type.local_nvme]
-    if not without or len(without) == len(types):
+    types_without = [instance_type.name for instance_type in types if not instance_type.local_nvme]
+    if not types_without or len(types_without) == len(types):
         return None
     return (
-        f"{', '.join(without)} has no local NVMe storage, other types have: write only types "
+        f"{', '.join(types_without)} has no local NVMe storage, other types have: write only types "
         "with it, or only types without it"
     )
 
 
 @rule("instance_types", f"{API}ProductionVariant.html: one InferenceAmiVersion for all types")
-def one_driver(types: Sequence[InstanceType], release: Release) -> str | None:
+def check_pool_inference_ami(types: Sequence[InstanceType], release: Release) -> str | None:
     """GPU pools require a release with a known InferenceAmiVersion.
 
     Default AMIs differ between families: those of ml.g4dn and ml.g5 have driver 470.
@@ -89,7 +91,7 @@ def one_driver(types: Sequence[InstanceType], release: Release) -> str | None:
 
 
 @rule("instance_types", "platform_facts/regions.toml, instance_pools")
-def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
+def check_pool_region(region: Region, unconfirmed: Collection[str]) -> str | None:
     """Outside the regions of AWS's sample, `instance_types` requires `unconfirmed: [pools]`."""
     if region.instance_pools or "pools" in unconfirmed:
         return None
@@ -104,7 +106,7 @@ def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
     "provision_timeout_minutes",
     f"{API}ProductionVariant.html: no effect is documented for one type",
 )
-def timeout_of_a_pool(timeout: object, instance_types: object) -> str | None:
+def check_provision_timeout(timeout: object, instance_types: object) -> str | None:
     """`provision_timeout_minutes` requires `instance_types`."""
     if timeout is None or instance_types:
         return None
@@ -117,22 +119,24 @@ def timeout_of_a_pool(timeout: object, instance_types: object) -> str | None:
     "scaling.gpu_percent",
     "developer guide, monitoring-cloudwatch: the metric is the sum of all GPUs",
 )
-def comparable_gpus(types: Sequence[InstanceType]) -> str | None:
+def check_equal_gpu_counts(types: Sequence[InstanceType]) -> str | None:
     """With `instance_types`, all types have the same number of GPUs."""
-    return _different({gpu_type.name: gpu_type.gpu_count for gpu_type in types}, "GPUs")
+    return _check_equal_counts({gpu_type.name: gpu_type.gpu_count for gpu_type in types}, "GPUs")
 
 
 @rule(
     "scaling.cpu_percent",
     "developer guide, monitoring-cloudwatch: the metric is the sum of all cores",
 )
-def comparable_vcpus(types: Sequence[InstanceType]) -> str | None:
+def check_equal_vcpu_counts(types: Sequence[InstanceType]) -> str | None:
     """With `instance_types`, all types have the same number of vCPUs."""
-    return _different({cpu_type.name: cpu_type.vcpus for cpu_type in types}, "vCPUs")
+    return _check_equal_counts({cpu_type.name: cpu_type.vcpus for cpu_type in types}, "vCPUs")
 
 
 @rule("scaling.concurrency", f"{POOLS}: metric math with the concurrency of each type")
-def concurrency_of_types(targets: Collection[str], types: Collection[str] | None) -> str | None:
+def check_concurrency_per_type(
+    targets: Collection[str], types: Collection[str] | None
+) -> str | None:
     """A map of concurrency targets has one number for each type of `instance_types`."""
     if not types:
         return "the endpoint has one instance type: write one number"
@@ -141,8 +145,10 @@ def concurrency_of_types(targets: Collection[str], types: Collection[str] | None
     return f"names {', '.join(targets)}: write a number for each of {', '.join(types)}"
 
 
-def _different(counts: Mapping[str, int], unit: str) -> str | None:
+def _check_equal_counts(counts: Mapping[str, int], unit: str) -> str | None:
     if len(set(counts.values())) <= 1:
         return None
-    listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
-    return f"the metric is a sum over {unit}, and {listed}: write max_rps or concurrency instead"
+    counts_text = ", ".join(f"{name} has {count}" for name, count in counts.items())
+    return (
+        f"the metric is a sum over {unit}, and {counts_text}: write max_rps or concurrency instead"
+    )

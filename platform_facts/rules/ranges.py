@@ -10,18 +10,18 @@ MAX_INTEGER = 2**31 - 1
 
 
 class Range:
-    """A range of numbers: more than `above` or at least `least`, and at most `most`."""
+    """A range of numbers; a limit of None is absent."""
 
     def __init__(
         self,
         key: str,
         source: str,
         *,
-        above: float | None = None,
-        least: float | None = None,
-        most: float | None = None,
+        exclusive_minimum: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
     ) -> None:
-        self.above, self.least, self.most = above, least, most
+        self.exclusive_minimum, self.minimum, self.maximum = exclusive_minimum, minimum, maximum
         self._rule = Rule(tuple(key.split(".")), f"Must be {self}.", source, self._check)
         RULES.append(self._rule)
 
@@ -34,37 +34,47 @@ class Range:
         return self._rule.at(*path)
 
     def __str__(self) -> str:
-        if self.least is not None:
-            return f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
-        return f"more than {self.above}" + ("" if self.most is None else f", at most {self.most}")
+        if self.minimum is not None:
+            return (
+                f"{self.minimum} or more"
+                if self.maximum is None
+                else f"{self.minimum} to {self.maximum}"
+            )
+        return f"more than {self.exclusive_minimum}" + (
+            "" if self.maximum is None else f", at most {self.maximum}"
+        )
 
     def _check(self, value: float) -> str | None:
         fits = (
-            (self.above is None or value > self.above)
-            and (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
+            (self.exclusive_minimum is None or value > self.exclusive_minimum)
+            and (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
         )
         return None if fits else f"{value} is out of range: write {self}"
 
 
-WEIGHT = Range("variants.weight", f"{API}ProductionVariant.html", least=0)
-INSTANCE_COUNT = Range("instance_count", f"{API}ProductionVariant.html", least=1, most=MAX_INTEGER)
+WEIGHT = Range("variants.weight", f"{API}ProductionVariant.html", minimum=0)
+INSTANCE_COUNT = Range(
+    "instance_count", f"{API}ProductionVariant.html", minimum=1, maximum=MAX_INTEGER
+)
 MIN_COUNT, MAX_COUNT = (
     Range(
         f"scaling.{name}_count",
         f"{SCALING_API}ScalableTargetAction.html; only asynchronous endpoints and endpoints with "
         "inference components scale to zero",
-        least=1,
-        most=MAX_INTEGER,
+        minimum=1,
+        maximum=MAX_INTEGER,
     )
     for name in ("min", "max")
 )
 MAX_RPS, CONCURRENCY = (
-    Range(f"scaling.{name}", "our choice: a target of 0 cannot be reached", above=0)
+    Range(f"scaling.{name}", "our choice: a target of 0 cannot be reached", exclusive_minimum=0)
     for name in ("max_rps", "concurrency")
 )
 GPU_PERCENT, CPU_PERCENT = (
-    Range(f"scaling.{name}_percent", "percentage of one GPU or vCPU", above=0, most=100)
+    Range(
+        f"scaling.{name}_percent", "percentage of one GPU or vCPU", exclusive_minimum=0, maximum=100
+    )
     for name in ("gpu", "cpu")
 )
 SCALING_TARGETS = {
@@ -77,28 +87,30 @@ SCALING_TARGETS = {
 CAPTURED_PERCENT = Range(
     "data_capture.percent",
     f"{API}DataCaptureConfig.html; with 0 %, nothing is recorded",
-    least=1,
-    most=100,
+    minimum=1,
+    maximum=100,
 )
 ROLLBACK_ERROR_RATE = Range(
     "update.rollback_error_rate",
     "threshold of an alarm on the share of failed requests",
-    above=0,
-    most=1,
+    exclusive_minimum=0,
+    maximum=1,
 )
 PROVISION_MINUTES = Range(
     "provision_timeout_minutes",
     f"{API}ProductionVariant.html, VariantInstanceProvisionTimeoutInSeconds: 300 to 3600",
-    least=5,
-    most=60,
+    minimum=5,
+    maximum=60,
 )
-WAIT_SECONDS = Range("update.wait_seconds", f"{API}TrafficRoutingConfig.html", least=0, most=3600)
-THREAD_COUNT = Range("server.thread_count", SERVE, least=1, most=MAX_INTEGER)
+WAIT_SECONDS = Range(
+    "update.wait_seconds", f"{API}TrafficRoutingConfig.html", minimum=0, maximum=3600
+)
+THREAD_COUNT = Range("server.thread_count", SERVE, minimum=1, maximum=MAX_INTEGER)
 SHM_DEFAULT, SHM_GROWTH = (
-    Range(f"server.python_shm_{name}_mib", SERVE, least=1, most=MAX_INTEGER)
+    Range(f"server.python_shm_{name}_mib", SERVE, minimum=1, maximum=MAX_INTEGER)
     for name in ("default", "growth")
 )
-MODEL_LOAD_GPU_LIMIT = Range("server.model_load_gpu_limit", SERVE, above=0, most=1)
+MODEL_LOAD_GPU_LIMIT = Range("server.model_load_gpu_limit", SERVE, exclusive_minimum=0, maximum=1)
 SERVER_OPTIONS = {
     "model_load_gpu_limit": MODEL_LOAD_GPU_LIMIT,
     "python_shm_default": SHM_DEFAULT,

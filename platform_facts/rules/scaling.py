@@ -9,23 +9,23 @@ from platform_facts.rules.variants import GUIDE
 
 
 @rule("scaling.max_count", f"{SCALING_API}RegisterScalableTarget.html, MaxCapacity")
-def limits(least: int, most: int) -> str | None:
+def check_count_limits(minimum: int, maximum: int) -> str | None:
     """`max_count` is not less than `min_count`, also in each schedule."""
-    if most >= least:
+    if maximum >= minimum:
         return None
-    return f"{most} is less than the smallest number of instances, {least}: write {least} or more"
+    return f"{maximum} is less than the minimum, {minimum}: write {minimum} or more"
 
 
 @rule("instance_count", "our choice: Application Auto Scaling would change another count at once")
-def count_within_limits(count: int, least: int, most: int) -> str | None:
+def check_instance_count(count: int, minimum: int, maximum: int) -> str | None:
     """`instance_count` is between `scaling.min_count` and `scaling.max_count`."""
-    if most < least or least <= count <= most:
+    if maximum < minimum or minimum <= count <= maximum:
         return None
-    return f"{count} is outside the scaling limits: write {least} to {most}"
+    return f"{count} is outside the scaling limits: write {minimum} to {maximum}"
 
 
 @rule("scaling", "our choice: without target or schedule, nothing would scale")
-def something_to_scale_by(targets: Collection[str], schedules: Collection[object]) -> str | None:
+def check_scaling_target(targets: Collection[str], schedules: Collection[object]) -> str | None:
     """`scaling` has a target metric or `schedules`."""
     if targets or schedules:
         return None
@@ -33,7 +33,7 @@ def something_to_scale_by(targets: Collection[str], schedules: Collection[object
 
 
 @rule("scaling.gpu_percent", "platform_facts/instances.toml")
-def utilization_of_a_gpu(percent: float | None, instance_type: InstanceType) -> str | None:
+def check_gpu_scaling(percent: float | None, instance_type: InstanceType) -> str | None:
     """`gpu_percent` requires an instance type with a GPU."""
     if percent is None or instance_type.gpu:
         return None
@@ -45,7 +45,7 @@ def utilization_of_a_gpu(percent: float | None, instance_type: InstanceType) -> 
     f'{GUIDE}multi-model-endpoints-autoscaling.html: metrics "at one-minute granularity"; '
     "concurrency is measured every ten seconds",
 )
-def concurrency_of_one_model(concurrency: object) -> str | None:
+def check_no_concurrency_scaling(concurrency: object) -> str | None:
     """`concurrency` is not supported with `hosting: multi-model`."""
     if concurrency is None:
         return None

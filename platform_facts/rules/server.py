@@ -8,7 +8,7 @@ SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
 
 
 @rule("server", "platform_facts/releases.toml, serve_option")
-def option_of_release(option: str, release: Release) -> str | None:
+def check_option_release(option: str, release: Release) -> str | None:
     """The `serve` script of the release supports every option, including `publish_metrics`."""
     since = serve_option_since(option)
     if since is None or release.name >= since:
@@ -17,7 +17,7 @@ def option_of_release(option: str, release: Release) -> str | None:
 
 
 @rule("server.inference_type", SERVER)
-def answers_as_infer(inference_type: str | None) -> str | None:
+def check_infer_only(inference_type: str | None) -> str | None:
     """With `hosting: multi-model`, `inference_type` is `infer`."""
     if inference_type in (None, "infer"):
         return None
@@ -34,7 +34,7 @@ ONE_RESPONSE = (
 
 
 @rule("models", ONE_RESPONSE)
-def responses_of_a_model(model: str, decoupled: bool, inference_type: str | None) -> str | None:
+def check_decoupled_model(model: str, decoupled: bool, inference_type: str | None) -> str | None:
     """A decoupled model requires `hosting: single-model` and `generate` or `generate_stream`."""
     if not decoupled or inference_type in ("generate", "generate_stream"):
         return None
@@ -47,7 +47,7 @@ def responses_of_a_model(model: str, decoupled: bool, inference_type: str | None
 
 
 @rule("server.ping_mode", SERVE)
-def ping_of_many_models(ping_mode: str | None) -> str | None:
+def check_ping_mode(ping_mode: str | None) -> str | None:
     """With `hosting: multi-model`, `ping_mode: ready` is not allowed."""
     if ping_mode != "ready":
         return None
@@ -57,7 +57,7 @@ def ping_of_many_models(ping_mode: str | None) -> str | None:
 
 
 @rule("server.model_load_gpu_limit", SERVE)
-def memory_of_a_gpu(limit: float | None, instance_type: InstanceType) -> str | None:
+def check_gpu_load_limit(limit: float | None, instance_type: InstanceType) -> str | None:
     """`model_load_gpu_limit` requires an instance type with a GPU."""
     if limit is None or instance_type.gpu:
         return None

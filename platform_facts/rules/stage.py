@@ -13,13 +13,13 @@ TWO_ZONES = f"{GUIDE}create-multi-model-endpoint.html: at least two instances, i
 
 
 @rule("models", "triton_sagemaker.SingleModelHosting: one archive")
-def one_model(count: int) -> str | None:
+def check_single_model(count: int) -> str | None:
     """With `hosting: single-model`, `models` has one model."""
     return None if count == 1 else f"single-model hosting takes one model, not {count}"
 
 
 @rule("cache_models", f"{GUIDE}multi-model-caching.html: a setting of multi-model endpoints")
-def cache_models_needs_multi_model(cache_models: bool) -> str | None:
+def check_cache_models(cache_models: bool) -> str | None:
     """`cache_models: false` requires `hosting: multi-model`."""
     if cache_models:
         return None
@@ -30,7 +30,7 @@ def cache_models_needs_multi_model(cache_models: bool) -> str | None:
 
 
 @rule("alarms", f"{GUIDE}multi-model-caching.html")
-def cache_alarms_need_cache_models(cache_models: bool) -> str | None:
+def check_cache_alarm(cache_models: bool) -> str | None:
     """Alarms on the model cache require `cache_models: true`."""
     if cache_models:
         return None
@@ -38,7 +38,7 @@ def cache_alarms_need_cache_models(cache_models: bool) -> str | None:
 
 
 @rule("publish_metrics", "stacks/network_stack.py: the private network has a route to S3 only")
-def metrics_of_a_private_network(publish_metrics: bool, private_network: bool) -> str | None:
+def check_metrics_network(publish_metrics: bool, private_network: bool) -> str | None:
     """`publish_metrics` is not supported with `private_network: true`."""
     if not (publish_metrics and private_network):
         return None
@@ -49,7 +49,7 @@ def metrics_of_a_private_network(publish_metrics: bool, private_network: bool) -
 
 
 @rule("production", TWO_ZONES)
-def multi_az(key: str, count: int) -> str | None:
+def check_production_count(key: str, count: int) -> str | None:
     """In production, instance and copy counts and their minimums are at least 2; components may
     have 0.
     """
@@ -62,7 +62,7 @@ def multi_az(key: str, count: int) -> str | None:
 
 
 @rule("region", "platform_facts/regions.toml, cloudformation")
-def complete_region(region: Region) -> str | None:
+def check_region_resource_types(region: Region) -> str | None:
     """CloudFormation supports every resource type of the app in the region."""
     if region.missing is None:
         return None
@@ -70,14 +70,14 @@ def complete_region(region: Region) -> str | None:
 
 
 @rule("models", "our choice")
-def no_duplicates(names: Sequence[str]) -> str | None:
+def check_no_duplicates(names: Sequence[str]) -> str | None:
     """Lists of models, zones, e-mail addresses and topics have no duplicates."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
 
 
 @rule("zones", "stacks/network_stack.py")
-def zones_need_private_network(zones: Sequence[str], private_network: bool) -> str | None:
+def check_zones_need_network(zones: Sequence[str], private_network: bool) -> str | None:
     """`zones` requires `private_network: true`."""
     if private_network or not zones:
         return None
@@ -85,7 +85,7 @@ def zones_need_private_network(zones: Sequence[str], private_network: bool) -> s
 
 
 @rule("zones", "Local Zones (us-west-2-lax-1a) have longer names, and no SageMaker endpoints")
-def zone_of_the_region(zone: str, region: str) -> str | None:
+def check_zone_region(zone: str, region: str) -> str | None:
     """A zone is an Availability Zone of the region, such as `us-east-1a`."""
     if re.fullmatch(rf"{region}[a-z]", zone):
         return None
@@ -93,7 +93,7 @@ def zone_of_the_region(zone: str, region: str) -> str | None:
 
 
 @rule("gpu_build_images", "platform_facts/regions.toml; AWS documents no cross-region pull")
-def image_of_the_region(image: str, region: Region) -> str | None:
+def check_build_image_region(image: str, region: Region) -> str | None:
     """The images are in ECR of the stage's region, and CodeBuild has GPUs there."""
     if not region.codebuild_gpu:
         return f"CodeBuild has no GPU in {region.name}: remove it"
@@ -103,7 +103,7 @@ def image_of_the_region(image: str, region: Region) -> str | None:
 
 
 @rule("production", "our choice: an alarm without a notification is useless")
-def production_needs_notify(production: bool, targets: Sequence[str]) -> str | None:
+def check_production_notify(production: bool, targets: Sequence[str]) -> str | None:
     """A production stage has `notify.email` or `notify.topics`."""
     if targets or not production:
         return None
@@ -114,7 +114,7 @@ def production_needs_notify(production: bool, targets: Sequence[str]) -> str | N
 
 
 @rule("notify", "our choice: only production stages have alarms")
-def notify_needs_production(production: bool, targets: Sequence[str]) -> str | None:
+def check_notify_production(production: bool, targets: Sequence[str]) -> str | None:
     """`notify` requires `production: true`."""
     if production or not targets:
         return None
@@ -126,7 +126,7 @@ def notify_needs_production(production: bool, targets: Sequence[str]) -> str | N
     'PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported." '
     "(cds-snc/notification-terraform#128)",
 )
-def topic_of_the_region(arn: str, region: str) -> str | None:
+def check_topic_region(arn: str, region: str) -> str | None:
     """SNS topics are in the stage's region."""
     if arn.split(":")[3] == region:
         return None

@@ -8,7 +8,7 @@ from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import Violation, rule
 from platform_facts.rules.variants import GUIDE
 
-LONGEST_SECONDS = 28_800
+MAX_UPDATE_SECONDS = 28_800
 """Maximum duration of an update, including the start of instances; SageMaker rolls back after it.
 
 Source: API reference of BlueGreenUpdatePolicy and RollingUpdatePolicy,
@@ -30,8 +30,8 @@ BUILD_WAIT_MINUTES = 50
 """Maximum time that a deployment waits for a build. CloudFormation limits a custom resource to one
 hour, including its reports (template reference, AWS::CloudFormation::CustomResource,
 ServiceTimeout)."""
-LEAST_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
-MOST_PERCENT = 50
+MIN_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
+MAX_PERCENT = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,31 +49,31 @@ class UpdateTimes:
     termination_wait: int = 0
 
     @cached_property
-    def moves(self) -> int:
+    def wait_count(self) -> int:
         """The maximum number of waits in an update, for any number of instances."""
         match self.strategy:
             case "canary":
                 return 1
             case "linear":  # no wait after the last step, which must not be below the minimum
-                return len(range(self.percent, 101 - LEAST_PERCENT["linear"], self.percent))
-            case "rolling":  # the maximum is just below the instance count at which a batch has two
+                return len(range(self.percent, 101 - MIN_PERCENT["linear"], self.percent))
+            case "rolling":  # most batches: the largest fleet whose batch is one instance
                 return -(-200 // self.percent) - 1
         return 0
 
-    def longest(self, instances: int | None = None) -> int:
+    def max_seconds(self, instances: int | None = None) -> int:
         """Return the maximum duration of an update of up to `instances`, or of any number."""
         if self.strategy != "rolling":
-            return self.start + self.moves * self.wait + self.termination_wait
-        batches = self.moves
+            return self.start + self.wait_count * self.wait + self.termination_wait
+        batches = self.wait_count
         if instances:
-            batches = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
+            batches = max(-(-count // self._batch_size(count)) for count in range(1, instances + 1))
         return batches * (self.start + self.wait)
 
-    def _batch(self, instances: int) -> int:
+    def _batch_size(self, instances: int) -> int:
         """Return the number of instances in a batch, rounded down, at least one.
 
-        33 % of 3 is 1 in AWS's notebook (aws/
-        amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
+        Source: aws/amazon-sagemaker-examples,
+        Update-SageMaker-Inference-endpoint-using-rolling-deployment (33 % of 3 instances is 1).
         """
         return max(1, instances * self.percent // 100)
 
@@ -81,13 +81,13 @@ class UpdateTimes:
 class CopiesUpdate(NamedTuple):
     """An update of an inference component: `percent` of its copies per batch, `wait` in seconds.
 
-    `longest` is the maximum duration in seconds: each batch starts containers, and instances are
+    `max_seconds` is the maximum duration: each batch starts containers, and instances are
     added once.
     """
 
     percent: int
     wait: int
-    longest: int
+    max_seconds: int
 
     @classmethod
     def of(cls, times: UpdateTimes, copies: int | None = None) -> Self:
@@ -95,18 +95,18 @@ class CopiesUpdate(NamedTuple):
 
         The strategy all-at-once uses the largest batches of SageMaker, without a wait.
         """
-        percent = times.percent if times.strategy == "rolling" else MOST_PERCENT
+        percent = times.percent if times.strategy == "rolling" else MAX_PERCENT
         wait = times.wait
         batches = UpdateTimes(
             strategy="rolling", start=2 * CONTAINER_SECONDS, percent=percent, wait=wait
         )
-        longest = PROVISIONING_SECONDS + batches.longest(copies)
-        return cls(percent, wait, min(LONGEST_SECONDS, longest))
+        max_seconds = PROVISIONING_SECONDS + batches.max_seconds(copies)
+        return cls(percent, wait, min(MAX_UPDATE_SECONDS, max_seconds))
 
 
-def update(times: UpdateTimes) -> list[Violation]:
+def check_update(times: UpdateTimes) -> list[Violation]:
     """Return violations of the step size and the total duration of an update."""
-    return _percent(times.strategy, times.percent) or _duration(times)
+    return _check_percent(times.strategy, times.percent) or _check_duration(times)
 
 
 @rule(
@@ -114,23 +114,25 @@ def update(times: UpdateTimes) -> list[Violation]:
     f"{API}TrafficRoutingConfig.html; {API}RollingUpdatePolicy.html; "
     f"{GUIDE}deployment-guardrails-blue-green-linear.html",
 )
-def _percent(strategy: str, percent: int) -> str | None:
+def _check_percent(strategy: str, percent: int) -> str | None:
     """`percent` is 1 to 50 for `canary`, 10 to 50 for `linear`, and 5 to 50 for `rolling`."""
-    least = LEAST_PERCENT.get(strategy)
-    if least is None or least <= percent <= MOST_PERCENT:
+    minimum = MIN_PERCENT.get(strategy)
+    if minimum is None or minimum <= percent <= MAX_PERCENT:
         return None
-    return f"{percent} % is out of range for {strategy}: write {least} to {MOST_PERCENT}"
+    return f"{percent} % is out of range for {strategy}: write {minimum} to {MAX_PERCENT}"
 
 
 @rule("update.wait_seconds", f"{API}BlueGreenUpdatePolicy.html, {API}RollingUpdatePolicy.html")
-def _duration(times: UpdateTimes) -> str | None:
+def _check_duration(times: UpdateTimes) -> str | None:
     """A linear or rolling update, including the start of instances, takes less than eight hours."""
-    total = times.start + times.moves * times.wait + times.termination_wait
-    if times.strategy not in ("linear", "rolling") or total < LONGEST_SECONDS:
+    total = times.start + times.wait_count * times.wait + times.termination_wait
+    if times.strategy not in ("linear", "rolling") or total < MAX_UPDATE_SECONDS:
         return None
-    kept = f", {times.termination_wait} s for the old instances" if times.termination_wait else ""
+    old_fleet = (
+        f", {times.termination_wait} s for the old instances" if times.termination_wait else ""
+    )
     return (
-        f"up to {times.moves} waits of {times.wait} s, {times.start} s to start instances{kept}: "
-        f"{total} s in total, and SageMaker ends an update after {LONGEST_SECONDS} s: write a "
-        "shorter wait, or a larger percent"
+        f"up to {times.wait_count} waits of {times.wait} s, {times.start} s to start "
+        f"instances{old_fleet}: {total} s in total, and SageMaker ends an update after "
+        f"{MAX_UPDATE_SECONDS} s: write a shorter wait, or a larger percent"
     )

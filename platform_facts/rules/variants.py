@@ -20,7 +20,7 @@ GUIDE = "docs.aws.amazon.com/sagemaker/latest/dg/"
 
 
 @rule("variants", f"{API}CreateEndpointConfig.html, ProductionVariants")
-def number_of_variants(count: int) -> str | None:
+def check_variant_count(count: int) -> str | None:
     """An endpoint has one to ten variants."""
     if 1 <= count <= MAX_VARIANTS:
         return None
@@ -31,7 +31,7 @@ def number_of_variants(count: int) -> str | None:
     "variants",
     f"{API}ProductionVariant.html: a variant's traffic share is its weight divided by the sum",
 )
-def traffic(weights: Sequence[float]) -> str | None:
+def check_traffic(weights: Sequence[float]) -> str | None:
     """At least one variant has a weight above 0."""
     if any(weight > 0 for weight in weights):
         return None
@@ -39,7 +39,7 @@ def traffic(weights: Sequence[float]) -> str | None:
 
 
 @rule("update.strategy", f"{GUIDE}deployment-guardrails-exclusions.html")
-def rolling_of_one_variant(strategy: str, variants: int) -> str | None:
+def check_rolling_variant_count(strategy: str, variants: int) -> str | None:
     """`rolling` requires an endpoint with one variant."""
     if strategy == "rolling" and variants > 1:
         return "a rolling update supports one variant only: write canary, linear or all-at-once"
@@ -47,7 +47,7 @@ def rolling_of_one_variant(strategy: str, variants: int) -> str | None:
 
 
 @rule("release", "platform_facts/regions.toml")
-def image(release: Release, region: Region) -> str | None:
+def check_release_region(release: Release, region: Region) -> str | None:
     """AWS publishes the image of the release in the stage's region."""
     try:
         image_uri(release=release, region=region, processor=Processor.GPU)
@@ -57,28 +57,29 @@ def image(release: Release, region: Region) -> str | None:
 
 
 @rule("instance_type", "platform_facts/releases.toml, compute capabilities")
-def gpu_of_release(instance_type: InstanceType, release: Release) -> str | None:
+def check_gpu_release(instance_type: InstanceType, release: Release) -> str | None:
     """The release supports the GPU of the instance type."""
     gpu = instance_type.gpu
-    if gpu is None or not (needed := release.wants_gpu(gpu.compute_capability)):
+    if gpu is None or not (required := release.required_compute_capability(gpu.compute_capability)):
         return None
     return (
         f"{instance_type.name} has a {gpu.name} of compute capability {gpu.compute_capability}, "
-        f"release {release.name} needs {needed}: write another instance type or another release"
+        f"release {release.name} needs {required}: write another instance type or another release"
     )
 
 
 @rule("instance_type", f"{GUIDE}multi-model-support.html: single-GPU types")
-def one_gpu(instance_type: InstanceType) -> str | None:
+def check_single_gpu(instance_type: InstanceType) -> str | None:
     """With `hosting: multi-model`, the type has no GPU or a single GPU."""
     if instance_type.multi_model is not Support.NO:
         return None
-    alike = [
-        other.name
-        for other in instance_types()
-        if other.gpu == instance_type.gpu and other.multi_model is Support.YES
+    alternatives = [
+        candidate.name
+        for candidate in instance_types()
+        if candidate.gpu == instance_type.gpu and candidate.multi_model is Support.YES
     ]
     return (
         f"{instance_type.name} cannot host a multi-model endpoint, which supports one GPU: write "
-        f"{', '.join(alike) or 'a single-GPU type such as ml.g5.xlarge'}, or host a single model"
+        f"{', '.join(alternatives) or 'a single-GPU type such as ml.g5.xlarge'}, or host a single "
+        "model"
     )

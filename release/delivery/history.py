@@ -114,7 +114,8 @@ class History:
         assert self.current_delivery
         finished = replace(self.current_delivery, outcome=outcome)
         entries = [
-            finished if delivery.is_same(finished) else delivery for delivery in self.deliveries()
+            finished if delivery.is_same_delivery(finished) else delivery
+            for delivery in self.deliveries()
         ]
         if finished not in entries:
             entries.append(finished)
@@ -174,7 +175,9 @@ def _mark_rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[
 
     Raise `NotDelivered` if the record no longer has the target.
     """
-    matches = [index for index, delivery in enumerate(deliveries) if delivery.is_same(target)]
+    matches = [
+        index for index, delivery in enumerate(deliveries) if delivery.is_same_delivery(target)
+    ]
     if not matches:
         raise NotDelivered("other deliveries have ended since this command started: run it again")
     return [

@@ -12,7 +12,7 @@ import checked_yaml
 import platform_facts
 from platform_facts import AMPERE, ComputeCapability, InstanceType, Release, Support
 from platform_facts.rules import pools
-from platform_facts.rules.variants import gpu_of_release
+from platform_facts.rules.variants import check_gpu_release
 from release.preflight.clients import client
 from release.preflight.failure_reasons import failure_reason
 from release.preflight.quotas import SAGEMAKER, instances_quota
@@ -169,12 +169,14 @@ def _names(types: Types) -> list[str]:
 
 
 def _rule_violations(types: Types, release: Release, *, is_multi_model: bool) -> Iterator[object]:
-    yield from pools.one_processor(types)
+    yield from pools.check_same_processor(types)
     if not is_multi_model:  # a multi-model endpoint has one type
-        yield from pools.one_storage(types)
-        yield from pools.one_driver(types, release)
-    yield from (pools.comparable_gpus if types[0].gpu else pools.comparable_vcpus)(types)
-    yield from gpu_of_release(types[-1], release)
+        yield from pools.check_same_storage(types)
+        yield from pools.check_pool_inference_ami(types, release)
+    yield from (pools.check_equal_gpu_counts if types[0].gpu else pools.check_equal_vcpu_counts)(
+        types
+    )
+    yield from check_gpu_release(types[-1], release)
 
 
 def _share_archive(first: InstanceType, second: InstanceType) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import platform_facts
 from platform_facts import Region
 from platform_facts.rules import Violation, scaling, stage
 from platform_facts.rules import components as rules
@@ -11,42 +10,43 @@ from platform_facts.rules.updates import CopiesUpdate
 from stages.hosting.mode import StageHosting
 
 if TYPE_CHECKING:
-    from stages.schema.components import ComponentConfig
     from stages.schema.endpoint import EndpointConfig
 
 
 class InferenceComponents(StageHosting):
-    """Inference components: one archive for each model, placed by reserved resources."""
+    """Inference components: SageMaker places copies of each model by their reserved resources."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield settings that components do not support."""
         components, instances = endpoint.components or {}, endpoint.instances
-        yield from rules.component_of_every_model(components, endpoint.models)
-        yield from rules.instances_of_components(instances)
-        yield from rules.scaling_of_copies(endpoint.scaling)
-        yield from rules.one_type(endpoint.instance_types)
-        yield from rules.one_variant(len(endpoint.variants))
-        yield from rules.update_of_copies(endpoint.update.strategy)
-        yield from rules.capture_of_copies(endpoint.data_capture is not None)
-        yield from rules.metrics_of_copies(endpoint.publish_metrics)
-        yield from stage.cache_models_needs_multi_model(endpoint.cache_models)
+        yield from rules.check_component_per_model(components, endpoint.models)
+        yield from rules.check_instances_key(instances)
+        yield from rules.check_no_instance_scaling(endpoint.scaling)
+        yield from rules.check_single_instance_type(endpoint.instance_types)
+        yield from rules.check_single_variant(len(endpoint.variants))
+        yield from rules.check_component_update_strategy(endpoint.update.strategy)
+        yield from rules.check_no_data_capture(endpoint.data_capture is not None)
+        yield from rules.check_no_published_metrics(endpoint.publish_metrics)
+        yield from stage.check_cache_models(endpoint.cache_models)
         if instances:
-            least = max(1, instances.min)
-            yield from scaling.count_within_limits(endpoint.instance_count, least, instances.max)
+            minimum = max(1, instances.min)
+            yield from scaling.check_instance_count(endpoint.instance_count, minimum, instances.max)
         for model, component in components.items():
-            for _, instance_type in endpoint.placed_types:
-                yield from _component_problems(model, component, instance_type)
+            rule = rules.check_copy_resources.at("components", model)
+            resources = component.memory_mb, component.cpus, component.accelerators
+            for _, instance_type in endpoint.instance_type_settings:
+                yield from rule(*resources, instance_type)
 
-    def problems_of_place(
+    def region_problems(
         self, endpoint: "EndpointConfig", region: Region, unconfirmed: Collection[str]
     ) -> Iterator[Violation]:
-        """Yield a minimum of 0 instances if the region rejects it, and unconfirmed components."""
+        """Yield a violation if the region rejects 0 instances, or components are unconfirmed."""
         if endpoint.instances:
-            yield from rules.no_instances(endpoint.instances.min, region)
-        yield from rules.unconfirmed_copies(unconfirmed)
+            yield from rules.check_zero_instances(endpoint.instances.min, region)
+        yield from rules.check_components_confirmed(unconfirmed)
 
-    def smallest_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
-        """Return the minimums of instances and copies, without those that are 0 on purpose."""
+    def minimum_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
+        """Return the minimums of instances and copies that are above 0."""
         counts: dict[tuple[str, ...], int] = {
             ("components", model, "copies", "min"): component.copies.min
             for model, component in (endpoint.components or {}).items()
@@ -55,20 +55,17 @@ class InferenceComponents(StageHosting):
             counts["instances", "min"] = endpoint.instances.min
         return {keys: count for keys, count in counts.items() if count}
 
-    def most_servers(self, endpoint: "EndpointConfig", model: str) -> int:
+    def max_servers(self, endpoint: "EndpointConfig", model: str) -> int:
         """Return the maximum number of copies."""
         return (endpoint.components or {})[model].copies.max
 
-    def longest_update(self, endpoint: "EndpointConfig") -> int:
+    def max_update_seconds(self, endpoint: "EndpointConfig") -> int:
         """Return the duration of the component with the most copies; all update in parallel."""
-        most = max(self.most_servers(endpoint, model) for model in endpoint.models)
-        return CopiesUpdate.of(endpoint.update.times, most).longest
+        copies = max(self.max_servers(endpoint, model) for model in endpoint.models)
+        return CopiesUpdate.of(endpoint.update.times, copies).max_seconds
 
     def endpoint_name(self, full_name: str, endpoint: "EndpointConfig") -> str:
-        """Return the name with the instance type.
-
-        SageMaker cannot change the instance type: a new type needs a new endpoint with a new name.
-        """
+        """Return the name with the instance type, because a new type requires a new endpoint."""
         instance_type = endpoint.instance_type or ""
         return f"{full_name}-{instance_type.removeprefix('ml.').replace('.', '-')}"
 
@@ -77,14 +74,14 @@ class InferenceComponents(StageHosting):
         name = self.endpoint_name(full_name, endpoint)
         return {model: f"{name}-{model}" for model in endpoint.models}
 
-    def catalog_members(
+    def catalog_fields(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
         """Return the name of the inference component."""
         name = self.component_names(full_name, endpoint)[model]
         return {"target_model": None, "inference_component": name}
 
-    def plan_members(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
+    def plan_fields(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
         """Return the components, and the limits of the instances."""
         names, instances = self.component_names(full_name, endpoint), endpoint.instances
         return {
@@ -101,11 +98,3 @@ class InferenceComponents(StageHosting):
             },
             "instances": instances and {"min": instances.min, "max": instances.max},
         }
-
-
-def _component_problems(
-    model: str, component: "ComponentConfig", instance_type: platform_facts.InstanceType
-) -> Iterator[Violation]:
-    needs = component.memory_mb, component.cpus, component.accelerators
-    room = rules.room_for_a_copy.at("components", model)
-    yield from room(*needs, instance_type)

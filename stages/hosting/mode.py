@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from platform_facts import Region
 from platform_facts.rules import Violation, components
-from platform_facts.rules.updates import LONGEST_SECONDS
+from platform_facts.rules.updates import MAX_UPDATE_SECONDS
 
 if TYPE_CHECKING:
     from stages.schema.endpoint import EndpointConfig
@@ -19,14 +19,17 @@ class StageHosting(ABC):
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield settings that this mode does not support."""
 
-    def problems_of_place(
+    def region_problems(
         self, endpoint: "EndpointConfig", region: Region, unconfirmed: Collection[str]
     ) -> Iterator[Violation]:
-        """Yield settings that this mode does not support in a region, or unconfirmed."""
+        """Yield settings that this mode does not support in a region.
+
+        `unconfirmed` lists undocumented features that the stage accepts.
+        """
         yield from ()
 
-    def smallest_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
-        """Return key -> count, for all settings that can be the total number of instances."""
+    def minimum_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:
+        """Return key -> count for every setting that sets the minimum number of instances."""
         counts: dict[tuple[str, ...], int] = {("instance_count",): endpoint.instance_count}
         if endpoint.scaling and endpoint.instance_count >= 2:
             counts[("scaling", "min_count")] = endpoint.scaling.min_count
@@ -34,17 +37,17 @@ class StageHosting(ABC):
                 counts[("scaling", "schedules", name, "min_count")] = schedule.min_count
         return counts
 
-    def most_servers(self, endpoint: "EndpointConfig", model: str) -> int:
+    def max_servers(self, endpoint: "EndpointConfig", model: str) -> int:
         """Return the maximum number of servers of a model in one variant, without schedules."""
         scaling = endpoint.scaling
         return max(endpoint.instance_count, scaling.max_count if scaling else 1)
 
-    def longest_update(self, endpoint: "EndpointConfig") -> int:
+    def max_update_seconds(self, endpoint: "EndpointConfig") -> int:
         """Return the maximum duration of an update in seconds, at the maximum instance count."""
         counts, scaling = [endpoint.instance_count], endpoint.scaling
         if scaling:
             counts += [limits.max_count for limits in (scaling, *scaling.schedules.values())]
-        return min(LONGEST_SECONDS, endpoint.update.times.longest(max(counts)))
+        return min(MAX_UPDATE_SECONDS, endpoint.update.times.max_seconds(max(counts)))
 
     def endpoint_name(self, full_name: str, endpoint: "EndpointConfig") -> str:
         """Return the SageMaker endpoint name; `full_name` is STAGE-ENDPOINT."""
@@ -55,17 +58,17 @@ class StageHosting(ABC):
         return {}
 
     @abstractmethod
-    def catalog_members(
+    def catalog_fields(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
     ) -> dict[str, Any]:
-        """Return the members of a catalog entry that identify the model in a request."""
+        """Return the fields of a catalog entry that identify the model in a request."""
 
-    def plan_members(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
-        """Return the members of the plan that are specific to this mode."""
+    def plan_fields(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
+        """Return the fields of plan.json that are specific to this mode."""
         return {}
 
 
-def keys_of_other_modes(endpoint: "EndpointConfig") -> list[Violation]:
+def component_key_problems(endpoint: "EndpointConfig") -> list[Violation]:
     """Return violations for keys of the hosting mode `components`."""
     keys = [key for key in ("components", "instances") if getattr(endpoint, key) is not None]
-    return components.keys_of_components(keys)
+    return components.check_component_keys(keys)

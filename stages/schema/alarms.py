@@ -4,19 +4,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import FiniteFloat, model_validator
 
-from platform_facts.rules import observed
-from stages.schema.part import Part, WrittenAs, refuse
+from platform_facts.rules import monitoring
+from stages.schema.section import Section, TextPattern, raise_problems
 
 Email = Annotated[
     str,
-    WrittenAs(
+    TextPattern(
         r"[^@\s]+@[^@\s]+\.[^@\s.]+",
         "is not an e-mail address: write for example team@company.com",
     ),
 ]
 TopicArn = Annotated[
     str,
-    WrittenAs(
+    TextPattern(
         r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}",
         "is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as shown "
         "on the topic's page in the AWS console",
@@ -25,7 +25,7 @@ TopicArn = Annotated[
 Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
-class AlarmsConfig(Part):
+class AlarmsConfig(Section):
     """Thresholds of a production endpoint's alarms; omitted alarms have default thresholds.
 
     `{}` disables an alarm. `triton_sagemaker.AlarmThresholds` describes the metrics.
@@ -44,12 +44,13 @@ class AlarmsConfig(Part):
     loaded_models_below: Thresholds | None = None
 
     @model_validator(mode="after")
-    def _obeys(self) -> Self:
-        refuse(observed.thresholds({name: levels for name, levels in self if levels}), depth=1)
+    def _check_rules(self) -> Self:
+        thresholds = {name: levels for name, levels in self if levels}
+        raise_problems(monitoring.check_thresholds(thresholds), depth=1)
         return self
 
 
-class NotifyConfig(Part):
+class NotifyConfig(Section):
     """Notification targets for the alarms of a production stage.
 
     Webhook URLs are not supported because they contain credentials. Subscribe the service to an SNS

@@ -4,15 +4,15 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from platform_facts.rules import observed, ranges
+from platform_facts.rules import monitoring, ranges
 from platform_facts.rules.ranges import MAX_INTEGER
-from stages.schema.part import Part, refuse, within
+from stages.schema.section import Section, raise_problems, range_field
 
 
-class DataCaptureConfig(Part):
+class DataCaptureConfig(Section):
     """Capture of requests and responses to S3."""
 
-    percent: Annotated[int, within(ranges.CAPTURED_PERCENT)] = 100
+    percent: Annotated[int, range_field(ranges.CAPTURED_PERCENT)] = 100
     """Percentage of recorded requests; SageMaker may record fewer under high load."""
     requests: bool = True
     """Record the requests."""
@@ -22,6 +22,6 @@ class DataCaptureConfig(Part):
     """Days after which a record is deleted."""
 
     @model_validator(mode="after")
-    def _obeys(self) -> Self:
-        refuse(observed.something_captured(self.requests, self.responses), depth=1)
+    def _check_rules(self) -> Self:
+        raise_problems(monitoring.check_captured_content(self.requests, self.responses), depth=1)
         return self

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from stages.schema.names import Name
-from stages.schema.part import Part, WrittenAs
+from stages.schema.section import Section, TextPattern
 
 Repository = Annotated[
     str,
-    WrittenAs(
+    TextPattern(
         r"([A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+"
         r"|[A-Za-z0-9][A-Za-z0-9_-]*@[0-9]+/[A-Za-z0-9._-]+@[0-9]+)",
         "is not a repository's name in GitHub's tokens: write owner/name, or, for one created "
@@ -16,7 +16,7 @@ Repository = Annotated[
 ]
 
 
-class DeliveryConfig(Part):
+class DeliveryConfig(Section):
     """The GitHub repository whose workflows deploy the stage."""
 
     repository: Repository

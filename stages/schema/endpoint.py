@@ -22,42 +22,44 @@ from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.components import ComponentConfig, InstancesConfig
 from stages.schema.names import InstanceTypeName, Name, VariantName
-from stages.schema.part import Part, obeying, refuse, within
 from stages.schema.scaling import ScalingConfig
+from stages.schema.section import Section, raise_problems, range_field, rule_validator
 from stages.schema.server import Environment, ServerConfig
 from stages.schema.update import UpdateConfig
 
 
-class VariantConfig(Part):
+class VariantConfig(Section):
     """One of several variants that share the traffic."""
 
-    weight: Annotated[FiniteFloat, within(ranges.WEIGHT)] = 1.0
+    weight: Annotated[FiniteFloat, range_field(ranges.WEIGHT)] = 1.0
     """Weight of the traffic; the share is this weight divided by the sum of all weights."""
     instance_type: InstanceTypeName | None = None
     """Instance type of this variant. Default: the instance type of the endpoint."""
 
 
-class EndpointConfig(Part):
+class EndpointConfig(Section):
     """One endpoint of a stage."""
 
-    models: Annotated[list[Name], Field(min_length=1), obeying(stage.no_duplicates)]
+    models: Annotated[list[Name], Field(min_length=1), rule_validator(stage.check_no_duplicates)]
     """Folders in models/ that the endpoint serves; each folder is one model archive."""
     hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
     """multi-model loads models on their first request; single-model loads its model at the start;
     components scale copies of each model, down to none while the model is unused."""
     instance_type: InstanceTypeName | None = None
     """SageMaker hosting instance type. For a GPU type, models are built for that GPU."""
-    instance_types: Annotated[list[InstanceTypeName], obeying(pools.number_of_types)] | None = None
+    instance_types: (
+        Annotated[list[InstanceTypeName], rule_validator(pools.check_pool_size)] | None
+    ) = None
     """Instead of instance_type: two to five types in order of preference. If AWS has no capacity
     for one type, it starts instances of the next. Not for multi-model hosting and components."""
-    provision_timeout_minutes: Annotated[int, within(ranges.PROVISION_MINUTES)] | None = None
+    provision_timeout_minutes: Annotated[int, range_field(ranges.PROVISION_MINUTES)] | None = None
     """Time in which SageMaker looks for capacity of instance_types before an update fails."""
     components: dict[Name, ComponentConfig] | None = None
     """Number of copies and reserved resources of each model, by model name. Required for hosting:
     components."""
     instances: InstancesConfig | None = None
     """Limits of the number of instances. Required for hosting: components."""
-    instance_count: Annotated[int, within(ranges.INSTANCE_COUNT)] = 1
+    instance_count: Annotated[int, range_field(ranges.INSTANCE_COUNT)] = 1
     """Initial number of instances of each variant."""
     variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
         "AllTraffic": VariantConfig()
@@ -90,8 +92,8 @@ class EndpointConfig(Part):
 
     def variant_instance_types(self, variant: str) -> list[str]:
         """Return the instance types of a variant, in order of preference."""
-        own = self.variants[variant].instance_type or self.instance_type
-        return [own] if own else self.instance_types or []
+        single_type = self.variants[variant].instance_type or self.instance_type
+        return [single_type] if single_type else self.instance_types or []
 
     @field_validator("data_capture", mode="before")
     @classmethod
@@ -101,49 +103,53 @@ class EndpointConfig(Part):
         return value
 
     @model_validator(mode="after")
-    def _obeys(self) -> Self:
-        refuse(pools.one_way_to_name_types(self.instance_type, self.instance_types))
-        refuse([*self._common_problems(), *MODES[self.hosting].problems(self)])
+    def _check_rules(self) -> Self:
+        raise_problems(pools.check_instance_type_keys(self.instance_type, self.instance_types))
+        raise_problems([*self._common_problems(), *MODES[self.hosting].problems(self)])
         return self
 
     @property
-    def placed_types(self) -> Iterator[tuple[Keys, platform_facts.InstanceType]]:
-        """Each instance type, with the path of the variant that sets it, or () for the endpoint."""
+    def instance_type_settings(self) -> Iterator[tuple[Keys, platform_facts.InstanceType]]:
+        """The instance types; each with the path of its variant, or () if the endpoint sets it."""
         for name, variant in self.variants.items():
             keys = ("variants", name) if variant.instance_type else ()
             for instance_type in self.variant_instance_types(name):
                 yield keys, platform_facts.instance_type(instance_type)
 
     def _common_problems(self) -> Iterator[Violation]:
-        update, scaled = self.update, self.scaling
-        yield from variants.number_of_variants(len(self.variants))
-        yield from variants.traffic([variant.weight for variant in self.variants.values()])
-        yield from variants.rolling_of_one_variant(update.strategy, len(self.variants))
-        yield from updates.update(update.times)
-        for instance_type in dict.fromkeys(placed for _, placed in self.placed_types):
-            yield from server.memory_of_a_gpu(self.server.model_load_gpu_limit, instance_type)
-            if scaled:
-                yield from scaling.utilization_of_a_gpu(scaled.gpu_percent, instance_type)
+        update, scaling_config = self.update, self.scaling
+        yield from variants.check_variant_count(len(self.variants))
+        yield from variants.check_traffic([variant.weight for variant in self.variants.values()])
+        yield from variants.check_rolling_variant_count(update.strategy, len(self.variants))
+        yield from updates.check_update(update.times)
+        for instance_type in dict.fromkeys(setting for _, setting in self.instance_type_settings):
+            yield from server.check_gpu_load_limit(self.server.model_load_gpu_limit, instance_type)
+            if scaling_config:
+                yield from scaling.check_gpu_scaling(scaling_config.gpu_percent, instance_type)
         for name, variant in self.variants.items():
-            rule = pools.types_of_every_variant.at("variants", name, "instance_type")
+            rule = pools.check_no_variant_instance_type.at("variants", name, "instance_type")
             yield from rule(variant.instance_type, self.instance_types)
-        yield from pools.timeout_of_a_pool(self.provision_timeout_minutes, self.instance_types)
+        yield from pools.check_provision_timeout(
+            self.provision_timeout_minutes, self.instance_types
+        )
         if self.instance_types:
             yield from self._pool_problems(
                 list(map(platform_facts.instance_type, self.instance_types))
             )
-        if scaled and isinstance(scaled.concurrency, dict):
-            yield from pools.concurrency_of_types(scaled.concurrency, self.instance_types)
-        if scaled:
-            limits = scaled.min_count, scaled.max_count
-            yield from scaling.count_within_limits(self.instance_count, *limits)
+        if scaling_config and isinstance(scaling_config.concurrency, dict):
+            yield from pools.check_concurrency_per_type(
+                scaling_config.concurrency, self.instance_types
+            )
+        if scaling_config:
+            limits = scaling_config.min_count, scaling_config.max_count
+            yield from scaling.check_instance_count(self.instance_count, *limits)
 
     def _pool_problems(self, types: list[platform_facts.InstanceType]) -> Iterator[Violation]:
-        yield from pools.types_of_one_model(self.hosting)
-        yield from pools.one_processor(types)
-        yield from pools.one_storage(types)
-        scaled = self.scaling
-        if scaled and scaled.gpu_percent is not None:
-            yield from pools.comparable_gpus(types)
-        if scaled and scaled.cpu_percent is not None:
-            yield from pools.comparable_vcpus(types)
+        yield from pools.check_pool_hosting(self.hosting)
+        yield from pools.check_same_processor(types)
+        yield from pools.check_same_storage(types)
+        scaling_config = self.scaling
+        if scaling_config and scaling_config.gpu_percent is not None:
+            yield from pools.check_equal_gpu_counts(types)
+        if scaling_config and scaling_config.cpu_percent is not None:
+            yield from pools.check_equal_vcpu_counts(types)

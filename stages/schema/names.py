@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field
 
 import platform_facts
 from platform_facts.rules import names
-from stages.schema.part import WrittenAs, obeying
+from stages.schema.section import TextPattern, rule_validator
 
 STACKS = frozenset({"capture", "delivery", "models", "network"})
-"""Suffixes of stacks other than endpoint stacks, as in `prod-models`."""
+"""Suffixes of the names of stacks other than endpoint stacks, as in `prod-models`."""
 
 
-def _known(lookup: Callable[[str], object]) -> AfterValidator:
-    """Return a validator that looks a name up; its error lists known names."""
+def _lookup_validator(lookup: Callable[[str], object]) -> AfterValidator:
+    """Return a validator that looks a name up; its error lists valid names."""
 
     def check(name: str) -> str:
         try:
@@ -26,8 +26,8 @@ def _known(lookup: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _no_stack(name: str) -> str:
-    """Return the name of an endpoint. Raise `ValueError` if another stack has that name."""
+def _reject_stack_name(name: str) -> str:
+    """Return an endpoint name. Raise `ValueError` if another stack has that name."""
     if name in STACKS:
         raise ValueError(f"{name} is the name of another stack of the stage: write another name")
     return name
@@ -35,31 +35,33 @@ def _no_stack(name: str) -> str:
 
 Name = Annotated[
     str,
-    WrittenAs(
+    TextPattern(
         r"[a-z][a-z0-9-]{0,30}[a-z0-9]",
         "is not allowed here: write 2 to 32 lowercase letters, digits and hyphens, a letter first "
         "and no hyphen last",
     ),
 ]
-EndpointName = Annotated[Name, AfterValidator(_no_stack)]
+EndpointName = Annotated[Name, AfterValidator(_reject_stack_name)]
 VariantName = Annotated[
     str,
-    obeying(names.variant_name),
+    rule_validator(names.check_variant_name),
     Field(json_schema_extra={"pattern": f"^{names.NAME}$"}, max_length=names.MAX_NAME),
 ]
 AccountId = Annotated[
     str,
-    WrittenAs("[0-9]{12}", "is not allowed here: write the 12 digits of an AWS account, in quotes"),
+    TextPattern(
+        "[0-9]{12}", "is not allowed here: write the 12 digits of an AWS account, in quotes"
+    ),
 ]
 EcrImage = Annotated[
     str,
-    WrittenAs(
+    TextPattern(
         r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
         r"/[a-z0-9]+([._/-][a-z0-9]+)*@sha256:[0-9a-f]{64}",
         "is not allowed here: write an image in ECR with its digest: "
         "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
     ),
 ]
-ReleaseName = Annotated[str, _known(platform_facts.release)]
-RegionName = Annotated[str, _known(platform_facts.region)]
-InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]
+ReleaseName = Annotated[str, _lookup_validator(platform_facts.release)]
+RegionName = Annotated[str, _lookup_validator(platform_facts.region)]
+InstanceTypeName = Annotated[str, _lookup_validator(platform_facts.instance_type)]

@@ -6,16 +6,16 @@ from pydantic import Field
 
 from platform_facts.rules import names, ranges
 from platform_facts.rules.ranges import MAX_INTEGER
-from stages.schema.part import Part, WrittenAs, obeying, within
+from stages.schema.section import Section, TextPattern, range_field, rule_validator
 
 NotNegative = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 
 
-VariableText = Annotated[str, obeying(names.variable_text)]
-NOT_BLANK = WrittenAs(r"[\s\S]*\S[\s\S]*", "has no argument: write one, or remove it")
+VariableText = Annotated[str, rule_validator(names.check_variable_text)]
+NOT_BLANK = TextPattern(r"[\s\S]*\S[\s\S]*", "has no argument: write one, or remove it")
 
 
-class ServerConfig(Part):
+class ServerConfig(Section):
     """Options of the Triton server; omitted options have NVIDIA's defaults."""
 
     log_verbose: NotNegative = 0
@@ -26,15 +26,15 @@ class ServerConfig(Part):
     """Log warnings. Default: true."""
     log_error: bool | None = None
     """Log errors. Default: true."""
-    thread_count: Annotated[int, within(ranges.THREAD_COUNT)] | None = None
+    thread_count: Annotated[int, range_field(ranges.THREAD_COUNT)] | None = None
     """Number of threads of the HTTP front end. Default: 8."""
     buffer_manager_thread_count: NotNegative | None = None
     """Number of threads that copy tensors between buffers. Default: 0."""
-    python_shm_default_mib: Annotated[int, within(ranges.SHM_DEFAULT)] | None = None
+    python_shm_default_mib: Annotated[int, range_field(ranges.SHM_DEFAULT)] | None = None
     """Initial shared memory of each instance of a Python model, in MiB. Default: 16."""
-    python_shm_growth_mib: Annotated[int, within(ranges.SHM_GROWTH)] | None = None
+    python_shm_growth_mib: Annotated[int, range_field(ranges.SHM_GROWTH)] | None = None
     """Growth step of the shared memory of Python models, in MiB. Default: 1."""
-    model_load_gpu_limit: Annotated[float, within(ranges.MODEL_LOAD_GPU_LIMIT)] | None = None
+    model_load_gpu_limit: Annotated[float, range_field(ranges.MODEL_LOAD_GPU_LIMIT)] | None = None
     """Share of each GPU's memory above which no further model is loaded. Default: no limit."""
     model_namespacing: bool | None = None
     """Allow models of the same name in different archives. Default: true."""
@@ -49,12 +49,12 @@ class ServerConfig(Part):
 
 VariableName = Annotated[
     VariableText,
-    WrittenAs(
+    TextPattern(
         "(?!SAGEMAKER_)[a-zA-Z_][a-zA-Z0-9_]*",
         "is not allowed here: write letters, digits and _, no digit first; variables that begin "
         "with SAGEMAKER_ are set by the keys server, hosting and publish_metrics",
     ),
 ]
-"""API reference, ContainerDefinition; rejecting SAGEMAKER_ is our choice: each `serve` variable has
-one key."""
+"""API reference, ContainerDefinition. Names with SAGEMAKER_ are rejected because each variable of
+`serve` has its own key."""
 Environment = dict[VariableName, VariableText]

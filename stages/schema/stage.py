@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 import platform_facts
 from platform_facts.rules import (
     Violation,
-    observed,
+    monitoring,
     pools,
     prefix_violations,
     server,
@@ -20,7 +20,7 @@ from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
-from stages.schema.part import Part, refuse
+from stages.schema.section import Section, raise_problems
 from stages.schema.tags import Tags
 
 RetentionDays = Literal[
@@ -37,7 +37,7 @@ def _reject_bool(value: object) -> object:
     return value
 
 
-class StageConfig(Part):
+class StageConfig(Section):
     """One environment: an AWS account and region with the endpoints in it."""
 
     UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
@@ -85,11 +85,13 @@ class StageConfig(Part):
     """Endpoints by short name: `text` in stage `prod` is the SageMaker endpoint `prod-text`."""
 
     @model_validator(mode="after")
-    def _obeys(self) -> Self:
+    def _check_rules(self) -> Self:
         region = platform_facts.region(self.region)
         release = platform_facts.release(self.release)
-        # If the release has no image in the region, report only that.
-        refuse(variants.image(release, region) or self._problems(region, release))
+        # Other problems are irrelevant if the region has no image of the release.
+        raise_problems(
+            variants.check_release_region(release, region) or self._problems(region, release)
+        )
         return self
 
     @property
@@ -108,21 +110,21 @@ class StageConfig(Part):
             yield from prefix_violations(
                 ("endpoints", name), self._endpoint_problems(endpoint, region, release)
             )
-        yield from stage.complete_region(region)
+        yield from stage.check_region_resource_types(region)
         zones, private = self.zones or [], self.private_network
-        yield from stage.zones_need_private_network(zones, private)
-        yield from stage.no_duplicates.at("zones")(zones)
+        yield from stage.check_zones_need_network(zones, private)
+        yield from stage.check_no_duplicates.at("zones")(zones)
         for zone in zones:
-            yield from stage.zone_of_the_region(zone, self.region)
+            yield from stage.check_zone_region(zone, self.region)
         for name, image in self.gpu_build_images.items():
-            yield from stage.image_of_the_region.at("gpu_build_images", name)(image, region)
+            yield from stage.check_build_image_region.at("gpu_build_images", name)(image, region)
         topics, emails = self.notify.topics, self.notify.email
-        yield from stage.production_needs_notify(self.production, [*emails, *topics])
-        yield from stage.notify_needs_production(self.production, [*emails, *topics])
-        yield from stage.no_duplicates.at("notify")([*emails, *topics])
-        yield from observed.number_of_topics(len(topics) + bool(emails))
+        yield from stage.check_production_notify(self.production, [*emails, *topics])
+        yield from stage.check_notify_production(self.production, [*emails, *topics])
+        yield from stage.check_no_duplicates.at("notify")([*emails, *topics])
+        yield from monitoring.check_topic_count(len(topics) + bool(emails))
         for topic in topics:
-            yield from stage.topic_of_the_region(topic, self.region)
+            yield from stage.check_topic_region(topic, self.region)
 
     def _endpoint_problems(
         self,
@@ -130,22 +132,20 @@ class StageConfig(Part):
         region: platform_facts.Region,
         release: platform_facts.Release,
     ) -> Iterator[Violation]:
-        for keys, instance_type in endpoint.placed_types:
-            yield from prefix_violations(keys, variants.gpu_of_release(instance_type, release))
+        for keys, instance_type in endpoint.instance_type_settings:
+            yield from prefix_violations(keys, variants.check_gpu_release(instance_type, release))
         if endpoint.instance_types:
             types = list(map(platform_facts.instance_type, endpoint.instance_types))
-            yield from pools.one_driver(types, release)
-            yield from pools.region_of_pools(region, self.unconfirmed)
-        yield from stage.metrics_of_a_private_network(
-            endpoint.publish_metrics, self.private_network
-        )
+            yield from pools.check_pool_inference_ami(types, release)
+            yield from pools.check_pool_region(region, self.unconfirmed)
+        yield from stage.check_metrics_network(endpoint.publish_metrics, self.private_network)
         for option, value in endpoint.server:
             if value is not None:
-                yield from server.option_of_release.at("server", option)(option, release)
+                yield from server.check_option_release.at("server", option)(option, release)
         if endpoint.publish_metrics:
-            yield from server.option_of_release.at("publish_metrics")("publish_metrics", release)
+            yield from server.check_option_release.at("publish_metrics")("publish_metrics", release)
         mode = MODES[endpoint.hosting]
-        yield from mode.problems_of_place(endpoint, region, self.unconfirmed)
+        yield from mode.region_problems(endpoint, region, self.unconfirmed)
         if self.production:
-            for keys, count in mode.smallest_counts(endpoint).items():
-                yield from stage.multi_az.at(*keys)(keys[-1], count)
+            for keys, count in mode.minimum_counts(endpoint).items():
+                yield from stage.check_production_count.at(*keys)(keys[-1], count)

@@ -11,15 +11,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from stages.schema.part import WrittenAs
+from stages.schema.section import TextPattern
 
 MAX_TAGS = 47
 
 
-def _characters(text: str) -> str:
-    if wrong := re.search(r"[^\w .:/=+@-]", text):  # \w: letters and digits of any language, and _
+def _check_characters(text: str) -> str:
+    # \w matches letters and digits of any language, and _
+    if invalid := re.search(r"[^\w .:/=+@-]", text):
         raise ValueError(
-            f"{wrong[0]!r} is not allowed in a tag: write letters, digits, spaces and _.:/=+-@"
+            f"{invalid[0]!r} is not allowed in a tag: write letters, digits, spaces and _.:/=+-@"
         )
     return text
 
@@ -28,16 +29,18 @@ def _check_all(tags: dict[str, str]) -> dict[str, str]:
     if len(tags) > MAX_TAGS:
         raise ValueError(f"{len(tags)} tags: write at most {MAX_TAGS}")
     lower = [tag.lower() for tag in tags]
-    if twice := [tag for tag in tags if lower.count(tag.lower()) > 1]:
-        raise ValueError(f"{', '.join(twice)} differ only in case, which IAM ignores: keep one")
+    if duplicates := [tag for tag in tags if lower.count(tag.lower()) > 1]:
+        raise ValueError(
+            f"{', '.join(duplicates)} differ only in case, which IAM ignores: keep one"
+        )
     return tags
 
 
 Key = Annotated[
     str,
     Field(min_length=1, max_length=127),
-    WrittenAs("(?![aA][wW][sS]:).*", "begins like AWS's own tags: write another key"),
-    AfterValidator(_characters),
+    TextPattern("(?![aA][wW][sS]:).*", "begins like AWS's own tags: write another key"),
+    AfterValidator(_check_characters),
 ]
-Value = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_characters)]
+Value = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_check_characters)]
 Tags = Annotated[dict[Key, Value], AfterValidator(_check_all)]

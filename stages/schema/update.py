@@ -11,10 +11,10 @@ from platform_facts.rules.updates import (
     TERMINATION_WAIT_SECONDS,
     UpdateTimes,
 )
-from stages.schema.part import Part, within
+from stages.schema.section import Section, range_field
 
 
-class UpdateConfig(Part):
+class UpdateConfig(Section):
     """Strategy, step size and rollback threshold of an endpoint update."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]
@@ -22,9 +22,9 @@ class UpdateConfig(Part):
     batches."""
     percent: Annotated[int, Field(ge=1, le=50)] = 10
     """Percent of the capacity in the first step (canary) or in each step; not for all-at-once."""
-    wait_seconds: Annotated[int, within(ranges.WAIT_SECONDS)] = 600
+    wait_seconds: Annotated[int, range_field(ranges.WAIT_SECONDS)] = 600
     """Time between two steps in which alarms are watched, in seconds; not for all-at-once."""
-    rollback_error_rate: Annotated[FiniteFloat, within(ranges.ROLLBACK_ERROR_RATE)] = 0.2
+    rollback_error_rate: Annotated[FiniteFloat, range_field(ranges.ROLLBACK_ERROR_RATE)] = 0.2
     """Share of failed requests, including 4XX errors, above which an update is rolled back. Choose
     a value above the usual share of invalid requests and below that of one broken model."""
 

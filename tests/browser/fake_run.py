@@ -1,4 +1,4 @@
-"""Fake states of a local SageMaker, and a server of the real dashboard for them."""
+"""Fake states of a local SageMaker, and a server of the dashboard that shows them."""
 
 import asyncio
 import copy
@@ -13,7 +13,7 @@ from typing import Any
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.web_app import Site
+from local_sagemaker.watch.web_app import DashboardApp
 
 Record = dict[str, Any]
 
@@ -28,13 +28,13 @@ class FakeRun:
     def __init__(self, *, started: float = NOW - 900) -> None:
         self.now = NOW
         self.started = started
-        self.happened = Events(lambda: self.now)
+        self.events = Events(lambda: self.now)
         self.endpoints: list[Record] = []
         self.alarms: list[Record] = []
         self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
-        """Return the state, as `Watch.state` does."""
+        """Return the state, as `StateReader.state` does."""
         self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
@@ -50,16 +50,16 @@ class FakeRun:
             "now": self.now,
             "endpoints": endpoints,
             "alarms": copy.deepcopy(self.alarms),
-            "events": self.happened.after(after),
+            "events": self.events.after(after),
         }
 
-    def tell(self, kind: EventKind, message: str, *place: str, ago: float = 0) -> None:
-        """Add an event `ago` seconds before now; `place` is endpoint, variant, instance, model."""
-        members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
-        self.happened.tell(DashboardEvent(kind, message, **members, time=self.now - ago))
+    def add_event(self, kind: EventKind, message: str, *names: str, ago: float = 0) -> None:
+        """Add an event `ago` seconds before now; `names` are endpoint, variant, instance, model."""
+        members = dict(zip(("endpoint", "variant", "instance", "model"), names, strict=False))
+        self.events.add(DashboardEvent(kind, message, **members, time=self.now - ago))
 
 
-def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Record:
+def model(name: str, ago: float, *, state: str = "loaded", **members: Any) -> Record:
     return {
         "target": f"{name}-{DIGEST}.tar.gz",
         "name": name,
@@ -68,7 +68,7 @@ def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Recor
         "calls": 1,
         "answered": 12,
         "disk": 90 * MIB,
-        **more,
+        **members,
     }
 
 
@@ -77,7 +77,7 @@ def instance_id(number: int) -> str:
     return f"i-{hashlib.sha256(bytes([number])).hexdigest()[:17]}"
 
 
-def instance(number: int, *models: Record, **more: Any) -> Record:
+def instance(number: int, *models: Record, **members: Any) -> Record:
     return {
         "id": instance_id(number),
         "state": "serving",
@@ -88,21 +88,21 @@ def instance(number: int, *models: Record, **more: Any) -> Record:
         "disk_limit": 30 << 30,
         "cpu": 42.0,
         "models": list(models),
-        **more,
+        **members,
     }
 
 
-def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> Record:
+def rates(seconds: int = 600, *, maximum: float = 20, failing: bool = False) -> Record:
     """Return rates in waves, with a period of errors if `failing`."""
-    waves = [0.5 + 0.5 * math.sin(each / 40) for each in range(seconds)]
-    calls = [int(most * wave) for wave in waves]
-    errors = [c // 4 if failing and 420 < each < 460 else 0 for each, c in enumerate(calls)]
+    waves = [0.5 + 0.5 * math.sin(second / 40) for second in range(seconds)]
+    calls = [int(maximum * wave) for wave in waves]
+    errors = [c // 4 if failing and 420 < i < 460 else 0 for i, c in enumerate(calls)]
     p50 = [12 + 6 * w if c else None for w, c in zip(waves, calls, strict=True)]
     p95 = [30 + 40 * w * w if c else None for w, c in zip(waves, calls, strict=True)]
     return {"first": int(NOW) - seconds, "calls": calls, "errors": errors, "p50": p50, "p95": p95}
 
 
-def variant(*instances: Record, name: str = "AllTraffic", **more: Any) -> Record:
+def variant(*instances: Record, name: str = "AllTraffic", **members: Any) -> Record:
     return {
         "name": name,
         "weight": 1.0,
@@ -115,32 +115,34 @@ def variant(*instances: Record, name: str = "AllTraffic", **more: Any) -> Record
         "processes_at_most": None,
         "instances": list(instances),
         "rates": rates(),
-        **more,
+        **members,
     }
 
 
-def endpoint(name: str, *variants: Record, **more: Any) -> Record:
+def endpoint(name: str, *variants: Record, **members: Any) -> Record:
     return {
         "name": name,
         "status": "InService",
         "configuration": "Config1",
         "failure": None,
         "variants": list(variants),
-        **more,
+        **members,
     }
 
 
-def alarm(name: str, state: str = "OK", *, of: str | None = "prod-text", **more: Any) -> Record:
+def alarm(
+    name: str, state: str = "OK", *, endpoint: str | None = "prod-text", **members: Any
+) -> Record:
     return {
         "name": name,
-        "endpoint": of,
+        "endpoint": endpoint,
         "variant": "AllTraffic",
         "watches": "ModelLatency",
         "condition": "p99 > 500000 in 2 of 3 periods of 60 s",
         "value": 620_000.0 if state == "ALARM" else 120_000.0,
         "state": state,
         "since": NOW - 40,
-        **more,
+        **members,
     }
 
 
@@ -150,7 +152,7 @@ def busy_run() -> FakeRun:
     text, only = "prod-text", "AllTraffic"
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
-        run.tell(
+        run.add_event(
             EventKind.INSTANCE_STARTED,
             "The container was started.",
             text,
@@ -158,29 +160,31 @@ def busy_run() -> FakeRun:
             number,
             ago=ago,
         )
-        messages = "The instance passed the ping health check after 8.0 s."
-        run.tell(EventKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
-    for name, where, ago, gone in (
+        message = "The instance passed the ping health check after 8.0 s."
+        run.add_event(EventKind.INSTANCE_HEALTHY, message, text, only, number, ago=ago - 8)
+    for name, instance_, ago, evicted_ago in (
         ("minilm", first, 400, None),
         ("bert", first, 260, 60),
         ("reranker", first, 190, None),
         ("minilm", second, 95, None),
         ("bert", second, 50, None),
     ):
-        place = text, only, where, f"{name}-{DIGEST}.tar.gz"
-        run.tell(EventKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
-        run.tell(EventKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
-        run.tell(EventKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
-        if gone:
-            why = f"{name} was unloaded in 0.2 s to make room for clip."
-            run.tell(EventKind.MODEL_EVICTED, why, *place, ago=gone)
-    place = text, only, first, f"clip-{DIGEST}.tar.gz"
-    run.tell(EventKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
-    run.tell(EventKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
-    why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
-    messages = f"Setting desired instance count to 2 (InProgress): {why}"
-    run.tell(EventKind.SCALING, messages, text, only, ago=112)
-    run.tell(
+        names = text, only, instance_, f"{name}-{DIGEST}.tar.gz"
+        run.add_event(EventKind.MODEL_DOWNLOADING, f"{name} was requested.", *names, ago=ago)
+        run.add_event(EventKind.MODEL_LOADING, f"{name} is being loaded.", *names, ago=ago - 5)
+        run.add_event(EventKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *names, ago=ago - 14)
+        if evicted_ago:
+            message = f"{name} was unloaded in 0.2 s to make room for clip."
+            run.add_event(EventKind.MODEL_EVICTED, message, *names, ago=evicted_ago)
+    names = text, only, first, f"clip-{DIGEST}.tar.gz"
+    run.add_event(EventKind.MODEL_DOWNLOADING, "clip was requested.", *names, ago=66)
+    run.add_event(EventKind.MODEL_LOADING, "clip is being loaded.", *names, ago=60)
+    message = (
+        "Setting desired instance count to 2 (InProgress): "
+        "monitor alarm TargetTracking in state ALARM triggered policy calls"
+    )
+    run.add_event(EventKind.SCALING, message, text, only, ago=112)
+    run.add_event(
         EventKind.ALARM,
         "prod-text-slow: updated from OK to ALARM. Crossed.",
         text,
@@ -233,7 +237,7 @@ def busy_run() -> FakeRun:
         alarm("prod-text-errors"),
         alarm("prod-text-slow", "ALARM"),
         alarm(f"{policy}-9b1c0b8e-8f58-4f0a-9e0e-0a8f4f6f2a11", "INSUFFICIENT_DATA", value=None),
-        alarm("prod-vision-errors", of="prod-vision"),
+        alarm("prod-vision-errors", endpoint="prod-vision"),
     ]
     return run
 
@@ -241,16 +245,16 @@ def busy_run() -> FakeRun:
 @contextmanager
 def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
     """Serve the dashboard of a run, with the real guard; yield its URL."""
-    nobody: Any = None
-    site = Site(lambda **requests: run.state(**requests))
-    server = http_server(RequestGuard(nobody, site), port=port)
-    begun: Future[int] = Future()
+    no_application: Any = None
+    dashboard = DashboardApp(lambda **requests: run.state(**requests))
+    server = http_server(RequestGuard(no_application, dashboard), port=port)
+    port_number: Future[int] = Future()
 
     async def serve() -> None:
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         await server.startup()
-        begun.set_result(server.servers[0].sockets[0].getsockname()[1])
+        port_number.set_result(server.servers[0].sockets[0].getsockname()[1])
         await server.main_loop()
         for connection in list(server.server_state.connections):
             connection.transport.close()
@@ -259,7 +263,7 @@ def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{begun.result()}/_local_sagemaker/"
+        yield f"http://127.0.0.1:{port_number.result()}/_local_sagemaker/"
     finally:
         server.should_exit = True
         thread.join()

@@ -16,29 +16,31 @@ TIMES = {"ModelLatency": 9.0, "OverheadLatency": 1.0, "CPUUtilization": 90.0}
 
 
 def result(**metrics: float) -> dict[str, Any]:
-    measured = {"local-text/AllTraffic": metrics} if metrics else {}
+    load_result = {"local-text/AllTraffic": metrics} if metrics else {}
     return {
         "level": "rate",
         "mix": {"local-text/a": 1.0},
         "endpoints": {"local-text": "local-text: 1 x ml.m5.xlarge"},
         "objective": {"p95": 50, "p99": None, "max_errors": 0.01},
-        "steps": [step(20, p95=70, metrics=measured), step(10, metrics=measured)],
+        "steps": [step(20, p95=70, metrics=load_result), step(10, metrics=load_result)],
     }
 
 
-def opened(browser: Browser, tmp_path: Path, measured: dict[str, Any], width: int = 768) -> Page:
+def open_page(
+    browser: Browser, tmp_path: Path, load_result: dict[str, Any], width: int = 768
+) -> Page:
     """Return the page after checking that it reported no error and made no other request."""
     path = tmp_path / "load.html"
-    path.write_text(html_page(json.loads(json.dumps(measured, default=as_json))))
+    path.write_text(html_page(json.loads(json.dumps(load_result, default=as_json))))
     page = browser.new_page(viewport={"width": width, "height": 900})
     errors: list[str] = []
     urls: list[str] = []
 
-    def note(message: ConsoleMessage) -> None:
+    def record_error(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             errors.append(message.text)
 
-    page.on("console", note)
+    page.on("console", record_error)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: urls.append(request.url))
     page.goto(path.as_uri())
@@ -51,7 +53,7 @@ def titles(page: Page) -> list[str]:
 
 
 def test_all_measurements_are_drawn(browser: Browser, tmp_path: Path) -> None:
-    page = opened(browser, tmp_path, result(**TIMES, **CACHE))
+    page = open_page(browser, tmp_path, result(**TIMES, **CACHE))
     assert titles(page) == [
         "Latency (ms)",
         "Throughput (requests per second)",
@@ -72,7 +74,7 @@ def test_all_measurements_are_drawn(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_triton_queue_time_is_drawn(browser: Browser, tmp_path: Path) -> None:
-    page = opened(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
+    page = open_page(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
     legend = page.locator(".u-legend").nth(2).inner_text()
     assert "Triton's queue" in legend
     assert "Triton's compute" in legend
@@ -80,7 +82,7 @@ def test_triton_queue_time_is_drawn(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_missing_metrics_are_reported(browser: Browser, tmp_path: Path) -> None:
-    page = opened(browser, tmp_path, result())
+    page = open_page(browser, tmp_path, result())
     assert len(titles(page)) == 2
     assert "CloudWatch has no data of these steps." in page.inner_text("body")
     page.close()
@@ -88,7 +90,7 @@ def test_missing_metrics_are_reported(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_load_page_fits_the_window(browser: Browser, tmp_path: Path, width: int) -> None:
-    page = opened(browser, tmp_path, result(**TIMES, **CACHE), width)
+    page = open_page(browser, tmp_path, result(**TIMES, **CACHE), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
 
@@ -97,9 +99,9 @@ def test_injected_script_is_blocked_by_the_content_security_policy(
     browser: Browser, tmp_path: Path
 ) -> None:
     path = tmp_path / "load.html"
-    measured = json.loads(json.dumps(result(), default=as_json))
+    load_result = json.loads(json.dumps(result(), default=as_json))
     injected = "<script>document.title = 'injected'</script></body>"
-    path.write_text(html_page(measured).replace("</body>", injected))
+    path.write_text(html_page(load_result).replace("</body>", injected))
     page = browser.new_page()
     page.goto(path.as_uri())
     assert page.title() == "Load of local-text"

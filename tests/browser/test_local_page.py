@@ -29,26 +29,26 @@ LONG = "prod-" + "embeddings" * 6
 
 FOCUSED = """
 () => {
-  const it = document.activeElement, place = it.getBoundingClientRect();
+  const element = document.activeElement, box = element.getBoundingClientRect();
   return {
-    what: it.id || it.className || it.parentElement.textContent.trim(),
-    outlined: getComputedStyle(it).outlineStyle !== "none",
-    visible: place.width > 0 && place.bottom > 0 && place.top < innerHeight,
+    name: element.id || element.className || element.parentElement.textContent.trim(),
+    outlined: getComputedStyle(element).outlineStyle !== "none",
+    visible: box.width > 0 && box.bottom > 0 && box.top < innerHeight,
   };
 }
 """
 
 
-def hostile() -> FakeRun:
+def hostile_run() -> FakeRun:
     """Return a run in which every user-defined name is markup or long."""
     run = busy_run()
     bad = instance(3, model(EVIL, 100, target=f"{EVIL}.tar.gz"))
     first = variant(bad, name="v" * 63, instance_type=EVIL)
     run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
-    run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
-    place = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
-    run.tell(EventKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
-    run.tell(EventKind.SCALING, EVIL, *place[:2], ago=4)
+    run.alarms.append(alarm(EVIL * 3, "ALARM", endpoint=LONG, watches=EVIL, condition=EVIL))
+    names = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
+    run.add_event(EventKind.MODEL_FAILED, EVIL * 5, *names, ago=5)
+    run.add_event(EventKind.SCALING, EVIL, *names[:2], ago=4)
     return run
 
 
@@ -66,12 +66,12 @@ def wait_for_requests(page: Page, run: FakeRun, times: int) -> None:
         page.evaluate("new Promise((done) => setTimeout(done, 50))")
 
 
-def settle(page: Page, run: FakeRun) -> None:
-    """Wait until the page shows the current state: until the second request from now."""
+def wait_for_current_state(page: Page, run: FakeRun) -> None:
+    """Wait until the page has requested the state twice, so that it shows the current state."""
     wait_for_requests(page, run, len(run.requests) + 2)
 
 
-RUNS = {"busy": busy_run, "hostile": hostile, "empty": FakeRun}
+RUNS = {"busy": busy_run, "hostile": hostile_run, "empty": FakeRun}
 
 
 @pytest.fixture(params=["busy"])
@@ -86,7 +86,7 @@ def url(run: FakeRun) -> Iterator[str]:
 
 
 @pytest.fixture
-def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The page; the test fails on errors and on requests to other hosts."""
     values: dict[str, Any] = getattr(request, "param", {})
     width, scheme = values.get("width", 1600), values.get("scheme", "light")
@@ -94,9 +94,9 @@ def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterato
     page = context.new_page()
     page.set_default_timeout(0)
     errors: list[str] = []
-    page.on("pageerror", lambda each: errors.append(str(each)))
-    page.on("console", lambda each: errors.append(each.text) if each.type == "error" else None)
-    page.on("request", lambda each: None if each.url.startswith(url) else errors.append(each.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.on("request", lambda sent: None if sent.url.startswith(url) else errors.append(sent.url))
     page.goto(url)
     page.wait_for_selector("#none:visible, .lane canvas")
     yield page
@@ -107,7 +107,7 @@ def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterato
 
 every_run = pytest.mark.parametrize("run", RUNS, indirect=True)
 every_screen = pytest.mark.parametrize(
-    "shown",
+    "page",
     [{"width": width, "scheme": scheme} for width in WIDTHS for scheme in SCHEMES],
     indirect=True,
     ids=str,
@@ -116,47 +116,49 @@ every_screen = pytest.mark.parametrize(
 
 @every_run
 @every_screen
-def test_page_fits_the_screen(shown: Page) -> None:
-    wide, room = shown.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
-    assert wide <= room
-    ends = shown.locator("main *:visible").evaluate_all(
+def test_page_fits_the_screen(page: Page) -> None:
+    content_width, window_width = page.evaluate(
+        "[document.scrollingElement.scrollWidth, innerWidth]"
+    )
+    assert content_width <= window_width
+    right_edges = page.locator("main *:visible").evaluate_all(
         "all => all.filter((it) => !it.closest('.u-wrap, pre'))"
         ".map((it) => it.getBoundingClientRect().right)"
     )
-    assert max(ends, default=0) <= room
+    assert max(right_edges, default=0) <= window_width
 
 
 @every_run
 @every_screen
-def test_text_contrast(shown: Page) -> None:
-    text_contrasts = shown.evaluate(CONTRASTS, "body > header, main, #lost")
+def test_text_contrast(page: Page) -> None:
+    text_contrasts = page.evaluate(CONTRASTS, "body > header, main, #lost")
     assert len(text_contrasts) > 5
     assert [contrast for contrast in text_contrasts if contrast[1] < MIN_CONTRAST] == []
 
 
 @pytest.mark.parametrize("run", ["empty"], indirect=True)
-def test_page_without_endpoints_shows_commands(shown: Page) -> None:
-    message = shown.locator("#none").inner_text()
+def test_page_without_endpoints_shows_commands(page: Page) -> None:
+    message = page.locator("#none").inner_text()
     assert "./tritonsm deploy local --local" in message
     assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in message
 
 
-def test_instances_and_models_have_text(shown: Page) -> None:
-    lanes = shown.locator(".instance")
+def test_instances_and_models_have_text(page: Page) -> None:
+    lanes = page.locator(".instance")
     assert lanes.count() == 2
     first = lanes.nth(0)
     assert first.locator("h4").inner_text().split() == [instance_id(1)[:8], "serving"]
     assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
     messages = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert messages == [
-        "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
+        "minilm: loaded, 90 MiB on the volume, 1 call in progress, 12 answered",
         "bert: evicted",
-        "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
-        "clip: loading, 1 call under way, 0 answered",
+        "reranker: loaded, 90 MiB on the volume, 0 calls in progress, 12 answered",
+        "clip: loading, 1 call in progress, 0 answered",
     ]
 
 
-def test_components_and_copies_are_shown(shown: Page, run: FakeRun) -> None:
+def test_components_and_copies_are_shown(page: Page, run: FakeRun) -> None:
     scaling = {
         "min": 0,
         "max": 4,
@@ -183,171 +185,175 @@ def test_components_and_copies_are_shown(shown: Page, run: FakeRun) -> None:
         components=[component],
     )
     run.endpoints = [endpoint("prod-zero", hosting)]
-    expect(shown.locator(".variant .facts")).to_have_text(
+    expect(page.locator(".variant .facts")).to_have_text(
         "ml.g5.xlarge · inference components · 1 instance · twice: Updating, 1 of 2 copies, scales "
         "from 0 to 4, InvocationsPerCopy 12, target 60"
     )
-    expect(shown.locator(".instance .names .name")).to_have_text(["twice/1"])
+    expect(page.locator(".instance .names .name")).to_have_text(["twice/1"])
 
 
-def test_lane_begins_at_the_start_of_service(shown: Page) -> None:
+def test_lane_begins_at_the_start_of_service(page: Page) -> None:
     """The line of the second instance begins 102 of 300 s before the right end."""
-    painted = shown.locator(".lane canvas").nth(1)
-    begin = painted.evaluate(
-        """(it) => {
-          const row = it.getContext("2d").getImageData(0, 2, it.width, 1).data;
-          let last = it.width;
-          for (let x = it.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) last = x;
-          return last / it.width;
+    canvas = page.locator(".lane canvas").nth(1)
+    start = canvas.evaluate(
+        """(canvas) => {
+          const row = canvas.getContext("2d").getImageData(0, 2, canvas.width, 1).data;
+          let start = canvas.width;
+          for (let x = canvas.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) start = x;
+          return start / canvas.width;
         }"""
     )
-    assert begin == pytest.approx(1 - 102 / 300, abs=0.01)
+    assert start == pytest.approx(1 - 102 / 300, abs=0.01)
 
 
-def test_endpoint_is_selected_by_key_or_click(shown: Page) -> None:
-    shown.keyboard.press("2")
-    assert shown.locator("#about").inner_text().startswith("prod-vision is Updating")
-    titles = shown.locator(".variant h3").all_inner_texts()
+def test_endpoint_is_selected_by_key_or_click(page: Page) -> None:
+    page.keyboard.press("2")
+    assert page.locator("#about").inner_text().startswith("prod-vision is Updating")
+    titles = page.locator(".variant h3").all_inner_texts()
     assert titles == ["Blue", "Green"]
-    shown.get_by_role("button", name="prod-text").click()
-    assert shown.locator("#about").inner_text().startswith("prod-text is InService")
-    assert shown.locator(".endpoint[aria-current] strong").inner_text() == "prod-text"
+    page.get_by_role("button", name="prod-text").click()
+    assert page.locator("#about").inner_text().startswith("prod-text is InService")
+    assert page.locator(".endpoint[aria-current] strong").inner_text() == "prod-text"
 
 
-def test_tab_order_and_visible_focus(shown: Page) -> None:
+def test_tab_order_and_visible_focus(page: Page) -> None:
     observed = []
     for _ in range(11):
-        shown.keyboard.press("Tab")
-        result = shown.evaluate(FOCUSED)
+        page.keyboard.press("Tab")
+        result = page.evaluate(FOCUSED)
         assert (result["outlined"], result["visible"]) == (True, True), result
-        observed.append(result["what"])
+        observed.append(result["name"])
     assert observed[:6] == ["skip", "pause", "help", "endpoint", "endpoint", "timeline"]
     assert observed[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
 
 
-def test_arrow_keys_move_the_time_cursor(shown: Page) -> None:
-    shown.locator("#timeline").focus()
-    shown.keyboard.press(" ")
+def test_arrow_keys_move_the_time_cursor(page: Page) -> None:
+    page.locator("#timeline").focus()
+    page.keyboard.press(" ")
     for _ in range(3):
-        shown.keyboard.press("ArrowLeft")
-    timeline = shown.locator("#timeline")
+        page.keyboard.press("ArrowLeft")
+    timeline = page.locator("#timeline")
     message = timeline.get_attribute("aria-valuetext")
     assert message
     assert message.startswith("At ")
     assert " calls, " in message
-    assert message == shown.locator("#readout").inner_text()
-    assert shown.locator("#cursor").is_visible()
-    shown.keyboard.press("Home")
+    assert message == page.locator("#readout").inner_text()
+    assert page.locator("#cursor").is_visible()
+    page.keyboard.press("Home")
     assert timeline.get_attribute("aria-valuenow") == "0"
-    shown.keyboard.press("End")
-    assert shown.locator("#readout").inner_text().startswith("Paused at ")
-    shown.keyboard.press(" ")
-    assert shown.locator("#readout").inner_text().startswith("Now, ")
+    page.keyboard.press("End")
+    assert page.locator("#readout").inner_text().startswith("Paused at ")
+    page.keyboard.press(" ")
+    assert page.locator("#readout").inner_text().startswith("Now, ")
 
 
-def test_pointer_moves_the_time_cursor(shown: Page) -> None:
-    box = shown.locator("#timeline").bounding_box()
+def test_pointer_moves_the_time_cursor(page: Page) -> None:
+    box = page.locator("#timeline").bounding_box()
     assert box
-    shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
-    assert shown.locator("#readout").inner_text().startswith("At ")
-    shown.mouse.move(5, 5)
-    assert shown.locator("#readout").inner_text().startswith("Now, ")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
+    assert page.locator("#readout").inner_text().startswith("At ")
+    page.mouse.move(5, 5)
+    assert page.locator("#readout").inner_text().startswith("Now, ")
 
 
-def test_keyboard_help_dialog(shown: Page) -> None:
-    shown.keyboard.press("?")
-    assert shown.locator("dialog").is_visible()
-    shown.keyboard.press("Escape")
-    assert not shown.locator("dialog").is_visible()
+def test_keyboard_help_dialog(page: Page) -> None:
+    page.keyboard.press("?")
+    assert page.locator("dialog").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog").is_visible()
 
 
-def test_alarm_without_endpoint_is_shown_for_all_endpoints(shown: Page, run: FakeRun) -> None:
-    run.alarms = [alarm("any-slow", "ALARM", of=None)]
-    settle(shown, run)
+def test_alarm_without_endpoint_is_shown_for_all_endpoints(page: Page, run: FakeRun) -> None:
+    run.alarms = [alarm("any-slow", "ALARM", endpoint=None)]
+    wait_for_current_state(page, run)
     for key, name in (("1", "prod-text"), ("2", "prod-vision")):
-        shown.keyboard.press(key)
-        assert shown.title() == f"▲ {name} · Local SageMaker"
-        assert shown.locator("#alarms b").all_inner_texts() == ["any-slow"]
+        page.keyboard.press(key)
+        assert page.title() == f"▲ {name} · Local SageMaker"
+        assert page.locator("#alarms b").all_inner_texts() == ["any-slow"]
 
 
-def test_model_missing_in_the_state_is_shown_as_ended(shown: Page, run: FakeRun) -> None:
+def test_model_missing_in_the_state_is_shown_as_ended(page: Page, run: FakeRun) -> None:
     del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
     run.now += 10
-    settle(shown, run)
-    messages = shown.locator(".names").nth(0).locator("li")
+    wait_for_current_state(page, run)
+    messages = page.locator(".names").nth(0).locator("li")
     labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
     assert [label for label in labels if label.startswith("clip")] == [
-        "clip: loading, 1 call under way, 0 answered"
+        "clip: loading, 1 call in progress, 0 answered"
     ]
 
 
-def test_focus_is_kept_when_another_endpoint_disappears(shown: Page, run: FakeRun) -> None:
-    shown.get_by_role("button", name="prod-vision").focus()
+def test_focus_is_kept_when_another_endpoint_disappears(page: Page, run: FakeRun) -> None:
+    page.get_by_role("button", name="prod-vision").focus()
     del run.endpoints[0]
-    settle(shown, run)
-    assert shown.locator(".endpoint").count() == 1
-    assert shown.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
+    wait_for_current_state(page, run)
+    assert page.locator(".endpoint").count() == 1
+    assert page.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
 
 
-def test_events_are_sorted_and_filtered_by_kind(shown: Page) -> None:
-    kinds = shown.locator("#events .kind").all_inner_texts()
+def test_events_are_sorted_and_filtered_by_kind(page: Page) -> None:
+    kinds = page.locator("#events .kind").all_inner_texts()
     assert kinds[:2] == ["● model loaded", "▲ alarm"]
-    shown.get_by_role("checkbox", name="models").uncheck()
-    kinds = shown.locator("#events .kind").all_inner_texts()
+    page.get_by_role("checkbox", name="models").uncheck()
+    kinds = page.locator("#events .kind").all_inner_texts()
     assert kinds[:2] == ["▲ alarm", "● instance healthy"]
     for group in ("endpoints", "instances", "scaling", "alarms"):
-        shown.get_by_role("checkbox", name=group).uncheck()
-    assert shown.locator("#events").inner_text() == "No event of these kinds yet."
+        page.get_by_role("checkbox", name=group).uncheck()
+    assert page.locator("#events").inner_text() == "No event of these kinds yet."
 
 
-def test_new_events_appear_and_important_ones_are_announced(shown: Page, run: FakeRun) -> None:
-    assert shown.locator("#said").inner_text() == ""
-    place = "prod-text", "AllTraffic"
+def test_new_events_appear_and_important_ones_are_announced(page: Page, run: FakeRun) -> None:
+    assert page.locator("#announcement").inner_text() == ""
+    names = "prod-text", "AllTraffic"
     run.now += 1
-    run.tell(
+    run.add_event(
         EventKind.MODEL_LOADED,
         "clip was loaded.",
-        *place,
+        *names,
         instance_id(1),
         f"clip-{DIGEST}.tar.gz",
     )
-    run.tell(EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
-    shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
-    message = shown.locator("#said")
+    run.add_event(
+        EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *names
+    )
+    page.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
+    message = page.locator("#announcement")
     assert message.get_attribute("aria-live") == "polite"
     assert message.inner_text() == "Setting desired instance count to 3 (InProgress): why"
-    shown.locator("#events").get_by_text("clip was loaded.").wait_for()
+    page.locator("#events").get_by_text("clip was loaded.").wait_for()
 
 
-def test_page_requests_only_new_data(shown: Page, run: FakeRun) -> None:
-    wait_for_requests(shown, run, 3)
+def test_page_requests_only_new_data(page: Page, run: FakeRun) -> None:
+    wait_for_requests(page, run, 3)
     assert run.requests[0] == {"after": 0, "since": 0}
-    last = run.happened.after(0)[-1]["sequence"]
+    last = run.events.after(0)[-1]["sequence"]
     assert run.requests[2] == {"after": last, "since": int(NOW) - 3}
 
 
-def test_hidden_page_does_not_poll(shown: Page, run: FakeRun) -> None:
-    shown.evaluate(HIDE, True)
-    shown.evaluate("new Promise((done) => setTimeout(done, 1200))")
+def test_hidden_page_does_not_poll(page: Page, run: FakeRun) -> None:
+    page.evaluate(HIDE, True)
+    page.evaluate("new Promise((done) => setTimeout(done, 1200))")
     before = len(run.requests)
-    shown.evaluate("new Promise((done) => setTimeout(done, 2200))")
+    page.evaluate("new Promise((done) => setTimeout(done, 2200))")
     assert len(run.requests) == before
-    shown.evaluate(HIDE, False)
-    wait_for_requests(shown, run, before + 1)
+    page.evaluate(HIDE, False)
+    wait_for_requests(page, run, before + 1)
 
 
-def test_visible_page_does_not_start_a_second_request(shown: Page) -> None:
-    shown.evaluate("() => { window.asks = 0; fetch = () => (asks += 1, new Promise(() => {})); }")
-    while not shown.evaluate("asks"):
-        shown.evaluate("new Promise((done) => setTimeout(done, 50))")
+def test_visible_page_does_not_start_a_second_request(page: Page) -> None:
+    page.evaluate(
+        "() => { window.requests = 0; fetch = () => (requests += 1, new Promise(() => {})); }"
+    )
+    while not page.evaluate("requests"):
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
     for hidden in (True, False):
-        shown.evaluate(HIDE, hidden)
-    assert shown.evaluate("asks") == 1
+        page.evaluate(HIDE, hidden)
+    assert page.evaluate("requests") == 1
 
 
-def test_repeated_state_adds_no_duplicates(shown: Page) -> None:
-    once, twice = shown.evaluate(
+def test_repeated_state_adds_no_duplicates(page: Page) -> None:
+    once, twice = page.evaluate(
         """
         async () => {
           const { Past } = await import(new URL("past.js", location));
@@ -355,8 +361,9 @@ def test_repeated_state_adds_no_duplicates(shown: Page) -> None:
           const past = new Past();
           return [1, 2].map(() => {
             past.add(state);
-            const models = [...past.instances.values()].flatMap((it) => [...it.models.values()]);
-            return [past.events.length, models.map((it) => it.spans.length)];
+            const instances = [...past.instances.values()];
+            const models = instances.flatMap(({ models }) => [...models.values()]);
+            return [past.events.length, models.map(({ spans }) => spans.length)];
           });
         }
         """
@@ -376,11 +383,11 @@ def test_lost_connection_is_shown_and_a_new_run_resets_the_page(
     banner = page.locator("#lost")
     banner.wait_for()
     assert "The local SageMaker has not answered since" in banner.inner_text()
-    other = FakeRun(started=NOW)
-    other.endpoints = [endpoint("other", variant(instance(5)))]
-    with serve_run(other, urlsplit(url).port or 0):
+    new_run = FakeRun(started=NOW)
+    new_run.endpoints = [endpoint("other", variant(instance(5)))]
+    with serve_run(new_run, urlsplit(url).port or 0):
         banner.wait_for(state="hidden")
         page.get_by_text("other is InService", exact=False).wait_for()
         assert page.locator("#events").inner_text() == "No event of these kinds yet."
-        assert {"after": 0, "since": 0} in other.requests
+        assert {"after": 0, "since": 0} in new_run.requests
         page.close()

@@ -77,7 +77,7 @@ class _EvilPage(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _another_server() -> Iterator[int]:
+def _server_of_another_origin() -> Iterator[int]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _EvilPage) as server:
         threading.Thread(target=server.serve_forever).start()
         yield server.server_address[1]
@@ -85,9 +85,9 @@ def _another_server() -> Iterator[int]:
 
 
 @pytest.fixture(params=["127.0.0.1", "localhost"])
-def evil(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+def attacker_page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """A page of another origin; on `localhost` it is also another site than 127.0.0.1."""
-    with _another_server() as port:
+    with _server_of_another_origin() as port:
         page = browser.new_page()
         page.set_default_timeout(0)
         page.goto(f"http://{request.param}:{port}/")
@@ -104,36 +104,38 @@ def _send(page: Page, origin: str, attack: Attack, mode: str) -> str:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_page_of_another_origin_has_no_access(
-    victim: LocalSageMaker, evil: Page, host: str, tmp_path: Path
+    victim: LocalSageMaker, attacker_page: Page, host: str, tmp_path: Path
 ) -> None:
-    before, written = state(), tmp_path / "written"
+    old_state, build_output = state(), tmp_path / "build_output"
     origin = f"http://{host}:{victim.running.port}"
-    for name, attack in attacks(written).items():
+    for name, attack in attacks(build_output).items():
         for mode in ("cors", "no-cors"):
-            assert SECRET not in _send(evil, origin, attack, mode), name
+            assert SECRET not in _send(attacker_page, origin, attack, mode), name
     template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
     fields = {"Action": "CreateStack", "StackName": "planted", "TemplateBody": template}
-    evil.evaluate(SUBMIT, {"url": f"{origin}/", "fields": fields})
-    evil.evaluate(SHOW, f"{origin}{attacks(written)['create a role by a GET query string'].path}")
-    assert state() == before
-    assert not written.exists()
+    attacker_page.evaluate(SUBMIT, {"url": f"{origin}/", "fields": fields})
+    attacker_page.evaluate(
+        SHOW, f"{origin}{attacks(build_output)['create a role by a GET query string'].path}"
+    )
+    assert state() == old_state
+    assert not build_output.exists()
 
 
 def test_dns_rebinding_has_no_access(
     victim: LocalSageMaker, browser: Browser, tmp_path: Path
 ) -> None:
-    before, written = state(), tmp_path / "written"
+    old_state, build_output = state(), tmp_path / "build_output"
     origin = f"http://evil.example:{victim.running.port}"
     page = browser.new_page()
     page.set_default_timeout(0)
     answer = page.goto(f"{origin}/_local_sagemaker/")
     assert answer is not None
     assert answer.status == 403
-    for name, attack in attacks(written).items():  # same-origin for the browser
+    for name, attack in attacks(build_output).items():  # same-origin for the browser
         assert "is not this machine" in _send(page, origin, attack, "same-origin"), name
     page.close()
-    assert state() == before
-    assert not written.exists()
+    assert state() == old_state
+    assert not build_output.exists()
 
 
 def test_page_in_a_bucket_cannot_call_services(victim: LocalSageMaker, browser: Browser) -> None:

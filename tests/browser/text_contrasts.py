@@ -8,21 +8,21 @@ CONTRASTS = """
   const channels = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
   const over = (top, below) => {
     const alpha = top.length > 3 ? top[3] : 1;
-    return [0, 1, 2].map((it) => top[it] * alpha + below[it] * (1 - alpha));
+    return [0, 1, 2].map((channel) => top[channel] * alpha + below[channel] * (1 - alpha));
   };
   const background = (element) => {
     const layers = [];
-    for (let it = element; it; it = it.parentElement) {
-      layers.unshift(channels(getComputedStyle(it).backgroundColor));
+    for (let ancestor = element; ancestor; ancestor = ancestor.parentElement) {
+      layers.unshift(channels(getComputedStyle(ancestor).backgroundColor));
     }
     return layers.reduce((below, top) => over(top, below), [255, 0, 255]);
   };
   const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((it) => it / 255).map(
-      (it) => (it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4));
+    const [r, g, b] = rgb.map((channel) => channel / 255).map(
+      (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const found = [];
+  const contrasts = [];
   for (const root of document.querySelectorAll(roots)) {
     const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
@@ -33,11 +33,11 @@ CONTRASTS = """
       const below = background(element);
       const colour = element instanceof SVGElement ? style.fill : style.color;
       const [high, low] = [luminance(over(channels(colour), below)), luminance(below)]
-        .sort((one, other) => other - one);
-      found.push([text, (high + 0.05) / (low + 0.05)]);
+        .sort((first, second) => second - first);
+      contrasts.push([text, (high + 0.05) / (low + 0.05)]);
     }
   }
-  return found;
+  return contrasts;
 }
 """
 """Script that returns each visible text below the elements of a selector with its contrast to the

@@ -20,23 +20,23 @@ WAITER = {"Delay": 1, "MaxAttempts": 600}
 
 def main(arguments: list[str]) -> None:
     """Make the call and print its response."""
-    service, operation, *rest = arguments
+    service, operation, *options = arguments
     session: Any = boto3.Session()
     client = session.client(service)
     waiter = None
     if operation == "wait":
-        waiter = client.get_waiter(rest.pop(0).replace("-", "_"))
+        waiter = client.get_waiter(options.pop(0).replace("-", "_"))
         operation = xform_name(waiter.config.operation, "-")
     method = operation.replace("-", "_")
     model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[method])
     members = {xform_name(member, "-"): member for member in model.input_shape.members}
     request, query, output = {}, None, "json"
-    for option, values in _options(rest):
+    for option, values in _parse_options(options):
         if option in ("query", "output"):
             query, output = (values[0], output) if option == "query" else (query, values[0])
         else:
             shape = model.input_shape.members[members[option]]
-            request[members[option]] = _value(shape, values)
+            request[members[option]] = _parse_value(shape, values)
     if waiter:
         waiter.wait(**request, WaiterConfig=WAITER)
         return
@@ -47,23 +47,21 @@ def main(arguments: list[str]) -> None:
     response.pop("ResponseMetadata", None)
     response = jmespath.search(query, response) if query else response
     if response:
-        lines = (
-            _text(response) if output == "text" else [json.dumps(response, default=str, indent=1)]
-        )
-        print("\n".join(lines))  # noqa: T201
+        as_json = json.dumps(response, default=str, indent=1)
+        print("\n".join(_text_lines(response)) if output == "text" else as_json)  # noqa: T201
 
 
-def _options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
-    rest = list(arguments)
-    while rest:
-        option = rest.pop(0)
+def _parse_options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
+    remaining = list(arguments)
+    while remaining:
+        option = remaining.pop(0)
         assert option.startswith("--"), option
-        values = list(takewhile(lambda value: not value.startswith("--"), rest))
-        del rest[: len(values)]
+        values = list(takewhile(lambda value: not value.startswith("--"), remaining))
+        del remaining[: len(values)]
         yield option.removeprefix("--"), values
 
 
-def _value(shape: Any, values: list[str]) -> Any:
+def _parse_value(shape: Any, values: list[str]) -> Any:
     """Return the value of a member, written as JSON, `file://` or the CLI's shorthand."""
     if values and values[0].startswith("file://"):
         return json.loads(Path(values[0].removeprefix("file://")).read_text())
@@ -73,10 +71,10 @@ def _value(shape: Any, values: list[str]) -> Any:
         case "boolean":
             return True
         case "list":
-            return [_value(shape.member, [value]) for value in values]
+            return [_parse_value(shape.member, [value]) for value in values]
         case "structure":
             pairs = (part.split("=", 1) for part in values[0].split(","))
-            return {key: _value(shape.members[key], [value]) for key, value in pairs}
+            return {key: _parse_value(shape.members[key], [value]) for key, value in pairs}
         case "integer" | "long":
             return int(values[0])
         case "timestamp":
@@ -85,10 +83,10 @@ def _value(shape: Any, values: list[str]) -> Any:
     return value
 
 
-def _text(response: Any) -> Iterator[str]:
+def _text_lines(response: Any) -> Iterator[str]:
     if isinstance(response, list) and any(isinstance(item, list | dict) for item in response):
         for item in response:
-            yield from _text(item)
+            yield from _text_lines(item)
     else:
         cells = response.values() if isinstance(response, dict) else response
         yield response if isinstance(response, str) else "\t".join(map(str, cells))

@@ -1,4 +1,4 @@
-"""Bootstrap of the CDK through the API, as `cdk bootstrap` does it."""
+"""Bootstrap of the CDK by API calls like those of `cdk bootstrap`."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import cdk_cli
 STACK = "CDKToolkit"
 TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")
 AWS_MANAGED_KEY = "AWS_MANAGED_KEY"
-"""KMS key of assets as `cdk bootstrap` passes it; the other parameters have the template's defaults
+"""The KMS key parameter of `cdk bootstrap`; other parameters have the template's defaults
 (lib/api/bootstrap of aws-cdk 2.1148.1)."""
 
 

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
 
 FIRST_INPUT = 1000
-"""Input of the first caller; each caller sends another number, so that no response fits another."""
+"""Input of the first caller. Each caller sends a different number, so that responses differ."""
 Outputs = dict[str, Any]
 THROTTLED, UNAVAILABLE = "throttled", "unavailable"
 
 
 class Calls:
-    """Responses and failures of callers that call until the block ends."""
+    """Responses and failures of concurrent callers."""
 
     def __init__(self, models: list[str]) -> None:
         self.responses = Counter[tuple[str, float]]()
@@ -29,9 +29,9 @@ class Calls:
         self.ended_callers: list[Future[None]] = []
         self._models, self._changed = models, threading.Condition()
 
-    def model(self, turn: int) -> str:
-        """Return the model of the n-th call."""
-        return self._models[turn % len(self._models)]
+    def model(self, number: int) -> str:
+        """Return the model of a call by its number; models take turns."""
+        return self._models[number % len(self._models)]
 
     def add_response(self, model: str, number: int, outputs: Outputs) -> None:
         """Count a response by the factor between its output and the input `number`."""
@@ -51,18 +51,22 @@ class Calls:
             self._changed.notify_all()
 
     def wait_for(self, condition: Callable[[], object]) -> None:
-        """Wait until a condition holds. Raises the exception of a caller that ended."""
+        """Wait until a condition holds. Raise the exception of a caller that ended."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended_callers or condition())
         for caller in self.ended_callers:
             caller.result()
 
     def wait_for_more(self, count: int, factor: float | None = None) -> None:
-        """Wait for more responses, of one factor or any."""
+        """Wait for `count` more responses, with one factor or any."""
 
         def total() -> int:
             counts = self.responses.items()
-            return sum(number for (_, other), number in counts if factor in (None, other))
+            return sum(
+                number
+                for (_, response_factor), number in counts
+                if factor in (None, response_factor)
+            )
 
         with self._changed:
             end = total() + count
@@ -73,7 +77,7 @@ class Calls:
 def call_concurrently(
     client: EndpointClient, *models: str, threads: int = 0, coroutines: int = 0
 ) -> Iterator[Calls]:
-    """Invoke models that multiply, by threads and coroutines, for the length of the block."""
+    """Invoke models that multiply, by threads and coroutines, until the block ends."""
     calls = Calls([*models])
 
     def call(number: int) -> None:
@@ -119,9 +123,9 @@ def call_concurrently(
 
 
 class SsmProxy(ThreadingHTTPServer):
-    """Proxy of an SSM, which fails calls as `state` says; `failed_calls` counts them by state."""
+    """A proxy of SSM; `state` is the failure of its calls, which `failed_calls` counts by state."""
 
-    daemon_threads = False  # server_close must wait for them
+    daemon_threads = False  # server_close waits for the threads
 
     def __init__(self, url: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -162,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def ssm_proxy(url: str) -> Iterator[SsmProxy]:
-    """Run a proxy of an SSM for the length of the block."""
+    """Run a proxy of SSM until the block ends."""
     with SsmProxy(url) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

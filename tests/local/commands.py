@@ -1,4 +1,4 @@
-"""Commands run in this process, which saves the start of Python and the import of boto3."""
+"""Run commands in this process, without the start of Python and the import of boto3."""
 
 import io
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 def run_as(
     principal: str, main: Callable[[list[str]], int], *arguments: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command; its AWS calls are recorded as those of a principal of the ledger."""
+    """Run a command; its AWS calls are recorded as calls of `principal`."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_SESSION_TOKEN", principal)

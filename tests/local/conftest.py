@@ -73,7 +73,7 @@ class Checkout:
         return self.deploy_assembly(*arguments, code=code)
 
     def synthesise(self) -> None:
-        """Write the assembly into cdk.out. Raises `NotSynthesised`."""
+        """Write the assembly to cdk.out. Raise `NotSynthesised`."""
         Tree(self.path).synthesise(self.stage, to=self.path / "cdk.out")
 
     def deploy_assembly(self, *arguments: str, assembly: str = "cdk.out", code: int = 0) -> str:
@@ -82,7 +82,7 @@ class Checkout:
         return self.cdk(*command, *arguments, code=code)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Replace text in a file, which must have it."""
+        """Replace text in a file; fail if the file does not contain it."""
         file = self.path / path
         content = file.read_text()
         assert old in content
@@ -90,7 +90,7 @@ class Checkout:
 
     @contextmanager
     def edited(self, path: str, old: str, new: str) -> Iterator[None]:
-        """Replace text in a file for the length of the `with` block."""
+        """Replace text in a file until the `with` block ends."""
         content = (self.path / path).read_text()
         self.edit(path, old, new)
         try:
@@ -154,7 +154,7 @@ def checkout(
     copy_app(ROOT, path)
     bootstrap()
     checkout = Checkout(path, local_sagemaker)
-    (path / BUILD_REQUIREMENTS).write_text("")  # already installed here, and pip takes a second
+    (path / BUILD_REQUIREMENTS).write_text("")  # the packages are installed already
     checkout.edit("constructs/triton_sagemaker/handler_function.py", *FREQUENT_POLLING)
     module_patch.setattr(tree, "run_app", warm_app.run_app)
     return checkout

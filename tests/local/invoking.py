@@ -17,7 +17,7 @@ def predict(client: EndpointClient, model: str = "times", value: float = 7) -> f
 
 @contextmanager
 def call_on_threads(call: Callable[[], object], *, thread_count: int) -> Iterator[None]:
-    """Call on threads without a pause for the length of the block; fail if a single call failed."""
+    """Call on threads without a pause until the block ends; fail if a call failed."""
     stop, failures = threading.Event(), list[BaseException]()
 
     def loop() -> None:
@@ -41,7 +41,7 @@ def call_on_threads(call: Callable[[], object], *, thread_count: int) -> Iterato
 
 @contextmanager
 def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
-    """Make these calls in a loop on a thread; fail if a single one failed.
+    """Repeat calls on a thread until the block ends; fail if a call failed.
 
     At least two calls are made. The pause after each is nine times the duration of a call, at most
     a second, because a variant without calls is scaled in.

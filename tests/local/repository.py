@@ -57,7 +57,7 @@ class Repository(Checkout):
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run a command of tritonsm in this process, which must exit with `code`.
 
-        Returns stdout, then stderr.
+        Return stdout and stderr.
         """
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)

@@ -11,9 +11,10 @@ from tests.local.invoking import call_repeatedly
 
 @contextmanager
 def errors_of_new_instances(endpoint: str) -> Iterator[None]:
-    """Publish errors of an update's new instances, as SageMaker would, while the context is active.
+    """Publish error metrics of an update's new instances until the block ends.
 
-    The alarm's dimensions name the newest endpoint configuration, so they are looked up each time.
+    The alarm's dimensions name the newest endpoint configuration, so they are read again
+    before each publication.
     """
     cloudwatch: Any = boto3.client("cloudwatch")  # before the environment is patched
     with call_repeatedly(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
@@ -22,7 +23,7 @@ def errors_of_new_instances(endpoint: str) -> Iterator[None]:
 
 @contextmanager
 def errors_of_current_instances(endpoint: str) -> Iterator[None]:
-    """Publish errors of the instances that serve now, before, during and after an update."""
+    """Publish error metrics of the current instances until the block ends."""
     cloudwatch: Any = boto3.client("cloudwatch")
     alarms = rollback_alarms(cloudwatch, endpoint)
     with call_repeatedly(lambda: _publish(cloudwatch, alarms)):

@@ -1,4 +1,4 @@
-"""Shell scripts from documents and messages, run by bash as an operator runs them."""
+"""Shell scripts from documents and messages, run with bash."""
 
 import os
 import subprocess
@@ -26,9 +26,9 @@ exit 2
 def run_script(
     repository: Repository, folder: Path, script: str, variables: Mapping[str, str] | None = None
 ) -> str:
-    """Run a script by bash, of which every command must succeed; return stdout and stderr.
+    """Run a script with bash; fail if one of its commands fails. Return stdout and stderr.
 
-    `folder` gets the programs `aws`, `tritonsm` and `make`.
+    The function writes the programs `aws`, `tritonsm` and `make` to `folder`.
     """
     programs = {
         name: PROGRAM.format(root=ROOT, python=sys.executable, module=module)

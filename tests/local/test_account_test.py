@@ -32,7 +32,7 @@ def run(checkout: Checkout, *arguments: str) -> int:
 
 
 def remaining_resources(checkout: Checkout) -> dict[str, list[str]]:
-    """Return the resources that a run left, found without its state file."""
+    """Return the resources that remain after a run, found without its state file."""
     recorder = AnswerRecorder(boto3.Session())
     return Removal(recorder, State(checkout.path / "empty.json")).find()
 
@@ -47,7 +47,7 @@ def full_report(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) ->
     path = tmp_path_factory.mktemp("report") / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paid_steps, "BACKEND", NO_BACKEND)
-        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # a minute of AWS takes a second here
+        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # a minute on AWS is a second in this test
         assert run(checkout, "--report", str(path)) == 0
     return dict(json.loads(path.read_text()))
 

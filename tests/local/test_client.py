@@ -16,11 +16,11 @@ from endpoint_client import AsyncEndpointClient, EndpointClient, ModelFailed
 from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.endpoints import (
-    configure,
-    host,
-    in_service,
+    create_config,
+    create_endpoint,
     multi_model,
     single_model,
+    wait_in_service,
 )
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
@@ -34,7 +34,7 @@ from local_sagemaker.tests.support.tiny_models import (
 from tests.local.client_callers import THROTTLED, UNAVAILABLE, call_concurrently, ssm_proxy
 
 BUCKET = "client-models"
-CROWD = [f"m{number}" for number in range(7)]
+MODELS = [f"m{number}" for number in range(7)]
 STREAM_SETTINGS = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate_stream"}
 NUMBER_SIGNATURE = {
     "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
@@ -48,9 +48,11 @@ TEXT_SIGNATURE = {
 }
 
 
-def publish(model: str, version: str, endpoint: str, target: str | None, signature: Any) -> None:
+def publish(
+    model: str, version: str, endpoint: str, target_model: str | None, signature: Any
+) -> None:
     """Write a model's catalog entry, as a publication does."""
-    entry = {"model": model, "version": version, "endpoint": endpoint, "target_model": target}
+    entry = {"model": model, "version": version, "endpoint": endpoint, "target_model": target_model}
     boto3.client("ssm").put_parameter(
         Name=f"/triton/shop/{endpoint}/{model}",
         Value=json.dumps({**entry, "signature": signature}),
@@ -62,9 +64,9 @@ def publish(model: str, version: str, endpoint: str, target: str | None, signatu
 def update(endpoint: str) -> None:
     """Update an endpoint to a new configuration and wait until it is in service."""
     config = f"{endpoint}-{uuid.uuid4()}"
-    configure(config, multi_model(f"s3://{BUCKET}/{endpoint}/"))
+    create_config(config, multi_model(f"s3://{BUCKET}/{endpoint}/"))
     boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
-    in_service(endpoint)
+    wait_in_service(endpoint)
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +81,8 @@ def endpoints(
 ) -> LocalSageMaker:
     """The endpoints `math`, `talk` and `crowded`.
 
-    `math` has two versions of a model that multiplies, `talk` a decoupled model. `crowded` has more
-    models than fit into memory; model n multiplies by n + 1.
+    `math` has two versions of a model that multiplies its input, `talk` a decoupled model, and
+    `crowded` more models than fit into memory; model n multiplies by n + 1.
     """
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -92,15 +94,15 @@ def endpoints(
         "math/times-3.tar.gz": pack_python(folder / "three" / "times", times(3)),
         "talk/speaks.tar.gz": pack(speaks),
     }
-    for number, model in enumerate(CROWD):
+    for number, model in enumerate(MODELS):
         archives[f"crowded/{model}.tar.gz"] = pack_python(folder / model, times(number + 1))
         publish(model, "1", "crowded", f"{model}.tar.gz", NUMBER_SIGNATURE)
     for key, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=key, Body=archive)
-    host("math", multi_model(f"s3://{BUCKET}/math/"))
-    host("crowded", multi_model(f"s3://{BUCKET}/crowded/"))
+    create_endpoint("math", multi_model(f"s3://{BUCKET}/math/"))
+    create_endpoint("crowded", multi_model(f"s3://{BUCKET}/crowded/"))
     talk = single_model(f"s3://{BUCKET}/talk/speaks.tar.gz", default_model="speaks")
-    host("talk", {**talk, "Environment": {**talk["Environment"], **STREAM_SETTINGS}})
+    create_endpoint("talk", {**talk, "Environment": {**talk["Environment"], **STREAM_SETTINGS}})
     publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
     publish("speaks", "1", "talk", None, TEXT_SIGNATURE)
     return local_sagemaker
@@ -138,7 +140,7 @@ def test_responses_stay_correct_during_faults(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Faults: a publication, an update, an SSM that throttles or hangs up, a killed Triton."""
+    """Faults: a publication, an update, errors and closed connections of SSM, a killed Triton."""
     monkeypatch.setattr("endpoint_client._catalog.RETRY_SECONDS", 0.2)
     publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
     files, threads = open_files(), threading.active_count()
@@ -173,9 +175,9 @@ def test_calls_of_evicted_models_succeed(endpoints: LocalSageMaker) -> None:
 
     with (
         EndpointClient(stage="shop", endpoint="crowded") as client,
-        call_concurrently(client, *CROWD, threads=64, coroutines=256) as calls,
+        call_concurrently(client, *MODELS, threads=64, coroutines=256) as calls,
     ):
         calls.wait_for(lambda: unload_count() >= 2)
     no_memory = [error for error in calls.failures if error.status == 507]
     assert calls.failures == no_memory  # all loaded models were in use
-    assert set(calls.responses) <= {(model, number + 1) for number, model in enumerate(CROWD)}
+    assert set(calls.responses) <= {(model, number + 1) for number, model in enumerate(MODELS)}

@@ -30,7 +30,7 @@ ENTRY = {
         "max_batch_size": 8,
     },
 }
-SEVEN: dict[str, Any] = {"X": [[7]]}
+INPUTS: dict[str, Any] = {"X": [[7]]}
 
 
 @pytest.fixture(scope="module")
@@ -83,27 +83,27 @@ def test_calls_of_a_component_that_scales_to_zero(
 
     async def invoke_concurrently() -> Any:
         async with AsyncEndpointClient(waiting) as asynchronous:
-            cancelled = asyncio.create_task(asynchronous.invoke("twice", SEVEN))
-            others = [asyncio.create_task(asynchronous.invoke("twice", SEVEN)) for _ in range(8)]
+            cancelled_call = asyncio.create_task(asynchronous.invoke("twice", INPUTS))
+            calls = [asyncio.create_task(asynchronous.invoke("twice", INPUTS)) for _ in range(8)]
             await asyncio.to_thread(gate.wait_until_reached)
-            cancelled.cancel()
+            cancelled_call.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await cancelled
-            results_while_starting.append(result_of(lambda: not_waiting.invoke("twice", SEVEN)))
+                await cancelled_call
+            results_while_starting.append(result_of(lambda: not_waiting.invoke("twice", INPUTS)))
             gate.open()
-            return [outputs["Y"].tolist() for outputs in await asyncio.gather(*others)]
+            return [outputs["Y"].tolist() for outputs in await asyncio.gather(*calls)]
 
     results_while_starting: list[str] = []
     with client() as not_waiting, waiting, ThreadPoolExecutor() as threads:
-        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "[14.0]"
+        assert result_of(lambda: not_waiting.invoke("twice", INPUTS)) == "[14.0]"
 
         eventually(lambda: copies() == 0)
         slow = pack_python(endpoint / "slow" / "twice", gate.stops(2, at="initialize"))
         s3.put_object(**ARCHIVE, Body=slow)
-        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "NoCopies"
+        assert result_of(lambda: not_waiting.invoke("twice", INPUTS)) == "NoCopies"
 
         rows = {"X": [[float(number)] for number in range(40)]}
-        thread = threads.submit(waiting.invoke, "twice", SEVEN)
+        thread = threads.submit(waiting.invoke, "twice", INPUTS)
         many = threads.submit(waiting.invoke_many, "twice", rows)
         assert asyncio.run(invoke_concurrently()) == [[[14.0]]] * 8
         assert results_while_starting == ["NoCopies"]
@@ -111,5 +111,5 @@ def test_calls_of_a_component_that_scales_to_zero(
         assert many.result()["Y"].ravel().tolist() == [2.0 * number for number in range(40)]
 
         eventually(lambda: copies() == 0)
-        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "NoCopies"
-        assert result_of(lambda: waiting.invoke("twice", SEVEN)) == "[14.0]"
+        assert result_of(lambda: not_waiting.invoke("twice", INPUTS)) == "NoCopies"
+        assert result_of(lambda: waiting.invoke("twice", INPUTS)) == "[14.0]"

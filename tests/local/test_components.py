@@ -53,7 +53,7 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def parts(checkout: Checkout) -> Repository:
+def repository(checkout: Checkout) -> Repository:
     repository = Repository.create(checkout, parts=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("idle", TIMES.replace("FACTOR", "3"), answer=21)
@@ -63,15 +63,15 @@ def parts(checkout: Checkout) -> Repository:
 
 
 @pytest.fixture
-def invoke(parts: Repository) -> Callable[[str], float]:
+def invoke(repository: Repository) -> Callable[[str], float]:
     """Function that invokes a model without waiting for a copy."""
     client = EndpointClient(stage="parts", endpoint="math", catalog_ttl=0)
     return lambda model: predict(client, model)
 
 
-def run(parts: Repository, principal: str, *arguments: str) -> Any:
+def run(repository: Repository, principal: str, *arguments: str) -> Any:
     """Return the JSON output of a command of tritonsm."""
-    with chdir(parts.path):
+    with chdir(repository.path):
         process = run_as(principal, tritonsm, *arguments, "--json")
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
@@ -85,8 +85,8 @@ def has_copies(count: int) -> bool:
     return is_stable and described["RuntimeConfig"]["CurrentCopyCount"] == count
 
 
-def dashboard_copies(parts: Repository) -> dict[str, int]:
-    url = f"{parts.aws.environment['AWS_ENDPOINT_URL']}/_local_sagemaker/state"
+def dashboard_copies(repository: Repository) -> dict[str, int]:
+    url = f"{repository.aws.environment['AWS_ENDPOINT_URL']}/_local_sagemaker/state"
     with urllib.request.urlopen(url) as response:
         (endpoint,) = json.load(response)["endpoints"]
     assert endpoint["name"] == ENDPOINT
@@ -95,13 +95,13 @@ def dashboard_copies(parts: Repository) -> dict[str, int]:
 
 
 def test_component_scales_to_zero_and_back(
-    parts: Repository, invoke: Callable[[str], float]
+    repository: Repository, invoke: Callable[[str], float]
 ) -> None:
     with call_repeatedly(lambda: invoke("times"), lambda: invoke("times")):
         eventually(lambda: has_copies(0))
         expected = {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
-        assert dashboard_copies(parts) == expected
-        report = run(parts, "status", "status", "parts")
+        assert dashboard_copies(repository) == expected
+        report = run(repository, "status", "status", "parts")
         assert [endpoint["name"] for endpoint in report["endpoints"]] == [ENDPOINT]
         copies = {component["name"]: component["copies"] for component in report["components"]}
         assert copies == expected
@@ -109,30 +109,32 @@ def test_component_scales_to_zero_and_back(
 
         with pytest.raises(NoCopies):
             invoke("idle")
-        response = run(parts, "application", "invoke", "parts", "math", "idle", "--wait", "3600")
+        response = run(
+            repository, "application", "invoke", "parts", "math", "idle", "--wait", "3600"
+        )
         assert response["outputs"]["Y"]["data"] == [21]
 
 
-def test_runbook_starts_a_copy(parts: Repository, tmp_path: Path) -> None:
+def test_runbook_starts_a_copy(repository: Repository, tmp_path: Path) -> None:
     eventually(lambda: has_copies(0))
     commands = script("An inference component has no copy ✔ local")
     variables = {"STAGE": "parts", "COMPONENT": f"{ENDPOINT}-idle"}
-    run_script(parts, tmp_path, commands, variables)
+    run_script(repository, tmp_path, commands, variables)
     eventually(lambda: has_copies(1))
 
 
 def test_component_stage_is_delivered_rolled_back_and_destroyed(
-    parts: Repository, invoke: Callable[[str], float]
+    repository: Repository, invoke: Callable[[str], float]
 ) -> None:
     eventually(lambda: has_copies(0))
-    parts.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
-    parts.commit("four times")
-    assert "invoked" not in parts.deliver()
+    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.commit("four times")
+    assert "invoked" not in repository.deliver()
     assert invoke("times") == 28
 
-    parts.run("rollback-stage", "parts")
+    repository.run("rollback-stage", "parts")
     assert invoke("times") == 14
 
-    parts.cdk("destroy", "parts-math", "--force")
+    repository.cdk("destroy", "parts-math", "--force")
     assert boto3.client("sagemaker").list_inference_components()["InferenceComponents"] == []
     assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []

@@ -27,7 +27,7 @@ max_batch_size: 4
 input [ { name: "%s" data_type: TYPE_FP32 dims: [ 2 ] } ]
 output [ { name: "%s" data_type: TYPE_FP32 dims: [ 2 ] } ]
 """
-WORDS = """
+PASS_THROUGH = """
 import triton_python_backend_utils as pb_utils
 
 
@@ -76,13 +76,13 @@ ensemble_scheduling {{ step [
 ] }}
 """,
     "words/config.pbtxt": f'backend: "python"\n{TENSORS % ("X", "W")}',
-    "words/1/model.py": WORDS,
+    "words/1/model.py": PASS_THROUGH,
     "scale/config.pbtxt": f'platform: "tensorrt_plan"\n{TENSORS % ("W", "Y")}',
 }
 TARGET = "cuda-25.09-sm86"
 SCALED_FOLDER = "models/scaled"
 STAND_IN = ROOT / "tests" / "gpu_stand_in"
-WAITING_TENSORRT = f"""
+SLOW_TENSORRT = f"""
 import pathlib, time
 while not pathlib.Path("MARKER").exists():
     time.sleep(0.05)
@@ -115,7 +115,7 @@ def gpu_stage(checkout: Checkout) -> GpuStage:
     """A stage that is not deployed, without a GPU."""
     checkout.with_stage("gpu", STAGE)
     write(checkout.path / SCALED_FOLDER, SCALED)
-    write_python(checkout.path / "models" / "times", WORDS.replace('"W"', '"Y"'))
+    write_python(checkout.path / "models" / "times", PASS_THROUGH.replace('"W"', '"Y"'))
     gpu = checkout.path / "gpu"
     gpu.touch()
     step = "python3 -m gpu_step"
@@ -127,7 +127,7 @@ def gpu_stage(checkout: Checkout) -> GpuStage:
 def output_without_waiting(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Output of a deploy that did not wait for its engine; the GPU build has ended since."""
     folder = tmp_path_factory.mktemp("waits")
-    (folder / "tensorrt.py").write_text(WAITING_TENSORRT.replace("MARKER", str(folder / "marker")))
+    (folder / "tensorrt.py").write_text(SLOW_TENSORRT.replace("MARKER", str(folder / "marker")))
     gpu_stage.gpu.write_text(f"{folder}:{STAND_IN}")
     with gpu_stage.edited("platform_facts/rules/updates.py", *NO_WAIT):
         output = gpu_stage.deploy(code=1)
@@ -172,7 +172,7 @@ def _status(build: str) -> str:
     return description["buildStatus"]
 
 
-# The tests depend on each other, in this order.
+# The tests depend on each other and run in this order.
 
 
 def test_next_deploy_uses_the_gpu_build_of_the_first(

@@ -2,11 +2,9 @@
 
 import json
 
-import boto3
 import pytest
 
 from local_sagemaker.settings import QUOTAS
-from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.delivery import archives, steps
 from release.delivery.assembly import Assembly
@@ -28,11 +26,11 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Quotas of new accounts: one running and one queued build, ten Lambda executions.
+    """Quotas of new accounts: one running and one queued build.
 
-    Sources: awslabs/landing-zone-accelerator-on-aws#249 and #556.
+    Source: awslabs/landing-zone-accelerator-on-aws#556.
     """
-    return {QUOTAS: json.dumps({RUNNING: 1, QUEUED: 1, "Concurrent executions": 10})}
+    return {QUOTAS: json.dumps({RUNNING: 1, QUEUED: 1})}
 
 
 def test_builds_above_the_queue_quota_are_retried(
@@ -47,8 +45,3 @@ def test_builds_above_the_queue_quota_are_retried(
     deployment = StageDeployment(Assembly(checkout.path / "cdk.out", "local"), session)
     archives.build_missing_archives(deployment)
     assert len(build_ids()) == len(MODELS)
-
-
-def test_lambda_quota_is_reported(local_sagemaker: LocalSageMaker) -> None:
-    limits = boto3.client("lambda").get_account_settings()["AccountLimit"]
-    assert limits["ConcurrentExecutions"] == 10

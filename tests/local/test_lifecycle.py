@@ -1,4 +1,4 @@
-"""One deployment: deploy, invoke, change, fail, roll back and destroy.
+"""The lifecycle of one stage: deploy, invoke, change, fail, roll back and destroy.
 
 The tests depend on each other, in the order of this file. The stage `local` has `line`, which a
 build exports and compares with PyTorch, and `twice`, which is changed. The demo deploys the
@@ -16,7 +16,7 @@ import boto3
 import numpy as np
 import pytest
 
-from endpoint_client import EndpointClient, ModelFailed, UnknownModel
+from endpoint_client import EndpointClient, ModelFailed
 from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
@@ -54,7 +54,7 @@ def client(deployed: Checkout) -> EndpointClient:
 
 
 def test_archives_are_stored_on_disk(deployed: Checkout) -> None:
-    # Archives must not fill the memory of the emulator.
+    # In memory, archives would need too much memory of the emulator.
     bucket, archive = models_bucket("local"), f"{_prefix(deployed)}{_entry()['target_model']}"
     file = deployed.aws.folder.objects / ACCOUNT / bucket / archive
     head = boto3.client("s3").head_object(Bucket=bucket, Key=archive)
@@ -81,11 +81,6 @@ def test_manifest_has_gate_and_checksum(deployed: Checkout) -> None:
     archive = read_object(bucket, key.removesuffix(".json") + ".tar.gz")
     assert len(archive) == manifest["archive"]["bytes"]
     assert hashlib.sha256(archive).hexdigest() == manifest["archive"]["sha256"]
-
-
-def test_unknown_model_error_lists_the_models(client: EndpointClient) -> None:
-    with pytest.raises(UnknownModel, match="there are line, twice"):
-        client.invoke("lin", {"INPUT__0": NUMBERS})
 
 
 def test_error_of_triton_reaches_the_caller(client: EndpointClient) -> None:

@@ -1,6 +1,6 @@
 """Property test: a real Triton loads every model repository without findings of the linter.
 
-The generated repositories are valid or have one mistake. The linter may refuse more than Triton.
+The generated repositories are valid or have one mistake. The linter may reject more than Triton.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from cli.started_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
+from cli.external_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.triton import Triton, triton_in
 from model_build import checks
 from model_build.model_config import ModelConfig
@@ -26,7 +26,7 @@ from model_build.repository import CONFIG, Repository
 
 EXAMPLES = 40
 MIN_EXAMPLES = 8
-"""Minimum number of accepted and of refused repositories in a run."""
+"""Minimum number of accepted and of rejected repositories in a run."""
 
 MODEL = """
 import triton_python_backend_utils as pb_utils
@@ -244,10 +244,10 @@ def test_repository_without_findings_is_loaded(triton: Triton, tmp_path: Path) -
         repository.write(folder)
         findings = checks.findings(Repository.read(folder), checks.REPOSITORY_RULES)
         if findings:
-            outcomes["refused"] += 1
+            outcomes["rejected"] += 1
             return
         load_and_unload(triton, next(names), folder)
         outcomes["loaded"] += 1
 
     check()
-    assert min(outcomes["loaded"], outcomes["refused"]) >= MIN_EXAMPLES, outcomes
+    assert min(outcomes["loaded"], outcomes["rejected"]) >= MIN_EXAMPLES, outcomes

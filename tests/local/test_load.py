@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from cli.dispatch import parse_command
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
@@ -35,7 +35,7 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
             Value=json.dumps({**entry, "signature": SIGNATURE}),
             Type="String",
         )
-    host("local-text", multi_model("s3://load-models/text/"))
+    create_endpoint("local-text", multi_model("s3://load-models/text/"))
 
 
 @pytest.mark.parametrize("level", ["--rate", "--callers"])
@@ -67,10 +67,3 @@ def test_html_report_has_the_metrics_of_each_step(tmp_path: Path) -> None:
         assert 0 < metrics["ModelLatency"] < step["latency_ms"]["max"]
         assert metrics["CPUUtilization"] > 0
     assert '"LoadedModelCount": 2' in page.read_text()
-
-
-def test_invalid_inputs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "wrong.json").write_text('{"Z": [[1]]}')
-    options = ["--rate", "4", "--inputs", str(tmp_path)]
-    assert parse_command(["load", TARGETS[0], *options])() == 1
-    assert "no input 'Z': write one of X" in capsys.readouterr().err

@@ -19,13 +19,13 @@ def test_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     archives.mkdir()
     (archives / ARCHIVE).write_bytes(pack_python(tmp_path / "times", times(2)))
     requests: list[str] = []
-    get_object = serving._FolderAsS3.get_object
+    get_object = serving._FakeS3Client.get_object
 
     def count(self: Any, *, Key: str, **options: str) -> dict[str, Any]:  # noqa: N803
         requests.append(Key)
         return get_object(self, Key=Key, **options)
 
-    monkeypatch.setattr(serving._FolderAsS3, "get_object", count)  # its only operation
+    monkeypatch.setattr(serving._FakeS3Client, "get_object", count)  # its only operation
     with serving.serve(archives) as triton:
         for _ in range(3):
             triton.invoke(ARCHIVE, BODY, "application/json")

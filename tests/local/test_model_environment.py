@@ -41,7 +41,7 @@ def test_numpy_packed_modules_and_substitutes_work(
             "both/config.pbtxt": ENSEMBLE.replace("plus", "twice"),
             "times/config.pbtxt": CONFIG,
             "times/1/model.py": IMPORTS + TIMES,
-            "times/1/__init__.py": python_packages.FINDS_PACKAGES,
+            "times/1/__init__.py": python_packages.INIT_CODE,
             "times/1/site-packages/factors.py": "FACTOR = 5",
             "twice/config.pbtxt": CONFIG.replace("python", "onnxruntime"),
         },
@@ -58,7 +58,7 @@ def test_numpy_packed_modules_and_substitutes_work(
 
 
 @pytest.mark.parametrize("module", ["yaml", "onnxruntime"])
-def test_module_that_was_not_packed_is_missing(
+def test_import_of_a_module_that_is_not_packed_fails(
     server: TritonServer, archives: Path, tmp_path: Path, module: str
 ) -> None:
     files = {"config.pbtxt": CONFIG, "1/model.py": f"import {module}\n{TIMES}"}

@@ -25,7 +25,7 @@ from stages import load_stage, plan
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
 
-FIRST, SECOND, OTHER = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
+FIRST_TYPE, SECOND_TYPE, THIRD_TYPE = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
 STAGE = """
 account: "000000000000"
 region: us-east-1
@@ -44,20 +44,20 @@ ENDPOINT = "pooled-math"
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
     """Settings of the local SageMaker: no capacity for two types, and time 120 times faster."""
-    return {CAPACITY: json.dumps({FIRST: 0, OTHER: 0}), SPEED: "120"}
+    return {CAPACITY: json.dumps({FIRST_TYPE: 0, THIRD_TYPE: 0}), SPEED: "120"}
 
 
 @pytest.fixture(scope="module")
-def pooled(checkout: Checkout) -> Checkout:
+def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    pooled = checkout.with_stage("pooled", STAGE)
-    pooled.deploy()
-    return pooled
+    stage = checkout.with_stage("pooled", STAGE)
+    stage.deploy()
+    return stage
 
 
 @pytest.fixture(scope="module")
-def client(pooled: Checkout) -> Iterator[EndpointClient]:
-    with EndpointClient(stage=pooled.stage, endpoint="math") as client:
+def client(stage: Checkout) -> Iterator[EndpointClient]:
+    with EndpointClient(stage=stage.stage, endpoint="math") as client:
         yield client
 
 
@@ -72,45 +72,47 @@ def instances() -> dict[str, int]:
 
 
 def test_endpoint_falls_back_to_the_second_type(client: EndpointClient) -> None:
-    assert instances() == {FIRST: 0, SECOND: 1}
+    assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
     assert predict(client) == 14
 
 
 def test_endpoint_scales_by_concurrency(client: EndpointClient) -> None:
     with call_on_threads(lambda: predict(client), thread_count=4):
-        eventually(lambda: instances() == {FIRST: 0, SECOND: 2})
-    eventually(lambda: instances() == {FIRST: 0, SECOND: 1})  # without calls
+        eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 2})
+    eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1})  # without calls
     cloudwatch: Any = boto3.client("cloudwatch")
-    by_type = [{"Name": "InstanceType", "Value": SECOND}, {"Name": "EndpointName"}]
+    by_type = [{"Name": "InstanceType", "Value": SECOND_TYPE}, {"Name": "EndpointName"}]
     metrics = cloudwatch.list_metrics(Dimensions=by_type)["Metrics"]
     assert {"Invocations", "ConcurrentRequestsPerModel", "CPUUtilization"} <= {
         metric["MetricName"] for metric in metrics
     }
 
 
-def test_update_falls_back(pooled: Checkout, client: EndpointClient) -> None:
+def test_update_falls_back(stage: Checkout, client: EndpointClient) -> None:
     before = boto3.client("sagemaker").describe_endpoint(EndpointName=ENDPOINT)
-    pooled.edit("stages/pooled.yaml", "    models:", '    environment: { A: "1" }\n    models:')
-    pooled.deploy()
+    stage.edit("stages/pooled.yaml", "    models:", '    environment: { A: "1" }\n    models:')
+    stage.deploy()
     after = boto3.client("sagemaker").describe_endpoint(EndpointName=ENDPOINT)
     assert after["EndpointConfigName"] != before["EndpointConfigName"]
-    assert instances() == {FIRST: 0, SECOND: 1}
+    assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
     assert predict(client) == 14
 
 
 def test_deploy_without_capacity_keeps_the_instances(
-    pooled: Checkout,
+    stage: Checkout,
     client: EndpointClient,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    pooled.edit("stages/pooled.yaml", f"{FIRST}, {SECOND}]", f"{FIRST}, {OTHER}]")
-    pooled.edit("stages/pooled.yaml", f"{SECOND}: 1", f"{OTHER}: 1")
-    monkeypatch.chdir(pooled.path)
-    monkeypatch.setattr(deploy, "load_stage", partial(load_stage, folder=pooled.path / "stages"))
-    monkeypatch.setattr(plan, "MODELS", pooled.path / "models")
-    (pooled.path / ".local_sagemaker").symlink_to(pooled.aws.folder.root)
-    imports = os.pathsep.join([str(pooled.path), str(pooled.path / "constructs")])
+    stage.edit(
+        "stages/pooled.yaml", f"{FIRST_TYPE}, {SECOND_TYPE}]", f"{FIRST_TYPE}, {THIRD_TYPE}]"
+    )
+    stage.edit("stages/pooled.yaml", f"{SECOND_TYPE}: 1", f"{THIRD_TYPE}: 1")
+    monkeypatch.chdir(stage.path)
+    monkeypatch.setattr(deploy, "load_stage", partial(load_stage, folder=stage.path / "stages"))
+    monkeypatch.setattr(plan, "MODELS", stage.path / "models")
+    (stage.path / ".local_sagemaker").symlink_to(stage.aws.folder.root)
+    imports = os.pathsep.join([str(stage.path), str(stage.path / "constructs")])
     with patch.dict(os.environ, PYTHONPATH=imports):
         assert parse_command(["deploy", "pooled", "--local"])() == 1
     error = capfd.readouterr().err
@@ -120,5 +122,5 @@ def test_deploy_without_capacity_keeps_the_instances(
         r"ml\.g6\.2xlarge: write instance_types: \[ml\.g6\.xlarge, ml\.g6\.2xlarge, ",
         error,
     )
-    assert instances() == {FIRST: 0, SECOND: 1}
+    assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
     assert predict(client) == 14

@@ -16,7 +16,7 @@ from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.tritonsm import tritonsm
 
-M5 = "ml.m5.xlarge for endpoint usage"
+M5_QUOTA = "ml.m5.xlarge for endpoint usage"
 STAGE = """
 account: "000000000000"
 region: us-east-1
@@ -29,7 +29,7 @@ endpoints:
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
     """A quota of two instances."""
-    return {QUOTAS: json.dumps({M5: 2})}
+    return {QUOTAS: json.dumps({M5_QUOTA: 2})}
 
 
 def stage_content(*, count: int = 2, release: str = "24.09") -> str:
@@ -63,31 +63,31 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
     app.with_stage("fits", stage_content())
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
-    assert rows[M5]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
+    assert rows[M5_QUOTA]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
     assert rows[image]["message"] == "exists and can be pulled"
     assert {row["verdict"] for row in rows.values()} == {"ok"}
 
 
-def test_low_quota_and_missing_image_are_refused(app: Checkout) -> None:
+def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
     app.with_stage("large", stage_content(count=3, release="26.03"))
     code, rows = preflight(app.path, "large")
     assert code == 1
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
     assert refused_messages(rows) == {
-        M5: "quota 2; 0 run, 3 at the peak of this deploy",
+        M5_QUOTA: "quota 2; 0 run, 3 at the peak of this deploy",
         image: "repository sagemaker-tritonserver of registry 763104351884 has no tag "
         "26.03-py3-cpu",
     }
-    assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["fix"]
+    assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5_QUOTA]["fix"]
 
 
 def test_running_instances_count_towards_the_peak(app: Checkout) -> None:
     app.with_stage("fits", stage_content(count=1)).deploy()
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
-    assert rows[M5]["message"] == "quota 2; 1 run, 1 at the peak of this deploy"
+    assert rows[M5_QUOTA]["message"] == "quota 2; 1 run, 1 at the peak of this deploy"
     app.with_stage("fits", stage_content(count=2))
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
-    assert rows[M5]["message"] == "quota 2; 1 run, 2 at the peak of this deploy"
+    assert rows[M5_QUOTA]["message"] == "quota 2; 1 run, 2 at the peak of this deploy"

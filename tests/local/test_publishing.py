@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from model_build.__main__ import main
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 BUCKET, PREFIX = "shop-models-modelsbucket", "math/cpu-24.09/"
 PUBLISHED = f"{PREFIX}published/"
-PLACE = ["shop", "math"]
+STAGE_AND_ENDPOINT = ["shop", "math"]
 
-Write = Callable[[int], Path]
+WriteModel = Callable[[int], Path]
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +45,13 @@ def s3(local_sagemaker: LocalSageMaker) -> "S3Client":
 @pytest.fixture(scope="module")
 def client(s3: "S3Client") -> Iterator[EndpointClient]:
     """Client of an empty multi-model endpoint."""
-    host("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
+    create_endpoint("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
     yield EndpointClient(stage="shop", endpoint="math", catalog_ttl=0)
     boto3.client("sagemaker").delete_endpoint(EndpointName="shop-math")
 
 
 @pytest.fixture
-def times(tmp_path: Path) -> Write:
+def times(tmp_path: Path) -> WriteModel:
     """Function that writes the model `times`, which multiplies by a factor."""
 
     def write(factor: int) -> Path:
@@ -72,29 +72,29 @@ def _command(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_model_is_published_rolled_back_and_retired(
-    client: EndpointClient, s3: "S3Client", times: Write
+    client: EndpointClient, s3: "S3Client", times: WriteModel
 ) -> None:
-    first = _run("publish", *PLACE, times(2))["version"]
+    first = _run("publish", *STAGE_AND_ENDPOINT, times(2))["version"]
     assert predict(client) == 14
-    assert "was current already" in _command("publish", *PLACE, times(2)).stdout
+    assert "was current already" in _command("publish", *STAGE_AND_ENDPOINT, times(2)).stdout
 
-    second = _run("publish", *PLACE, times(3))["version"]
+    second = _run("publish", *STAGE_AND_ENDPOINT, times(3))["version"]
     assert predict(client) == 21
 
-    process = _command("retire", *PLACE, "times", second)
+    process = _command("retire", *STAGE_AND_ENDPOINT, "times", second)
     assert (process.returncode, "clients are sent there" in process.stderr) == (1, True)
     assert predict(client) == 21
 
-    assert _run("rollback", *PLACE, "times")["version"] == first
+    assert _run("rollback", *STAGE_AND_ENDPOINT, "times")["version"] == first
     assert predict(client) == 14
 
-    deleted = _run("retire", *PLACE, "times", second)
+    deleted = _run("retire", *STAGE_AND_ENDPOINT, "times", second)
     url = f"s3://{BUCKET}/{PUBLISHED}times-{second}"
     assert deleted == [f"{url}.json", f"{url}.tar.gz"]
-    assert _run("retire", *PLACE, "times", second) == []
+    assert _run("retire", *STAGE_AND_ENDPOINT, "times", second) == []
     assert not [key for key in bucket_keys(BUCKET) if second in key]
 
-    process = _command("rollback", *PLACE, "times", "--to", second)
+    process = _command("rollback", *STAGE_AND_ENDPOINT, "times", "--to", second)
     assert (process.returncode, "it was retired, or never built" in process.stderr) == (1, True)
     assert predict(client) == 14
 
@@ -113,17 +113,17 @@ owner = pkgutil.resolve_name(owner)
 call = getattr(owner, name)
 
 
-def call_and_die(*arguments, **options):
+def call_and_exit(*arguments, **options):
     call(*arguments, **options)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-setattr(owner, name, call_and_die)
+setattr(owner, name, call_and_exit)
 main(sys.argv[1:])
 """
 
 
-def _killed_after(function: str, *arguments: str | Path, scratch: Path) -> None:
+def _run_until_killed_after(function: str, *arguments: str | Path, scratch: Path) -> None:
     """Run a command in a process that is killed after the first call of a function."""
     process = subprocess.run(
         [sys.executable, "-c", KILL_AFTER_CALL, function, *map(str, arguments)],
@@ -135,18 +135,18 @@ def _killed_after(function: str, *arguments: str | Path, scratch: Path) -> None:
 
 
 def test_repeated_publication_aborts_a_killed_upload(
-    client: EndpointClient, s3: "S3Client", times: Write, tmp_path: Path
+    client: EndpointClient, s3: "S3Client", times: WriteModel, tmp_path: Path
 ) -> None:
     model = times(11)
     weights = np.random.default_rng(0).bytes(PART_BYTES + PART_BYTES // 8)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
     first_part = "model_build.publishing.upload._send_part"
-    _killed_after(first_part, "publish", *PLACE, model, scratch=tmp_path)
+    _run_until_killed_after(first_part, "publish", *STAGE_AND_ENDPOINT, model, scratch=tmp_path)
     assert _unfinished(s3)
     archives = [key for key in bucket_keys(BUCKET) if key.endswith(".tar.gz")]
     assert all(key.replace(".tar.gz", ".json") in bucket_keys(BUCKET) for key in archives)
 
-    version = _run("publish", *PLACE, model)["version"]
+    version = _run("publish", *STAGE_AND_ENDPOINT, model)["version"]
     assert _unfinished(s3) == []
     key = f"{PUBLISHED}times-{version}"
     manifest = json.loads(read_object(BUCKET, f"{key}.json"))

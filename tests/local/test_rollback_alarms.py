@@ -12,7 +12,7 @@ from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.rollback_alarms import errors_of_current_instances, rollback_alarms
 
-STAGE, ENDPOINT = Path("stages", "mended.yaml"), "mended-math"
+STAGE_FILE, ENDPOINT = Path("stages", "mended.yaml"), "mended-math"
 CONTENT = """
 account: "000000000000"
 region: us-east-1
@@ -33,24 +33,24 @@ def settings() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def mended(checkout: Checkout) -> Checkout:
+def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    mended = checkout.with_stage("mended", CONTENT)
-    mended.deploy()
-    return mended
+    stage = checkout.with_stage("mended", CONTENT)
+    stage.deploy()
+    return stage
 
 
-def test_alarm_before_an_update_does_not_roll_it_back(mended: Checkout) -> None:
-    old, cloudwatch = config_name(), boto3.client("cloudwatch")
+def test_alarm_before_an_update_does_not_roll_it_back(stage: Checkout) -> None:
+    old_config, cloudwatch = config_name(), boto3.client("cloudwatch")
 
     def is_in_alarm() -> bool:
         return "ALARM" in {alarm["StateValue"] for alarm in rollback_alarms(cloudwatch, ENDPOINT)}
 
     with errors_of_current_instances(ENDPOINT):
         eventually(is_in_alarm)
-        mended.edit(str(STAGE), "log_verbose: 0", "log_verbose: 1")
-        mended.deploy()
-    assert config_name() != old
+        stage.edit(str(STAGE_FILE), "log_verbose: 0", "log_verbose: 1")
+        stage.deploy()
+    assert config_name() != old_config
     alarms = rollback_alarms(cloudwatch, ENDPOINT)
     assert len(alarms) == 2
     assert all(alarm["AlarmName"].endswith(config_name()) for alarm in alarms)

@@ -22,7 +22,7 @@ from tests.local.invoking import call_on_threads, predict
 
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
-PROCESSES = 2  # maximum per variant on this machine
+MAX_PROCESSES = 2  # per variant on this machine
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,11 @@ def settings() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def scaled(checkout: Checkout) -> Checkout:
+def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    scaled = checkout.with_stage("scaled", STAGE_FILE.read_text())
-    scaled.deploy()
-    return scaled
+    stage = checkout.with_stage("scaled", STAGE_FILE.read_text())
+    stage.deploy()
+    return stage
 
 
 def instance_count(endpoint: str = ENDPOINT) -> int:
@@ -57,25 +57,25 @@ def activities() -> list[dict[str, Any]]:
     return list(response["ScalingActivities"])
 
 
-def test_instances_follow_the_load(scaled: Checkout) -> None:
+def test_instances_follow_the_load(stage: Checkout) -> None:
     client = EndpointClient(stage="scaled", endpoint="math")
-    assert (instance_count(), triton_count(scaled.aws)) == (1, 1)
+    assert (instance_count(), triton_count(stage.aws)) == (1, 1)
     with call_on_threads(lambda: predict(client), thread_count=4):
         eventually(lambda: instance_count() == 3)
-    assert triton_count(scaled.aws) == PROCESSES
+    assert triton_count(stage.aws) == MAX_PROCESSES
     first = activities()[-1]
     assert first["Cause"].startswith(f"monitor alarm TargetTracking-endpoint/{ENDPOINT}/variant/")
     assert "-AlarmHigh-" in first["Cause"]
     eventually(lambda: activities()[-1]["StatusCode"] == "Successful")
 
     eventually(lambda: instance_count() == 1)  # without calls
-    assert triton_count(scaled.aws) == 1
+    assert triton_count(stage.aws) == 1
     latest = activities()[0]
     assert latest["Description"] == "Setting desired instance count to 1."
     assert "-AlarmLow-" in latest["Cause"]
 
 
-def test_metrics_of_calls_are_in_cloudwatch(scaled: Checkout) -> None:
+def test_metrics_of_calls_are_in_cloudwatch(stage: Checkout) -> None:
     cloudwatch: Any = boto3.client("cloudwatch")
 
     def names(namespace: str) -> set[str]:
@@ -112,14 +112,14 @@ def publish_gpu_utilization(percent: int) -> None:
     time.sleep(0.05)  # a period takes half a second
 
 
-def test_gpu_policy_follows_published_metrics(scaled: Checkout) -> None:
-    assert (instance_count(GPU), triton_count(scaled.aws, GPU)) == (1, 1)
+def test_gpu_policy_follows_published_metrics(stage: Checkout) -> None:
+    assert (instance_count(GPU), triton_count(stage.aws, GPU)) == (1, 1)
     with call_on_threads(lambda: publish_gpu_utilization(95), thread_count=1):
         eventually(lambda: instance_count(GPU) == 2)
-    assert triton_count(scaled.aws, GPU) == 2
+    assert triton_count(stage.aws, GPU) == 2
     with call_on_threads(lambda: publish_gpu_utilization(20), thread_count=1):
         eventually(lambda: instance_count(GPU) == 1)
-    assert triton_count(scaled.aws, GPU) == 1
+    assert triton_count(stage.aws, GPU) == 1
 
 
 def set_minimum_every_minute(endpoint: str, minimum: int) -> None:
@@ -134,24 +134,24 @@ def set_minimum_every_minute(endpoint: str, minimum: int) -> None:
     )
 
 
-def test_scheduled_action_adds_instances(scaled: Checkout) -> None:
+def test_scheduled_action_adds_instances(stage: Checkout) -> None:
     set_minimum_every_minute(GPU, 2)
     eventually(lambda: instance_count(GPU) == 2)
-    assert triton_count(scaled.aws, GPU) == 2
+    assert triton_count(stage.aws, GPU) == 2
     assert "minimum capacity was set to 2" in [activity["Cause"] for activity in activities()]
 
 
-def test_minimum_and_instance_count_are_deployed_together(scaled: Checkout) -> None:
+def test_minimum_and_instance_count_are_deployed_together(stage: Checkout) -> None:
     assert instance_count() == 1
     higher = "instance_count: 2\n    scaling: { min_count: 2, max_count: 3, max_rps: 0.1 }"
-    scaled.edit(
+    stage.edit(
         "stages/scaled.yaml", "scaling: { min_count: 1, max_count: 3, max_rps: 0.1 }", higher
     )
-    scaled.deploy()
+    stage.deploy()
     eventually(lambda: instance_count() == 2)
 
 
-def test_scaling_during_a_canary_does_not_fail_the_update(scaled: Checkout) -> None:
+def test_scaling_during_a_canary_does_not_fail_the_update(stage: Checkout) -> None:
     sagemaker: Any = boto3.client("sagemaker")
     deploy_ended = threading.Event()
 
@@ -163,13 +163,13 @@ def test_scaling_during_a_canary_does_not_fail_the_update(scaled: Checkout) -> N
         set_minimum_every_minute(ENDPOINT, 3)
 
     canary = "    update: { strategy: canary, percent: 50, wait_seconds: 60 }\n  gpu:"
-    scaled.edit("stages/scaled.yaml", "  gpu:", canary)
-    scaled.edit(
+    stage.edit("stages/scaled.yaml", "  gpu:", canary)
+    stage.edit(
         "stages/scaled.yaml", "instance_count: 2", "instance_count: 2\n    cache_models: false"
     )
     with run_in_threads(scale_during_the_update):
         try:
-            scaled.deploy()
+            stage.deploy()
         finally:
             deploy_ended.set()
     eventually(lambda: instance_count() == 3)

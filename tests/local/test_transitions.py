@@ -20,19 +20,19 @@ from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
 
 NAME = f"{STAGE}-{ENDPOINT}"
-SELECTED = {
+GROUPS = {
     "multi-model": (
         ("another release", "rolling", "other server options", "data capture", "production"),
         ("a new version", "a model added", "a model removed", "scaling", "another error rate"),
         ("a variant renamed",),
     ),
-    "single-model": (("a model for another",),),
+    "single-model": (("a model replaced by another",),),
 }
 """Base state -> groups of changes that are deployed together and then reverted."""
 
 
 @dataclass(frozen=True)
-class Trial:
+class DeployedStack:
     """A stack with an endpoint, and its templates by state."""
 
     templates: dict[str, Template]
@@ -61,8 +61,8 @@ def selected_pairs(*bases: str) -> list[Pair]:
     changes = {change.name: change for change in CHANGES}
     return [
         Pair(base, tuple(map(changes.__getitem__, names)))
-        for base in bases or SELECTED
-        for names in SELECTED[base]
+        for base in bases or GROUPS
+        for names in GROUPS[base]
     ]
 
 
@@ -72,14 +72,14 @@ def settings() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def trial(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+def stack(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> DeployedStack:
     """The persistent stacks are deployed, and the archives of all states are in the bucket."""
     folder = tmp_path_factory.mktemp("states")
     states = {
         json.dumps(state): state for pair in selected_pairs() for state in (pair.before, pair.after)
     }
     templates = Templates(folder)
-    by_state = dict(zip(states, templates.alone(list(states.values())), strict=True))
+    by_state = dict(zip(states, templates.with_imports(list(states.values())), strict=True))
     stacks = [f"{STAGE}-{name}" for name in ("models", "network", "capture")]
     checkout.cdk("deploy", *stacks, "--require-approval", "never", "--app", str(templates.app))
     result: dict[str, Template] = {}
@@ -87,7 +87,7 @@ def trial(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Trial
         assert not isinstance(template, str), template
         _upload_archives(template, states[state], folder)
         result[state] = template
-    return Trial(result)
+    return DeployedStack(result)
 
 
 def _upload_archives(template: Template, state: State, folder: Path) -> None:
@@ -125,16 +125,16 @@ class Caller:
             assert json.loads(response["Body"].read())["outputs"]
 
 
-@pytest.mark.parametrize("base", SELECTED)
-def test_transitions_have_the_documented_outcome(trial: Trial, base: str) -> None:
+@pytest.mark.parametrize("base", GROUPS)
+def test_transitions_have_the_documented_outcome(stack: DeployedStack, base: str) -> None:
     caller = Caller()
     outcomes, expected = {}, {}
-    assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
+    assert stack.deploy(BASES[base]) == "CREATE_COMPLETE"
     with call_repeatedly(caller.call_models):
         for pair in selected_pairs(base):
-            outcome = deployed_outcome(trial, pair.after)
+            outcome = deployed_outcome(stack, pair.after)
             # A refused change cannot be reverted.
-            reverse = outcome if outcome == "refused" else deployed_outcome(trial, pair.before)
+            reverse = outcome if outcome == "refused" else deployed_outcome(stack, pair.before)
             outcomes[pair.name] = {outcome, reverse}
             expected[pair.name] = {page_outcome(pair)}
     boto3.client("cloudformation").delete_stack(StackName=NAME)
@@ -142,11 +142,11 @@ def test_transitions_have_the_documented_outcome(trial: Trial, base: str) -> Non
     assert outcomes == expected
 
 
-def deployed_outcome(trial: Trial, state: State) -> str:
+def deployed_outcome(stack: DeployedStack, state: State) -> str:
     """Deploy a state and return the outcome in the terms of docs/transitions.md."""
     sagemaker: Any = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=NAME)
-    status = trial.deploy(state)
+    status = stack.deploy(state)
     after = sagemaker.describe_endpoint(EndpointName=NAME)
     assert after["EndpointStatus"] == "InService"
     is_unchanged = before["LastModifiedTime"] == after["LastModifiedTime"]

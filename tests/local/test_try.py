@@ -8,9 +8,9 @@ from threading import Thread
 
 import pytest
 
-from cli import new_model, started_triton, try_model
+from cli import external_triton, new_model, try_model
 from cli.dispatch import parse_command
-from cli.started_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
+from cli.external_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in
 
@@ -71,7 +71,7 @@ def test_errors_have_the_message_of_triton(
     assert output.count("Triton's log: E") == 1
     assert (
         len([*try_model.ARCHIVE_CACHE.glob("*/*.tar.gz")]) == 1
-    )  # that of the earlier digest was deleted
+    )  # without the archive of the earlier digest
 
 
 def test_undeclared_output_type_is_an_error_with_line(
@@ -89,7 +89,7 @@ def test_undeclared_output_type_is_an_error_with_line(
     line_number = next(number for number, line in enumerate(lines, 1) if "SCORE" in line)
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"error: {configs[0]}:{line_number}:")
-    assert 'output "SCORE" is declared FP64, the answer has FP32' in error
+    assert 'output "SCORE" is declared FP64, but the model returns FP32' in error
 
 
 COUNTER = """
@@ -139,7 +139,7 @@ def test_stateful_model_needs_sequence_parameters(
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
-def test_decoupled_model_is_refused(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decoupled_model_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
     model = write_counter(models, config + "model_transaction_policy { decoupled: true }\n")
     assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
@@ -152,8 +152,8 @@ def test_decoupled_model_is_refused(models: Path, capsys: pytest.CaptureFixture[
 def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """URL of a Triton that the command did not start."""
     folder = tmp_path / "served"
-    monkeypatch.setattr(started_triton, "FOLDER", folder)
-    monkeypatch.setattr(started_triton, "MOUNTED_AT", folder)
+    monkeypatch.setattr(external_triton, "FOLDER", folder)
+    monkeypatch.setattr(external_triton, "MOUNTED_AT", folder)
     with triton_in(tmp_path / "server") as triton:
 
         class Forward(BaseHTTPRequestHandler):
@@ -189,7 +189,7 @@ def test_server_option_uses_a_running_triton(
     command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
     assert parse_command([*command, "--json"])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
-    assert [*started_triton.FOLDER.iterdir()] == []
+    assert [*external_triton.FOLDER.iterdir()] == []
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
     assert parse_command(command)() == 1

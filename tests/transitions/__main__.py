@@ -7,16 +7,14 @@ from tempfile import TemporaryDirectory
 
 os.environ["CDK_VALIDATION"] = "false"  # as in conftest.py, before the CDK starts
 
+from tests.transitions.deployments import deployment_results
 from tests.transitions.pairs import pairs
 from tests.transitions.report import PAGE, report
-from tests.transitions.ways import results
 
 if __name__ == "__main__":
     with TemporaryDirectory(prefix="transitions-") as folder:
-        trial_results = results(list(pairs()), Path(folder))
+        trial_results = deployment_results(list(pairs()), Path(folder))
     try:
         PAGE.write_text(report(trial_results))
     except ValueError as error:
-        sys.exit(
-            f"error: a transition lost something: pytest tests/transitions says which: {error}"
-        )
+        sys.exit(f"error: a transition has a wrong result (see pytest tests/transitions): {error}")

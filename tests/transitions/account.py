@@ -1,8 +1,8 @@
 """An AWS account in this process: ministack's CloudFormation and the local SageMaker's services.
 
-There are no threads and no waits: background work of the local SageMaker runs at once, so that the
-caller can invoke models after every step. The exception is scaling: each update of a scaled
-endpoint starts it, and it ends when a function waits for it.
+No work runs in threads: background work of the local SageMaker runs immediately, so that the caller
+can invoke models after every step. Only scaling continues: each update of a scaled endpoint starts
+it, and it ends when a Lambda function waits for it.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
-from tests.transitions.caller import Caller, Dice
+from tests.transitions.caller import Caller, FakeRandom
 from tests.transitions.faults import Fault, FaultKind
 from tests.transitions.functions import (
     S3,
@@ -51,7 +51,7 @@ from tests.transitions.functions import (
     Service,
     load,
 )
-from tests.transitions.instances import begin, begin_empty
+from tests.transitions.instances import start_component_server, start_server
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
@@ -59,17 +59,17 @@ CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
 """A CloudWatch for the alarms of scaling policies, which are not evaluated."""
 COUNT_SUM = 6
-"""Scaling changes 2 instances to 4, and 4 to 2: current and desired count have this sum."""
-LAST = "LastOfAll"
-"""Logical id of a resource that fails after all others."""
+"""Scaling changes 2 instances to 4, and 4 to 2: the current and the desired count have this sum."""
+LAST_RESOURCE = "LastOfAll"
+"""Logical id of a resource that fails after all other resources."""
 
 Record = dict[str, Any]
 
 
 class Account:
-    """The account of one stack; only one account exists at a time, inside `accounts`."""
+    """The account of one stack; only one account exists at a time, inside `account_factory`."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, fake_random: FakeRandom) -> None:
         self.s3 = S3()
         self.s3.objects["models", "placeholder"] = b""
         self.fault = Fault()
@@ -80,9 +80,9 @@ class Account:
         self.hosting = ComponentOperations(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
-                instances=2,
+                max_processes=2,
                 s3=self.s3,
-                tell=ignore_event,
+                report_event=ignore_event,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
@@ -94,7 +94,7 @@ class Account:
         )
         self.scaling: AutoScaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
         self._scaling_operations: list[Callable[[], None]] = []
-        self.caller = Caller(self.hosting, dice, self.catalog)
+        self.caller = Caller(self.hosting, fake_random, self.catalog)
 
     # State
 
@@ -145,7 +145,7 @@ class Account:
             if name.startswith(f"{CATALOG}/")
         }
 
-    def hosted(self) -> set[str]:
+    def sagemaker_names(self) -> set[str]:
         """Return the names of all models and configurations."""
         models = self.hosting.list_models({"MaxResults": 100})["Models"]
         configs = self.hosting.list_endpoint_configs({"MaxResults": 100})["EndpointConfigs"]
@@ -155,42 +155,42 @@ class Account:
 
     # Operations
 
-    def deploy(self, template: Template, fault: FaultKind = FaultKind.NOTHING) -> None:
+    def deploy(self, template: Template, fault: FaultKind = FaultKind.NONE) -> None:
         """Create or update the stack, and wait for CloudFormation."""
-        self.fault, self.caller.failed = Fault(fault), []
+        self.fault, self.caller.failed_calls = Fault(fault), []
         self._min_counts = _min_counts(template)
         if fault & FaultKind.AFTER_ALL:
             last = {"Type": "Custom::Last", "DependsOn": [*template["Resources"]]}
-            template = {**template, "Resources": {**template["Resources"], LAST: last}}
+            template = {**template, "Resources": {**template["Resources"], LAST_RESOURCE: last}}
         exists = STACK in ministack._stacks
         operation = handlers._update_stack if exists else handlers._create_stack
-        asyncio.run(_run(operation, TemplateBody=json.dumps(template)))
+        asyncio.run(_call_cloudformation(operation, TemplateBody=json.dumps(template)))
         self.end_scaling()
         _set_alarms("OK")
 
     def continue_rollback(self) -> None:
         """Continue a failed rollback, without a fault."""
         self.fault = Fault()
-        asyncio.run(_run(handlers._continue_update_rollback))
+        asyncio.run(_call_cloudformation(handlers._continue_update_rollback))
         self.end_scaling()
 
     def delete(self) -> None:
         """Delete the stack."""
-        self.fault, self.caller.failed = Fault(), []
-        asyncio.run(_run(handlers._delete_stack))
+        self.fault, self.caller.failed_calls = Fault(), []
+        asyncio.run(_call_cloudformation(handlers._delete_stack))
 
     # Events during a deployment
 
     def start(self) -> None:
         """Handle the start of an instance."""
         self.caller.invoke_all("while instances start")
-        if self.fault.strikes(
+        if self.fault.happens_now(
             FaultKind.START_IN_ROLLBACK if self._rolls_back() else FaultKind.START
         ):
             raise LocalSageMakerError("the container did not pass the ping health check")
 
     def _bake(self) -> None:
-        if self.fault.strikes(
+        if self.fault.happens_now(
             FaultKind.ALARM_IN_ROLLBACK if self._rolls_back() else FaultKind.ALARM
         ):
             _set_alarms("ALARM")
@@ -232,10 +232,10 @@ class Account:
         while self._scaling_operations:
             self._scaling_operations.pop()()
 
-    def before(self, resource_type: str) -> None:
+    def before_operation(self, resource_type: str) -> None:
         """Handle the start of CloudFormation's work on a resource."""
         if resource_type == "Custom::Last" and not self._rolls_back():
-            self.fault.strikes(FaultKind.AFTER_ALL)
+            self.fault.happens_now(FaultKind.AFTER_ALL)
             raise LocalSageMakerError("fault of this test")
 
     def _rolls_back(self) -> bool:
@@ -243,21 +243,25 @@ class Account:
 
 
 @contextmanager
-def accounts() -> Iterator[Callable[[], Account]]:
+def account_factory() -> Iterator[Callable[[], Account]]:
     """Provide a function that makes an empty account and removes the previous one."""
-    current: list[Account] = []
+    accounts: list[Account] = []
     with pytest.MonkeyPatch.context() as patch:
-        dice = Dice()
+        fake_random = FakeRandom()
         patch.setenv("PROJECT", "builder")
         session = botocore.session.get_session()  # it caches service models
         patch.setattr(botocore.session, "get_session", lambda: session)
         for module in (endpoint_module, fleet_module):
-            patch.setattr(module, "random", dice)
-        patch.setattr(fleet_module, "begin", lambda *arguments: _begin(current[-1], *arguments))
+            patch.setattr(module, "random", fake_random)
+        patch.setattr(
+            fleet_module, "start_server", lambda *arguments: _start_server(accounts[-1], *arguments)
+        )
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(
-            ComponentOperations, "_in_background", lambda _, *work: current[-1].in_background(*work)
+            ComponentOperations,
+            "_in_background",
+            lambda _, *work: accounts[-1].in_background(*work),
         )
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
@@ -268,26 +272,25 @@ def accounts() -> Iterator[Callable[[], Account]]:
             patch.setattr(module, name, getattr(module, name))
         expressions.install(cloudwatch, provisioners)
         for name in ("_provision_resource", "_update_resource", "_delete_resource"):
-            patch.setattr(stacks, name, _observed(getattr(stacks, name), current))
+            patch.setattr(stacks, name, _with_calls(getattr(stacks, name), accounts))
 
-        delete = stacks._delete_resource
+        delete_resource = stacks._delete_resource
         patch.setattr(update_module, "POLL_SECONDS", math.inf)  # no changes between polls
-        patch.setattr(
-            helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20
-        )  # the CDK deploys templates from a bucket
+        # The limit is for templates in a request; the CDK deploys templates from a bucket.
+        patch.setattr(helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20)
 
-        def make() -> Account:
-            _stop(current)
-            current.append(Account(dice))
-            patch.setattr(stacks, "_delete_resource", delete)
-            cloudformation.register(_resource_types(current[-1]))
+        def make_account() -> Account:
+            _stop(accounts)
+            accounts.append(Account(fake_random))
+            patch.setattr(stacks, "_delete_resource", delete_resource)
+            cloudformation.register(_resource_types(accounts[-1]))
             patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
-            return current[-1]
+            return accounts[-1]
 
         try:
-            yield make
+            yield make_account
         finally:
-            _stop(current)
+            _stop(accounts)
 
 
 def _min_counts(template: Template) -> dict[str, int]:
@@ -317,7 +320,7 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         "cloudformation": SimpleNamespace(
             describe_stacks=lambda **_: {"Stacks": [{"StackStatus": account.status}]}
         ),
-        "codebuild": CodeBuild(account.s3, lambda: account.fault.strikes(FaultKind.BUILD)),
+        "codebuild": CodeBuild(account.s3, lambda: account.fault.happens_now(FaultKind.BUILD)),
         "ec2": NoInterfaces(),
         "s3": account.s3,
         "ssm": Parameters(lambda _: list(account.catalog().values())),
@@ -340,29 +343,29 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
     }
 
 
-def _observed(operation: Callable[..., Any], current: list[Account]) -> Callable[..., Any]:
+def _with_calls(operation: Callable[..., Any], accounts: list[Account]) -> Callable[..., Any]:
     """Return an operation of CloudFormation after which the caller invokes all models."""
 
     def run(resource_type: str, name: str, *arguments: Any) -> Any:
-        current[-1].before(resource_type)
+        accounts[-1].before_operation(resource_type)
         try:
             result = operation(resource_type, name, *arguments)
             if resource_type == "AWS::SageMaker::Endpoint":
-                current[-1].after_endpoint()
+                accounts[-1].after_endpoint()
             return result
         finally:
             verb = operation.__name__.split("_")[1]
-            current[-1].caller.invoke_all(f"after {verb} of {resource_type}")
+            accounts[-1].caller.invoke_all(f"after {verb} of {resource_type}")
 
     return run
 
 
-def _begin(
+def _start_server(
     account: Account, host: Any, endpoint: str, variant: Record, model: Record | None, slot: Any
 ) -> Any:
     if model is None:
-        return begin_empty(variant)
-    return begin(account.s3, account.start, model)
+        return start_component_server(variant)
+    return start_server(account.s3, account.start, model)
 
 
 def _alarms() -> dict[str, str]:
@@ -374,7 +377,7 @@ def _set_alarms(state: str) -> None:
         alarm["StateValue"] = state
 
 
-async def _run(operation: Callable[[Record], Any], **parameters: str) -> None:
+async def _call_cloudformation(operation: Callable[[Record], Any], **parameters: str) -> None:
     """Call CloudFormation, and wait for the operation."""
     values = {name: [value] for name, value in parameters.items()}
     capabilities = {"Capabilities.member.1": ["CAPABILITY_IAM"]}

@@ -9,63 +9,67 @@ from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from tests.transitions import instances
 
 
-class Dice:
+class FakeRandom:
     """A replacement of `random` with which successive calls reach every instance.
 
     A call makes up to two random choices: the fleet during an update, and the variant.
     """
 
     def __init__(self) -> None:
-        self._turn = self._variants = 0
-        self._updating = False
+        self._call = self._variants = 0
+        self._is_updating = False
 
-    def turns(self) -> Iterator[int]:
+    def calls(self) -> Iterator[int]:
         """Yield the numbers of calls until every combination of choices was made."""
-        self._turn, self._variants, self._updating = 0, 1, False
-        while self._turn < (2 if self._updating else 1) * self._variants:
-            yield self._turn
-            self._turn += 1
+        self._call, self._variants, self._is_updating = 0, 1, False
+        while self._call < (2 if self._is_updating else 1) * self._variants:
+            yield self._call
+            self._call += 1
 
     def random(self) -> float:
-        self._updating = True
-        return self._turn % 2 * 0.999_999
+        self._is_updating = True
+        return self._call % 2 * 0.999_999
 
     def choices(self, names: list[str], weights: list[float]) -> list[str]:
         possible = [name for name, weight in zip(names, weights, strict=True) if weight]
         self._variants = max(self._variants, len(possible))
-        turn = self._turn // 2 if self._updating else self._turn
-        return [possible[turn % len(possible)]]
+        index = self._call // 2 if self._is_updating else self._call
+        return [possible[index % len(possible)]]
 
 
 class Caller:
     """A client that records failed calls; `catalog` returns model -> entry.
 
-    Like a client with cached entries, it also uses the entries of the previous time.
+    Like a client with a cache, it also invokes the models of the previous entries.
     """
 
     def __init__(
-        self, hosting: ComponentOperations, dice: Dice, catalog: Callable[[], Mapping[str, str]]
+        self,
+        hosting: ComponentOperations,
+        fake_random: FakeRandom,
+        catalog: Callable[[], Mapping[str, str]],
     ) -> None:
-        self._hosting, self._dice, self._catalog = hosting, dice, catalog
-        self._resolved: dict[str, str] = {}
-        self.failed: list[str] = []
+        self._hosting, self._random, self._catalog = hosting, fake_random, catalog
+        self._previous_entries: dict[str, str] = {}
+        self.failed_calls: list[str] = []
 
     def invoke_all(self, step: str) -> None:
         """Invoke every model of the catalog."""
-        current = dict(self._catalog())
-        for model, entry in {*self._resolved.items(), *current.items()} if current else ():
-            self._invoke(step, model, json.loads(entry))
-        self._resolved = current
+        entries = dict(self._catalog())
+        if entries:
+            for model, entry in {*self._previous_entries.items(), *entries.items()}:
+                self._invoke(step, model, json.loads(entry))
+        self._previous_entries = entries
 
     def _invoke(self, step: str, model: str, entry: Mapping[str, Any]) -> None:
-        for _ in self._dice.turns():
+        for _ in self._random.calls():
             try:
                 archive = self._answer(entry)
             except (ApiError, LocalSageMakerError) as error:
-                self.failed.append(f"{step}: {model}: {error}")
+                self.failed_calls.append(f"{step}: {model}: {error}")
                 return
             if not archive.startswith(f"{model}-"):
-                self.failed.append(f"{step}: {model}: {archive} answers instead")
+                self.failed_calls.append(f"{step}: {model}: {archive} answers instead")
                 return
 
     def _answer(self, entry: Mapping[str, Any]) -> str:
@@ -78,6 +82,6 @@ class Caller:
             raise LocalSageMakerError(f"Endpoint {entry['endpoint']} not found")
         fleet, instance = route
         try:
-            return instances.answer(instance, target)
+            return instances.answering_archive(instance, target)
         finally:
             fleet.release(instance)

@@ -7,7 +7,7 @@ from enum import Flag, auto
 class FaultKind(Flag):
     """Kinds of faults, which can be combined in one deployment."""
 
-    NOTHING = 0
+    NONE = 0
     BUILD = auto()
     START = auto()
     ALARM = auto()
@@ -18,20 +18,20 @@ class FaultKind(Flag):
 
 @dataclass
 class Fault:
-    """The faults of the next deployment, and those that have happened."""
+    """The planned faults of a deployment, and the faults that have happened."""
 
-    planned: FaultKind = FaultKind.NOTHING
-    happened: FaultKind = field(default=FaultKind.NOTHING, init=False)
+    planned_kinds: FaultKind = FaultKind.NONE
+    happened_kinds: FaultKind = field(default=FaultKind.NONE, init=False)
 
-    def strikes(self, kind: FaultKind) -> bool:
+    def happens_now(self, kind: FaultKind) -> bool:
         """Return whether a fault happens now, and record it."""
-        now = kind & self.planned
-        self.happened |= now
-        return bool(now)
+        current_kind = kind & self.planned_kinds
+        self.happened_kinds |= current_kind
+        return bool(current_kind)
 
-    def has_struck(self) -> bool:
+    def has_happened(self) -> bool:
         """Return whether all planned faults have happened."""
-        return self.happened == self.planned
+        return self.happened_kinds == self.planned_kinds
 
 
 FAULTS = {

@@ -19,10 +19,10 @@ from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 
-NOWHERE = Path("/nonexistent")
+NO_FOLDER = Path("/nonexistent")
 
 
-class Server:
+class FakeServer:
     """A fake of `Triton`; `start` is called for its health check, and may raise."""
 
     def __init__(self, start: Callable[[], None]) -> None:
@@ -32,7 +32,7 @@ class Server:
     def wait_until_healthy(self, seconds: float) -> None:
         self._start()
 
-    async def manage(self, *_: Any, **__: Any) -> tuple[int, bytes]:
+    async def send_model_request(self, *_: Any, **__: Any) -> tuple[int, bytes]:
         return 200, b""
 
     def resident_bytes(self) -> int:
@@ -42,7 +42,7 @@ class Server:
         pass
 
 
-class Archives:
+class FakeArchives:
     """A fake of `ModelStore`."""
 
     limit = 1
@@ -63,28 +63,28 @@ class Archives:
         return defaultdict(int)
 
 
-def begin_empty(variant: dict[str, Any]) -> RunningServer:
-    """Replace `launch.begin` for an instance of inference components."""
+def start_component_server(variant: dict[str, Any]) -> RunningServer:
+    """Replace `launch.start_server` for an instance of inference components."""
     copies: Any = CopyHost(f"i-{uuid.uuid4().hex[:17]}", variant)
-    return RunningServer(copies, copies, NOWHERE, Capacity(memory=1, disk=1))
+    return RunningServer(copies, copies, NO_FOLDER, Capacity(memory=1, disk=1))
 
 
-def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
-    """Replace `launch.begin` for an instance of a Model."""
-    container, server = model["PrimaryContainer"], Server(start)
+def start_server(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
+    """Replace `launch.start_server` for an instance of a Model."""
+    container, server = model["PrimaryContainer"], FakeServer(start)
     data = S3Prefix.parse(container["ModelDataUrl"])
     serving: Any = SingleModelContainer()
     if container["Mode"] == "MultiModel":
-        store: Any = Archives(s3, data)
-        serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
+        store: Any = FakeArchives(s3, data)
+        serving = MultiModelContainer(server, store, path_in_sandbox=NO_FOLDER, memory=1)  # type: ignore[arg-type]
     elif not exists(s3, data.bucket, data.key):
         raise LocalSageMakerError(f"Failed to download model data from {data.key}")
-    return RunningServer(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
+    return RunningServer(server, serving, NO_FOLDER / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
 
 
-def answer(instance: Instance, target_model: str | None) -> str:
+def answering_archive(instance: Instance, target_model: str | None) -> str:
     """Return the archive that answers an invocation. Raise the local SageMaker's errors."""
-    running = instance.running
+    running = instance.healthy_server
     if running is None:
         raise LocalSageMakerError("no healthy instance")
 

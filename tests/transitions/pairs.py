@@ -1,4 +1,4 @@
-"""Pairs of stage configurations for the update tests."""
+"""Pairs of stage configurations: the states before and after an update."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,11 @@ from itertools import combinations
 from typing import Any
 
 State = dict[str, Any]
-"""Settings of a stage: `endpoint` is its only endpoint, `models` maps the name of a model to a
-version, a number in the model's code. `unconfirmed` lists features that were not tried on AWS."""
+"""Settings of a stage with one endpoint.
+
+`endpoint` has the settings of the endpoint. `models` maps the name of a model to its version, a
+number in the model's code. `unconfirmed` lists features that were not tried on AWS.
+"""
 
 CANARY = {"strategy": "canary", "percent": 50, "wait_seconds": 60}
 SCALING = {"min_count": 2, "max_count": 4, "max_rps": 60}
@@ -55,17 +58,17 @@ WITHOUT_POOLS = ("multi-model", "multi-model, scaled", "two variants", "single-m
 class Change:
     """One changed setting (None removes the key), applied to each state in `bases`.
 
-    Changes with the same `axis` are not combined.
+    Changes with the same `subject` are not combined.
     """
 
-    axis: str
+    subject: str
     name: str
     settings: Mapping[str, Any]
     bases: tuple[str, ...] = WITHOUT_POOLS
 
 
-def _endpoint_change(axis: str, name: str, *bases: str, **settings: Any) -> Change:
-    return Change(axis, name, {"endpoint": settings}, bases or WITHOUT_POOLS)
+def _endpoint_change(subject: str, name: str, *bases: str, **settings: Any) -> Change:
+    return Change(subject, name, {"endpoint": settings}, bases or WITHOUT_POOLS)
 
 
 ONE_VARIANT = ("multi-model", "multi-model, scaled", "single-model")
@@ -103,7 +106,7 @@ CHANGES = (
     Change("model", "a new version", {"models": {"times": 3}}),
     Change("model", "a model added", {"models": {"third": 1}}, MULTI_MODEL),
     Change("model", "a model removed", {"models": {"plus": None}}, MULTI_MODEL),
-    Change("model", "a model for another", {"models": {"times": None, "third": 3}}),
+    Change("model", "a model replaced by another", {"models": {"times": None, "third": 3}}),
     Change("hosting", "single-model",
            {"models": {"plus": None}, "endpoint": {"hosting": "single-model"}}, MULTI_MODEL),
     Change("network", "a private network", {"private_network": True}),
@@ -114,7 +117,8 @@ CHANGES = (
                  update={**CANARY, "rollback_error_rate": 0.5}),
     _endpoint_change("scaling", "scaling", "multi-model", "two variants", "single-model",
                  scaling=SCALING),
-    _endpoint_change("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
+    _endpoint_change("scaling", "other scaling limits", "multi-model, scaled",
+                     scaling={"max_count": 8}),
     _endpoint_change("scaling", "a higher minimum", "multi-model, scaled",
                  instance_count=3, scaling={"min_count": 3}),
     _endpoint_change("scaling", "another scaling metric", "multi-model, scaled",
@@ -193,7 +197,7 @@ def pairs() -> Iterator[Pair]:
             yield Pair(base, (change,))
     by_name = {change.name: change for change in CHANGES}
     for first, second in combinations(map(by_name.__getitem__, COMBINED), 2):
-        if first.axis != second.axis:
+        if first.subject != second.subject:
             yield Pair("two variants", (first, second))
 
 

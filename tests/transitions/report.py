@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tests.transitions.deployments import BACK, FORWARD, Deployment
 from tests.transitions.faults import FAULTS
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair
 from tests.transitions.trials import Result, Verdict
-from tests.transitions.ways import BACK, FORTH, Way
 
 PAGE = Path(__file__).parents[2] / "docs" / "transitions.md"
 
@@ -20,9 +20,9 @@ RULES = {
     "archives": "could not find",
     "the stage's file": "single-model hosting takes one model",
 }
-"""Rule -> a part of its error message."""
+"""Name of a rule -> a part of its error message."""
 
-HEAD = """\
+INTRODUCTION = """\
 # Transitions
 
 The effect of a change of a stage on the calls of its clients, including deployments that fail
@@ -46,14 +46,14 @@ deployed with a real Triton while a caller sends requests
 Results for six stages, as forward / back; one value if both are the same.
 """
 
-TWO = """
+TWO_CHANGES = """
 ## Two changes at once
 
 Results for the stage with two variants. {done} pairs of changes were done in both directions.
 Refused, as forward / back:
 """
 
-BROKEN = """
+FAILED_DEPLOYMENTS = """
 ## Failed deployments
 
 Each deployment that can be done was also tested with each of these faults, if the deployment
@@ -76,19 +76,23 @@ before `aws application-autoscaling deregister-scalable-target`. Three deploymen
 """
 
 
-def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
+def report(results: Mapping[Pair, Mapping[Deployment, Result]]) -> str:
     """Return the page. Raise `ValueError` for a refused deployment without a known rule."""
-    single = {pair: ways for pair, ways in results.items() if len(pair.changes) == 1}
-    double = {pair: ways for pair, ways in results.items() if len(pair.changes) == 2}
-    cells = {pair: _cell(ways) for pair, ways in double.items()}
+    single = {
+        pair: by_deployment for pair, by_deployment in results.items() if len(pair.changes) == 1
+    }
+    double = {
+        pair: by_deployment for pair, by_deployment in results.items() if len(pair.changes) == 2
+    }
+    cells = {pair: _cell(by_deployment) for pair, by_deployment in double.items()}
     rules = {
         _rule(result.reason): result.reason
-        for ways in results.values()
-        for (_, fault), result in ways.items()
-        if result.verdict in _REFUSED and not fault
+        for by_deployment in results.values()
+        for (_, fault), result in by_deployment.items()
+        if result.verdict in REFUSED_VERDICTS and not fault
     }
     lines = [
-        HEAD.format(
+        INTRODUCTION.format(
             deployments=sum(map(len, results.values())),
             pairs=len(results),
             rules="\n".join(
@@ -98,25 +102,31 @@ def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
         f"| Change | {' | '.join(BASES)} |",
         f"| --- |{' --- |' * len(BASES)}",
         *(_row(change, single) for change in CHANGES),
-        TWO.format(done=sum(not cell.count("refused") for cell in cells.values())),
+        TWO_CHANGES.format(done=sum(not cell.count("refused") for cell in cells.values())),
         *_refused_lines(cells),
-        BROKEN + "\n".join(_fault_rows(results)),
+        FAILED_DEPLOYMENTS + "\n".join(_fault_rows(results)),
         NOTES,
     ]
     return "\n".join(lines)
 
 
-_REFUSED = (Verdict.REFUSED, Verdict.NO_STAGE)
+REFUSED_VERDICTS = (Verdict.REFUSED, Verdict.INVALID_STAGE)
 
 
-def _row(change: Change, single: Mapping[Pair, Mapping[Way, Result]]) -> str:
-    cells = {pair.base: _cell(ways) for pair, ways in single.items() if pair.changes == (change,)}
+def _row(change: Change, single: Mapping[Pair, Mapping[Deployment, Result]]) -> str:
+    cells = {
+        pair.base: _cell(by_deployment)
+        for pair, by_deployment in single.items()
+        if pair.changes == (change,)
+    }
     return f"| {change.name} | {' | '.join(cells.get(base, '') for base in BASES)} |"
 
 
-def _cell(ways: Mapping[Way, Result]) -> str:
+def _cell(by_deployment: Mapping[Deployment, Result]) -> str:
     messages = [
-        _summary(ways[direction, ""]) for direction in (FORTH, BACK) if (direction, "") in ways
+        _summary(by_deployment[direction, ""])
+        for direction in (FORWARD, BACK)
+        if (direction, "") in by_deployment
     ]
     return messages[0] if len(set(messages)) == 1 else " / ".join(messages)
 
@@ -125,16 +135,16 @@ def _summary(result: Result) -> str:
     match result.verdict:
         case Verdict.DONE:
             return "done"
-        case Verdict.UNTOUCHED:
+        case Verdict.ENDPOINT_UNCHANGED:
             return "kept"
-        case Verdict.REFUSED | Verdict.NO_STAGE:
+        case Verdict.REFUSED | Verdict.INVALID_STAGE:
             return f"refused: {_rule(result.reason)}"
     raise ValueError(f"{result.verdict}: {result.reason}")
 
 
 def _rule(reason: str) -> str:
-    for name, words in RULES.items():
-        if words in reason:
+    for name, text in RULES.items():
+        if text in reason:
             return name
     raise ValueError(f"no rule for: {reason}")
 
@@ -155,19 +165,19 @@ def _refused_lines(cells: Mapping[Pair, str]) -> Iterable[str]:
         yield f"- **{cell}**: {'; '.join(names)}"
 
 
-def _fault_rows(results: Mapping[Pair, Mapping[Way, Result]]) -> Iterable[str]:
+def _fault_rows(results: Mapping[Pair, Mapping[Deployment, Result]]) -> Iterable[str]:
     for name in FAULTS:
         counts = Counter(
             result.verdict
-            for ways in results.values()
-            for (_, fault), result in ways.items()
+            for by_deployment in results.values()
+            for (_, fault), result in by_deployment.items()
             if fault == name
         )
         repairs = {
             "automatically": counts[Verdict.ROLLED_BACK] + counts[Verdict.REFUSED],
             "by hand": counts[Verdict.CONTINUED],
-            "not needed": counts[Verdict.DONE] + counts[Verdict.UNTOUCHED],
+            "not needed": counts[Verdict.DONE] + counts[Verdict.ENDPOINT_UNCHANGED],
         }
         text = ", ".join(f"{count} {repair}" for repair, count in repairs.items() if count)
         total = counts.total()
-        yield f"| {name} | {total} | {total - counts[Verdict.LOST]} | {text} |"
+        yield f"| {name} | {total} | {total - counts[Verdict.WRONG]} | {text} |"

@@ -26,46 +26,51 @@ STAGE, ENDPOINT, BUCKET = "trial", "text", "models"
 Template = dict[str, Any]
 
 
-def stage_of(state: State) -> dict[str, Any]:
+def stage_content(state: State) -> dict[str, Any]:
     """Return a state as the content of a stage's file."""
     endpoint = {**state["endpoint"], "models": list(state["models"])}
-    rest = {key: value for key, value in state.items() if key not in ("endpoint", "models")}
-    return {"account": ACCOUNT, "region": REGION, **rest, "endpoints": {ENDPOINT: endpoint}}
+    settings = {key: value for key, value in state.items() if key not in ("endpoint", "models")}
+    return {"account": ACCOUNT, "region": REGION, **settings, "endpoints": {ENDPOINT: endpoint}}
 
 
 class Templates:
-    """Templates of endpoint stacks; `folder` has a folder of models for each version.
+    """Templates of endpoint stacks.
 
-    `app` is the folder of the assembly with all stacks.
+    `folder` has a folder of models for each version, `app` is the folder of the cloud assembly.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self.app = folder, folder / "cdk.out"
         self._plans: dict[tuple[str, int], ModelPlan] = {}
 
-    def of(self, states: Sequence[State]) -> list[Template | str]:
-        """Return each state's template with resolved imports, or the error of the state."""
+    def without_imports(self, states: Sequence[State]) -> list[Template | str]:
+        """Return the template of each state with resolved imports, or the error of the state."""
         return [
             template if isinstance(template, str) else _resolve_imports(template)
-            for template in self.alone(states)
+            for template in self.with_imports(states)
         ]
 
-    def alone(self, states: Sequence[State]) -> list[Template | str]:
-        """Return each state's template, or its error; `app` has the templates of other stacks."""
+    def with_imports(self, states: Sequence[State]) -> list[Template | str]:
+        """Return the template of each state, or the error of the state.
+
+        The folder `app` also has the templates of the other stacks.
+        """
         app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
         env = Environment(account=ACCOUNT, region=REGION)
-        # The endpoint stacks use only the name of the model stack, so one stage is enough.
-        any_stage = StageConfig.model_validate(stage_of(states[0]))
+        # Endpoint stacks use only the name of the model stack, so the first state is enough.
+        any_stage = StageConfig.model_validate(stage_content(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
-        records = merge(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
+        content_with_capture = merge(
+            stage_content(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}}
+        )
         capture = CaptureStack(
-            app, f"{STAGE}-capture", stage=StageConfig.model_validate(records), env=env
+            app, f"{STAGE}-capture", stage=StageConfig.model_validate(content_with_capture), env=env
         )
         results: list[EndpointStack | str] = []
         for number, state in enumerate(states):
             try:
-                stage = StageConfig.model_validate(stage_of(state))
+                stage = StageConfig.model_validate(stage_content(state))
                 name = f"stack-{number}"
                 stack = self._stack(app, name, state, stage, models, network, capture, env)
             except ValidationError as error:
@@ -106,7 +111,7 @@ class Templates:
             plan=planned,
             models=models,
             network=network if stage.private_network else None,
-            captured=capture.bucket if stage.captures else None,
+            capture_bucket=capture.bucket if stage.captures else None,
             env=env,
         )
 

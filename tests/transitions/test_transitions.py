@@ -2,27 +2,27 @@
 
 import pytest
 
+from tests.transitions.deployments import Deployment, deployment_results
 from tests.transitions.pairs import Pair, pairs
 from tests.transitions.report import PAGE, report
 from tests.transitions.trials import Result, Verdict
-from tests.transitions.ways import Way, results
 
-Results = dict[Pair, dict[Way, Result]]
+Results = dict[Pair, dict[Deployment, Result]]
 
 
 @pytest.fixture(scope="module")
 def trial_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return results(list(pairs()), tmp_path_factory.mktemp("transitions"))
+    return deployment_results(list(pairs()), tmp_path_factory.mktemp("transitions"))
 
 
 def test_no_call_fails_in_any_transition(trial_results: Results) -> None:
-    lost = [
+    wrong_results = [
         f"{pair.name}, {direction}, {fault or 'no fault'}: {result.reason}"
-        for pair, ways in trial_results.items()
-        for (direction, fault), result in ways.items()
-        if result.verdict is Verdict.LOST
+        for pair, by_deployment in trial_results.items()
+        for (direction, fault), result in by_deployment.items()
+        if result.verdict is Verdict.WRONG
     ]
-    assert lost == []
+    assert wrong_results == []
 
 
 def test_page_is_up_to_date(trial_results: Results) -> None:

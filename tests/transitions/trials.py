@@ -11,48 +11,51 @@ from tests.transitions.templates import Template
 
 
 class Verdict(StrEnum):
-    """The result of a deployment. No call failed, except for `LOST`."""
+    """The result of a deployment.
+
+    With `WRONG`, a call failed or the state is not as expected; with all others, no call failed.
+    """
 
     DONE = "done"
-    UNTOUCHED = "done, without an update of the endpoint"
+    ENDPOINT_UNCHANGED = "done, without an update of the endpoint"
     REFUSED = "refused"
     ROLLED_BACK = "rolled back"
     CONTINUED = "rolled back after continuing the rollback"
-    NO_STAGE = "refused by the stage's file"
-    LOST = "LOST"
+    INVALID_STAGE = "refused by the stage's file"
+    WRONG = "WRONG"
 
 
 @dataclass(frozen=True)
 class Result:
     """A verdict, with CloudFormation's reason if the deployment failed.
 
-    `met` is whether all planned faults have happened.
+    `fault_happened` is whether all planned faults have happened.
     """
 
     verdict: Verdict
     reason: str = ""
-    met: bool = True
+    fault_happened: bool = True
 
 
 @dataclass(frozen=True)
-class Observation:
-    """The state that a failed deployment must not change."""
+class AccountState:
+    """The state of an account that a failed deployment must not change."""
 
     config: str
     catalog: dict[str, str]
-    hosted: frozenset[str]
+    sagemaker_names: frozenset[str]
     scaled: frozenset[str]
     components: dict[str, Any]
 
     @classmethod
-    def of(cls, account: Account) -> "Observation":
+    def of(cls, account: Account) -> "AccountState":
         """Return the state of an account."""
         endpoint = account.endpoint()
         assert endpoint["EndpointStatus"] == "InService"
         return cls(
             endpoint["EndpointConfigName"],
             account.catalog(),
-            frozenset(account.hosted()),
+            frozenset(account.sagemaker_names()),
             frozenset(
                 target["ResourceId"] for target in account.scaling.describe_targets({})[TARGETS]
             ),
@@ -60,62 +63,68 @@ class Observation:
         )
 
 
-def deploy(account: Account, template: Template, fault: FaultKind = FaultKind.NOTHING) -> Result:
+def deploy(account: Account, template: Template, fault: FaultKind = FaultKind.NONE) -> Result:
     """Deploy a template with a fault, and return the result."""
-    before, changed = Observation.of(account), _modification_times(account)
+    before, times_before = AccountState.of(account), _modification_times(account)
     account.deploy(template, fault)
-    met = account.fault.has_struck()
-    untouched = _modification_times(account) == changed
+    fault_happened = account.fault.has_happened()
+    is_unchanged = _modification_times(account) == times_before
     reason = account.reason
-    wrong = [*account.caller.failed]
+    problems = [*account.caller.failed_calls]
     match account.status:
         case "UPDATE_COMPLETE":
-            verdict = Verdict.UNTOUCHED if untouched else Verdict.DONE
-            wrong += _not_as_deployed(account, template)
+            verdict = Verdict.ENDPOINT_UNCHANGED if is_unchanged else Verdict.DONE
+            problems += _differences_from_template(account, template)
         case "UPDATE_ROLLBACK_COMPLETE":
-            verdict = Verdict.REFUSED if untouched else Verdict.ROLLED_BACK
-            wrong += _not_as_before(before, Observation.of(account))
+            verdict = Verdict.REFUSED if is_unchanged else Verdict.ROLLED_BACK
+            problems += _differences_from_state(before, AccountState.of(account))
         case "UPDATE_ROLLBACK_FAILED":
             verdict = Verdict.CONTINUED
-            wrong += _deleted_in_service(account)
-            wrong += _recover(account, before)
-            wrong += [*account.caller.failed[:1], *_not_as_before(before, Observation.of(account))]
+            problems += _deleted_resources_in_service(account)
+            problems += _repair_and_continue_rollback(account, before)
+            problems += [
+                *account.caller.failed_calls[:1],
+                *_differences_from_state(before, AccountState.of(account)),
+            ]
         case status:
-            verdict, wrong = Verdict.LOST, [*wrong, f"the stack is {status}"]
-    if wrong:
-        return Result(Verdict.LOST, "; ".join(wrong[:3]))
-    return Result(verdict, reason, met)
+            verdict, problems = Verdict.WRONG, [*problems, f"the stack is {status}"]
+    if problems:
+        return Result(Verdict.WRONG, "; ".join(problems[:3]))
+    return Result(verdict, reason, fault_happened)
 
 
-def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
-    """Yield differences from the template, and resources that were not deleted."""
+def _differences_from_template(account: Account, template: Template) -> Iterator[str]:
+    """Yield differences from the template, resources that were not deleted or wrongly deleted."""
     resources: dict[str, Any] = account.resources()
-    observed = Observation.of(account)
+    state = AccountState.of(account)
     (endpoint,) = (
         resource for resource in resources.values() if resource["ResourceType"] == ENDPOINT_TYPE
     )
-    if observed.config != endpoint["Properties"]["EndpointConfigName"]:
-        yield f"{observed.config} is in service"
+    if state.config != endpoint["Properties"]["EndpointConfigName"]:
+        yield f"{state.config} is in service"
     specifications = [
         resource["Properties"]["Specification"]
         for resource in resources.values()
         if resource["ResourceType"] == "AWS::SageMaker::InferenceComponent"
     ]
-    if sorted(map(str, specifications)) != sorted(map(str, observed.components.values())):
-        yield f"the components are {observed.components}"
-    kinds = [resource["Type"] for resource in template["Resources"].values()]
-    hosted = kinds.count("AWS::SageMaker::Model") + kinds.count("AWS::SageMaker::EndpointConfig")
-    if len(observed.hosted) != hosted:
-        yield f"left behind: {len(observed.hosted)} models and configurations, not {hosted}"
-    if len(observed.catalog) != kinds.count("AWS::SSM::Parameter"):
-        yield f"the catalog has {', '.join(observed.catalog)}"
-    if len(observed.scaled) != kinds.count("AWS::ApplicationAutoScaling::ScalableTarget"):
-        yield f"registered for scaling: {', '.join(observed.scaled)}"
-    yield from _deleted_in_service(account)
+    if sorted(map(str, specifications)) != sorted(map(str, state.components.values())):
+        yield f"the components are {state.components}"
+    types = [resource["Type"] for resource in template["Resources"].values()]
+    expected_count = types.count("AWS::SageMaker::Model") + types.count(
+        "AWS::SageMaker::EndpointConfig"
+    )
+    if len(state.sagemaker_names) != expected_count:
+        count = len(state.sagemaker_names)
+        yield f"{count} models and configurations exist, not {expected_count}"
+    if len(state.catalog) != types.count("AWS::SSM::Parameter"):
+        yield f"the catalog has {', '.join(state.catalog)}"
+    if len(state.scaled) != types.count("AWS::ApplicationAutoScaling::ScalableTarget"):
+        yield f"registered for scaling: {', '.join(state.scaled)}"
+    yield from _deleted_resources_in_service(account)
 
 
-def _recover(account: Account, before: Observation) -> Iterator[str]:
-    """Follow the messages of check and SageMaker as an operator would, and continue the rollback.
+def _repair_and_continue_rollback(account: Account, before: AccountState) -> Iterator[str]:
+    """Follow the messages of the check and SageMaker like an operator, and continue the rollback.
 
     Yield the status of the stack if it was not rolled back.
     """
@@ -126,8 +135,8 @@ def _recover(account: Account, before: Observation) -> Iterator[str]:
     if "aws sagemaker update-inference-component" in account.last_reason:
         for name, specification in before.components.items():
             if account.components()[name]["Specification"] != specification:
-                changed = {"InferenceComponentName": name, "Specification": specification}
-                account.hosting.update_inference_component(changed)
+                request = {"InferenceComponentName": name, "Specification": specification}
+                account.hosting.update_inference_component(request)
     if "aws sagemaker update-endpoint" in account.last_reason:
         config = {"EndpointConfigName": before.config, "RetainAllVariantProperties": True}
         account.hosting.update_endpoint({**endpoint, **config})
@@ -148,16 +157,16 @@ TARGETS = "ScalableTargets"
 ENDPOINT_TYPE = "AWS::SageMaker::Endpoint"
 
 
-def _not_as_before(before: Observation, now: Observation) -> Iterator[str]:
+def _differences_from_state(before: AccountState, after: AccountState) -> Iterator[str]:
     for name, value in vars(before).items():
-        if value != getattr(now, name):
-            yield f"{name} is {getattr(now, name)} and was {value}"
+        if value != getattr(after, name):
+            yield f"{name} is {getattr(after, name)} and was {value}"
 
 
-def _deleted_in_service(account: Account) -> Iterator[str]:
-    """Yield deleted resources that are in service."""
+def _deleted_resources_in_service(account: Account) -> Iterator[str]:
+    """Yield resources that are in service although they were deleted."""
     config = account.endpoint()["EndpointConfigName"]
-    if config not in account.hosted():
+    if config not in account.sagemaker_names():
         yield f"{config} is in service and was deleted"
         return
     description = account.hosting.describe_endpoint_config({"EndpointConfigName": config})
@@ -165,5 +174,5 @@ def _deleted_in_service(account: Account) -> Iterator[str]:
     models = [variant["ModelName"] for variant in variants if "ModelName" in variant]
     models += [record["Specification"]["ModelName"] for record in account.components().values()]
     for model in models:
-        if model not in account.hosted():
+        if model not in account.sagemaker_names():
             yield f"{model} is in service and was deleted"

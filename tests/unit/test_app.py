@@ -11,11 +11,11 @@ from tests.unit.test_repository import ROOT
 
 def test_interrupt_during_import_has_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "aws_cdk.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    finished = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(ROOT / "app.py")],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (finished.returncode, finished.stderr) == (-signal.SIGINT, "")
+    assert (process.returncode, process.stderr) == (-signal.SIGINT, "")

@@ -26,14 +26,14 @@ pathlib.Path(os.environ["CDK_OUTDIR"], "ran").write_text(part.NAME)
 ROOT = Path(__file__).parents[2]
 
 
-def poison(source: Path, hostile: str) -> Path:
+def write_hostile_bytecode(source: Path, hostile: str) -> Path:
     """Write hostile bytecode that Python uses without checking the source (PEP 552)."""
     code = compile(hostile, source, "exec")
     content = importlib._bootstrap_external._code_to_hash_pyc(code, b"\0" * 8, checked=False)  # type: ignore[attr-defined]
-    compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
-    compiled.parent.mkdir(exist_ok=True)
-    compiled.write_bytes(content)
-    return compiled
+    path = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    return path
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     write_file(clone, "app.py", APP)
     write_file(clone, "cdk.json", "{}")
     write_file(clone, "stages/prod.yaml", "region: us-east-1\n")
-    poison(write_file(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
+    write_hostile_bytecode(write_file(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
     clone.git("init", "--quiet", "--initial-branch=main")
     review_in_this_process(monkeypatch)
     monkeypatch.chdir(clone.root)
@@ -81,7 +81,7 @@ def test_lint_rejects_bytecode_in_git(tmp_path: Path) -> None:
     command = recipe.partition("\t@compiled=")[2].partition("\n\t@ruff")[0]
     script = "compiled=" + command.replace("$$", "$").replace("\\\n", "")
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    poison(tmp_path / "part.py", "")
+    write_hostile_bytecode(tmp_path / "part.py", "")
     run = ["bash", "-c", script]
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
     subprocess.run(["git", "add", "--force", "."], cwd=tmp_path, check=True)
@@ -93,7 +93,7 @@ def test_lint_rejects_bytecode_in_git(tmp_path: Path) -> None:
 def test_export_ignores_bytecode(tmp_path: Path) -> None:
     source = tmp_path / "export.py"
     source.write_text(WORKING)
-    poison(
+    write_hostile_bytecode(
         source,
         WORKING.replace("x * 2", "x * 3").replace("class Doubled", "HOSTILE = 1\n\nclass Doubled"),
     )

@@ -17,16 +17,16 @@ from rich.console import Console
 
 import cdk_cli
 
-STAND_IN = f"""#!{sys.executable}
+FAKE_CLI = f"""#!{sys.executable}
 import json, os, pathlib, signal, sys, time
-here = pathlib.Path(__file__).parent
-signal.signal(signal.SIGTERM, lambda *_: ((here / "ended").touch(), sys.exit(1)))
-(here / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
-print((here / "output").read_text(), flush=True)
-print((here / "errors").read_text(), file=sys.stderr, flush=True)
-while (here / "keep running").exists():
+folder = pathlib.Path(__file__).parent
+signal.signal(signal.SIGTERM, lambda *_: ((folder / "ended").touch(), sys.exit(1)))
+(folder / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
+print((folder / "output").read_text(), flush=True)
+print((folder / "errors").read_text(), file=sys.stderr, flush=True)
+while (folder / "keep running").exists():
     time.sleep(0.01)
-sys.exit((here / "fails").exists())
+sys.exit((folder / "fails").exists())
 """
 DEPLOYMENT = """
 ✨  Synthesis time: 10.79s
@@ -56,7 +56,7 @@ Source Location: ...jsii runtime, node internals...
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a stand-in CLI that prints the files `output` and `errors`."""
     path = tmp_path / "cdk"
-    path.write_text(STAND_IN)
+    path.write_text(FAKE_CLI)
     path.chmod(0o755)
     (tmp_path / "output").touch()
     (tmp_path / "errors").touch()
@@ -68,8 +68,8 @@ def test_run_passes_arguments_and_folder(cli: Path) -> None:
     (cli / "errors").write_text("[Warning at /dev-text] of a run that succeeds")
     folder = cli / "elsewhere"
     folder.mkdir()
-    run = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
-    assert run == cdk_cli.CdkResult(succeeded=True, error_lines=())
+    result = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
+    assert result == cdk_cli.CdkResult(succeeded=True, error_lines=())
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
@@ -97,8 +97,10 @@ def test_failure_has_error_lines_without_stack_traces(
 ) -> None:
     (cli / "fails").touch()
     (cli / "errors").write_text(DIAGNOSIS)
-    run = cdk_cli.run("deploy", title="t")
-    assert run == cdk_cli.CdkResult(succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4]))
+    result = cdk_cli.run("deploy", title="t")
+    assert result == cdk_cli.CdkResult(
+        succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4])
+    )
     assert capsys.readouterr().out == ""
 
 
@@ -114,11 +116,11 @@ def test_terminal_shows_newest_line_per_stack_and_build(
 ) -> None:
     text = terminal_output(monkeypatch, DEPLOYMENT)
     assert re.search(r"… cdk deploy \(\d+ s\)", text)
-    newest = text.rpartition("… cdk deploy")[2]
-    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in newest
-    assert "dev-math | 3/4 |" in newest
-    assert "exporting encoder" in newest
-    assert "minilm-cpu" not in newest
+    last_frame = text.rpartition("… cdk deploy")[2]
+    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in last_frame
+    assert "dev-math | 3/4 |" in last_frame
+    assert "exporting encoder" in last_frame
+    assert "minilm-cpu" not in last_frame
 
 
 def test_terminal_shows_no_build_before_deployment(
@@ -149,7 +151,7 @@ def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.Monke
 
         yield interrupt
 
-    monkeypatch.setattr(cdk_cli, "_shown", interrupted)
+    monkeypatch.setattr(cdk_cli, "_progress_display", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run("deploy", title="t")
     (cli / "keep running").unlink()

@@ -11,7 +11,7 @@ PUBLIC = {"", "prerequisites", "serving", "settings"}
 SUPPORT = "tests.support."
 """Test support that tests of the app may import."""
 
-IN_PROCESS = {
+ALLOWED_IMPORTS = {
     "tests/browser/test_local_page.py": "shows events on the page that take hours on AWS",
     "tests/browser/fake_run.py": "serves the page without endpoints",
     "tests/synth/api/models.py": "validates requests with the constraints of botocore's models",
@@ -22,21 +22,21 @@ IN_PROCESS = {
 
 
 def test_only_public_modules_are_imported() -> None:
-    private = set[str]()
-    used = set[str]()
+    private_imports = set[str]()
+    used_exceptions = set[str]()
     for file in python_files(ROOT):
         if file.parts[0] == "local_sagemaker":
             continue
         for module in _imported(ast.parse((ROOT / file).read_text())):
-            exception = next((path for path in IN_PROCESS if str(file).startswith(path)), None)
+            exception = next((path for path in ALLOWED_IMPORTS if str(file).startswith(path)), None)
             if module in PUBLIC or (module.startswith(SUPPORT) and is_test(file)):
                 continue
             if exception:
-                used.add(exception)
+                used_exceptions.add(exception)
             else:
-                private.add(f"{file}: local_sagemaker.{module}")
-    assert private == set()
-    assert used == set(IN_PROCESS)
+                private_imports.add(f"{file}: local_sagemaker.{module}")
+    assert private_imports == set()
+    assert used_exceptions == set(ALLOWED_IMPORTS)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

@@ -51,11 +51,11 @@ def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -
             "PIP_TARGET": str(tmp_path / "to"),
         },
     }
-    finished = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", INSTALL], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
-    assert finished.returncode
-    assert b"HASHES" in finished.stderr
+    assert process.returncode
+    assert b"HASHES" in process.stderr
     assert not (tmp_path / "to" / "six.py").exists()
 
 
@@ -78,8 +78,8 @@ def test_every_installation_requires_hashes_and_wheels() -> None:
         for installation in installations
         if "--require-hashes --only-binary :all:" in installation
     ]
-    tree, wheel = (line for line in installations if line not in by_hash)
-    assert tree.endswith("--no-deps --no-build-isolation --editable .")
+    editable, wheel = (line for line in installations if line not in by_hash)
+    assert editable.endswith("--no-deps --no-build-isolation --editable .")
     assert wheel.endswith("--no-deps --no-index dist/triton_sagemaker-*.whl")
     assert len(by_hash) == 2  # the rule of the Makefile and the one of builds
 
@@ -89,16 +89,16 @@ def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, targ
     for name in ("Makefile", "package-lock.json", "pyproject.toml", "requirements.txt"):
         shutil.copy2(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
-    planned = subprocess.run(
+    commands = subprocess.run(
         ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout
-    assert "--requirement requirements/cdk.txt" in planned
-    assert "--requirement requirements.txt" not in planned
+    assert "--requirement requirements/cdk.txt" in commands
+    assert "--requirement requirements.txt" not in commands
 
 
 def test_every_lock_has_the_same_cpu_pytorch() -> None:
-    pinned = (ROOT / "requirements" / "torch.txt").read_text()
-    block = re.search(r"^torch==.*(?:\n +--hash.*)*", pinned, re.MULTILINE)
+    torch_lock = (ROOT / "requirements" / "torch.txt").read_text()
+    block = re.search(r"^torch==.*(?:\n +--hash.*)*", torch_lock, re.MULTILINE)
     assert block
     for name in ("requirements.txt", "requirements/build.txt"):
         text = (ROOT / name).read_text()

@@ -23,31 +23,31 @@ MODEL = "class TritonPythonModel:\n    def execute(self, requests):\n        ret
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Return the list of command lines of started processes."""
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return the list of command lines of commands processes."""
     commands: list[list[str]] = []
     start = subprocess.Popen.__init__
 
-    def count(self: Any, arguments: list[str], *more: Any, **options: Any) -> None:
+    def count(self: Any, arguments: list[str], *positional: Any, **options: Any) -> None:
         commands.append(arguments)
-        start(self, arguments, *more, **options)
+        start(self, arguments, *positional, **options)
 
     monkeypatch.setattr(subprocess.Popen, "__init__", count)
     return commands
 
 
-def test_build_without_export_starts_no_process(tmp_path: Path, started: list[list[str]]) -> None:
+def test_build_without_export_starts_no_process(tmp_path: Path, commands: list[list[str]]) -> None:
     model = tmp_path / "double"
     (model / "double" / "1").mkdir(parents=True)
     (model / "double" / "config.pbtxt").write_text(CONFIG)
     (model / "double" / "1" / "model.py").write_text(MODEL)
     to = str(tmp_path / "out")
     assert main(["build", str(model), "--target", "cpu-24.09", "--output", to]) == 0
-    assert started == []
+    assert commands == []
 
 
 class CloudFormation:
-    """A stand-in for an account with or without the CDK bootstrap stack."""
+    """A fake of an account with or without the CDK bootstrap stack."""
 
     def __init__(self, *, bootstrapped: bool) -> None:
         self._bootstrapped = bootstrapped
@@ -61,7 +61,7 @@ class CloudFormation:
 @pytest.mark.parametrize("bootstrapped", [True, False])
 def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     tmp_path: Path,
-    started: list[list[str]],
+    commands: list[list[str]],
     monkeypatch: pytest.MonkeyPatch,
     *,
     bootstrapped: bool,
@@ -75,4 +75,4 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
     monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
     assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0
-    assert [command[1] for command in started] == ["bootstrap"] * (not bootstrapped) + ["deploy"]
+    assert [command[1] for command in commands] == ["bootstrap"] * (not bootstrapped) + ["deploy"]

@@ -18,10 +18,10 @@ def event(**fields: str) -> Event:
 
 
 def test_event_without_an_end_is_read_as_started() -> None:
-    s3, started = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", started)
+    s3, start = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", start)
     (result,) = stage_record.read(s3.client, "bucket")
-    assert (result, result.result, result.ended) == (started, DeliveryOutcome.STARTED, None)
+    assert (result, result.result, result.ended) == (start, DeliveryOutcome.STARTED, None)
 
 
 def test_events_are_read_newest_first_with_their_results() -> None:
@@ -39,10 +39,10 @@ def test_events_are_read_newest_first_with_their_results() -> None:
 
 
 def test_event_is_not_overwritten() -> None:
-    s3, started = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", started)
+    s3, start = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", start)
     with pytest.raises(ClientError, match="PreconditionFailed"):
-        stage_record.write(s3.client, "bucket", started)
+        stage_record.write(s3.client, "bucket", start)
 
 
 def put(s3: FakeS3, key: str, content: object) -> None:
@@ -69,12 +69,12 @@ def put(s3: FakeS3, key: str, content: object) -> None:
 def test_invalid_object_is_ignored_with_a_warning(
     content: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    s3, good = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", good)
+    s3, valid = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", valid)
     if isinstance(content, dict) and "stage" not in content:
-        content = {**asdict(good), **content}
+        content = {**asdict(valid), **content}
     put(s3, "99991231T000000.000000Z-0.json", content)
-    assert list(stage_record.read(s3.client, "bucket", latest=1)) == [good]
+    assert list(stage_record.read(s3.client, "bucket", latest=1)) == [valid]
     assert capsys.readouterr().err == (
         "! s3://bucket/history/99991231T000000.000000Z-0.json is not an event of this stage: "
         "ignored\n"
@@ -83,8 +83,8 @@ def test_invalid_object_is_ignored_with_a_warning(
 
 def test_end_of_another_event_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise `tritonsm retire` could delete the delivered versions."""
-    s3, started = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", started)
-    put(s3, f"{started.name}.ended.json", {**asdict(started.end("delivered")), "versions": {}})
-    assert list(stage_record.read(s3.client, "bucket")) == [started]
-    assert f"{started.name}.ended.json is not the end of" in capsys.readouterr().err
+    s3, start = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", start)
+    put(s3, f"{start.name}.ended.json", {**asdict(start.end("delivered")), "versions": {}})
+    assert list(stage_record.read(s3.client, "bucket")) == [start]
+    assert f"{start.name}.ended.json is not the end of" in capsys.readouterr().err

@@ -18,26 +18,26 @@ from local_sagemaker.prerequisites import TritonInstallation, search_path
 STAND_INS = tuple(path.parent for path in sorted(Path(__file__).parent.glob("*/model.py")))
 
 
-def install(triton: TritonInstallation, to: Path) -> None:
-    """Install the python backend and the stand-ins into the folder `to`, which may exist.
+def install(triton: TritonInstallation, directory: Path) -> None:
+    """Install the python backend and the stand-ins into a backend directory, which may exist.
 
     Raise `LocalSageMakerError` if the environment of Python models cannot be created.
     """
-    stub = _python_backend(triton, to / "python")
+    stub = _copy_python_backend(triton, directory / "python")
     # A link, because the stub finds the wheel's libraries relative to its real path. Not a script,
     # because it would override the PATH of a model with EXECUTION_ENV_PATH.
     stub.unlink(missing_ok=True)
     stub.symlink_to(triton.model_python.stub)
-    packages.make_environment(triton, to)
+    packages.make_environment(triton, directory)
     for stand_in in STAND_INS:
-        stub = _python_backend(triton, to / stand_in.name)
-        stub.write_text(_in_own_environment(triton))
+        stub = _copy_python_backend(triton, directory / stand_in.name)
+        stub.write_text(_stub_script(triton))
         stub.chmod(0o755)
         shutil.copy2(stand_in / "model.py", stub.parent)
         shutil.copy2(stand_in.parent / "stand_in.py", stub.parent)
 
 
-def _python_backend(triton: TritonInstallation, folder: Path) -> Path:
+def _copy_python_backend(triton: TritonInstallation, folder: Path) -> Path:
     """Copy the python backend's files into a backend folder; return the path of its stub.
 
     Triton uses the stub in the backend's folder if the utils file is beside it. Source:
@@ -50,8 +50,9 @@ def _python_backend(triton: TritonInstallation, folder: Path) -> Path:
     return folder / "triton_python_backend_stub"
 
 
-def _in_own_environment(triton: TritonInstallation) -> str:
+def _stub_script(triton: TritonInstallation) -> str:
     """Return a script that starts a stub in this project's Python environment."""
-    own = triton.own_python
-    path, libraries, stub = map(shlex.quote, (search_path(), str(own.library_path), str(own.stub)))
+    python = triton.own_python
+    values = (search_path(), str(python.library_path), str(python.stub))
+    path, libraries, stub = map(shlex.quote, values)
     return f'#!/bin/sh\nexport PATH={path} LD_LIBRARY_PATH={libraries}\nexec {stub} "$@"\n'

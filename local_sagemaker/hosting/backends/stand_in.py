@@ -1,4 +1,4 @@
-"""Base class of the stand-ins for Triton's C++ backends; a copy is beside each of them."""
+"""Base class of the stand-ins for Triton's C++ backends; it is copied beside each stand-in."""
 
 import json
 from abc import ABC, abstractmethod
@@ -40,21 +40,21 @@ class StandIn(ABC):
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Run the requests as one batch if their shapes are equal, as the C++ backends do."""
-        requested = [self.input_arrays(request) for request in requests]
-        if not self.max_batch_size or len({_shape(arrays) for arrays in requested}) > 1:
-            return [self.answer(arrays) for arrays in requested]
-        ends = np.cumsum([len(arrays[0]) for arrays in requested])[:-1]
-        whole = self.run([np.concatenate(column) for column in zip(*requested, strict=True)])
-        parts = zip(*(np.split(output, ends) for output in whole), strict=True)
-        return [self.respond(part) for part in parts]
+        inputs = [self.input_arrays(request) for request in requests]
+        if not self.max_batch_size or len({_shape(arrays) for arrays in inputs}) > 1:
+            return [self.run_one(arrays) for arrays in inputs]
+        ends = np.cumsum([len(arrays[0]) for arrays in inputs])[:-1]
+        outputs = self.run([np.concatenate(column) for column in zip(*inputs, strict=True)])
+        responses = zip(*(np.split(output, ends) for output in outputs), strict=True)
+        return [self.make_response(arrays) for arrays in responses]
 
     def input_arrays(self, request: Any) -> Arrays:
         return [pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs]
 
-    def answer(self, arrays: Arrays) -> Any:
-        return self.respond(self.run(arrays))
+    def run_one(self, arrays: Arrays) -> Any:
+        return self.make_response(self.run(arrays))
 
-    def respond(self, arrays: Arrays) -> Any:
+    def make_response(self, arrays: Arrays) -> Any:
         tensors = zip(self.outputs, arrays, strict=True)
         return pb_utils.InferenceResponse([pb_utils.Tensor(*tensor) for tensor in tensors])
 

@@ -55,13 +55,13 @@ def tracking(metric_type: str, target: float = 1.0) -> Record:
     return {"TargetValue": target, "PredefinedMetricSpecification": specification}
 
 
-def custom(metric: str, target: float = 60.0, **more: Any) -> Record:
+def custom(metric: str, target: float = 60.0, **members: Any) -> Record:
     """Return the configuration of a policy on a custom metric."""
     metric_specification = {"MetricName": metric, "Namespace": "Own", "Statistic": "Average"}
     return {
         "TargetValue": target,
         "CustomizedMetricSpecification": metric_specification,
-        **more,
+        **members,
     }
 
 
@@ -76,7 +76,7 @@ class Variants:
         self.status = "InService"
         self.count = self.desired = 2
         self.desired_counts: list[int] = []
-        self.refusal: ApiError | None = None
+        self.error: ApiError | None = None
         self.deleted = False
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -104,8 +104,8 @@ class Variants:
         return {}
 
     def _request_capacity(self, desired: int) -> None:
-        if self.refusal:
-            raise self.refusal
+        if self.error:
+            raise self.error
         self.desired_counts.append(desired)
         self.desired, self.status = desired, "Updating"
 
@@ -130,8 +130,8 @@ class CloudWatch:
         self.alarms: dict[str, Record] = {}
 
     def put_metric_alarm(self, **alarm: Any) -> None:
-        before = self.alarms.get(alarm["AlarmName"], {"StateValue": "INSUFFICIENT_DATA"})
-        self.alarms[alarm["AlarmName"]] = {**before, **alarm}
+        old_alarm = self.alarms.get(alarm["AlarmName"], {"StateValue": "INSUFFICIENT_DATA"})
+        self.alarms[alarm["AlarmName"]] = {**old_alarm, **alarm}
 
     def delete_alarms(self, *, AlarmNames: list[str]) -> None:  # noqa: N803
         for name in AlarmNames:
@@ -185,15 +185,15 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def happenings() -> list[DashboardEvent]:
+def dashboard_events() -> list[DashboardEvent]:
     """The recorded events of Application Auto Scaling."""
     return []
 
 
 @pytest.fixture
 def scaling(
-    variants: Variants, cloudwatch: CloudWatch, time: Time, happenings: list[DashboardEvent]
+    variants: Variants, cloudwatch: CloudWatch, time: Time, dashboard_events: list[DashboardEvent]
 ) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
     hosting: Any = variants
-    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, report=happenings.append)
+    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, report=dashboard_events.append)

@@ -20,8 +20,8 @@ DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName",
 
 
 def requests(configuration: dict[str, Any]) -> list[dict[str, Any]]:
-    made = {**policy("p", configuration), "PolicyARN": "arn:p", "Alarms": []}
-    return alarm_requests(TargetKey.from_request(KEY), made)
+    policy_record = {**policy("p", configuration), "PolicyARN": "arn:p", "Alarms": []}
+    return alarm_requests(TargetKey.from_request(KEY), policy_record)
 
 
 def test_policy_has_a_high_and_a_low_alarm() -> None:
@@ -33,7 +33,7 @@ def test_policy_has_a_high_and_a_low_alarm() -> None:
         )
     (action,) = high["AlarmActions"]
     assert re.fullmatch("arn:p:createdBy/[0-9a-f-]{36}", action)
-    both = {
+    common = {
         "AlarmActions": [action],
         "AlarmDescription": f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}.",
         "Dimensions": DIMENSIONS,
@@ -44,13 +44,13 @@ def test_policy_has_a_high_and_a_low_alarm() -> None:
         "TreatMissingData": "missing",
     }
     assert high == {
-        **both,
+        **common,
         "ComparisonOperator": "GreaterThanThreshold",
         "EvaluationPeriods": 3,
         "Threshold": 60,
     }
     assert low == {
-        **both,
+        **common,
         "ComparisonOperator": "LessThanThreshold",
         "EvaluationPeriods": 15,
         "Threshold": 54,

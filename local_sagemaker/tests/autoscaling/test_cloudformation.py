@@ -53,12 +53,12 @@ def test_second_deletion_succeeds(
 def test_update_replaces_scheduled_actions(scaling: AutoScaling) -> None:
     handler = ScalableTarget(scaling.service)
 
-    def scheduled(*names: str, least: Any = 3) -> dict[str, Any]:
-        keys = {"Schedule": ACTION["Schedule"], "ScalableTargetAction": {"MinCapacity": least}}
+    def scheduled(*names: str, minimum: Any = 3) -> dict[str, Any]:
+        keys = {"Schedule": ACTION["Schedule"], "ScalableTargetAction": {"MinCapacity": minimum}}
         scheduled_actions = [{**keys, "ScheduledActionName": name} for name in names]
         return {**TARGET, "ScheduledActions": scheduled_actions}
 
-    first, second = scheduled("morning", "noon"), scheduled("noon", "evening", least="4")
+    first, second = scheduled("morning", "noon"), scheduled("noon", "evening", minimum="4")
     handler.create("Logical", first, "stack")
     assert [action["ScheduledActionName"] for action in actions(scaling)] == ["morning", "noon"]
     handler.update(PHYSICAL_ID, first, second, "stack")

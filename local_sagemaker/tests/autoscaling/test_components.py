@@ -6,7 +6,6 @@ import pytest
 
 from local_sagemaker.autoscaling.alarms import HIGH, LOW
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.autoscaling.conftest import (
     COMPONENT,
     STEPS,
@@ -16,21 +15,20 @@ from local_sagemaker.tests.autoscaling.conftest import (
     policy,
     tracking,
 )
+from local_sagemaker.tests.autoscaling.test_scaler import ScaledTarget
 
 PER_COPY = "SageMakerInferenceComponentInvocationsPerCopy"
 CONCURRENT = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
 TARGET = {**COMPONENT, "MinCapacity": 0, "MaxCapacity": 4}
 
 
-class ScaledComponent:
+class ScaledComponent(ScaledTarget):
     """The component `times` with two copies, a target tracking policy and a step policy."""
 
     def __init__(
         self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
     ) -> None:
-        self.scaling, self.variants = scaling, variants
-        self.cloudwatch, self.time = cloudwatch, time
-        scaling.register(TARGET)
+        super().__init__(scaling, variants, cloudwatch, time, TARGET)
         scaling.put_policy({**policy("calls", tracking(PER_COPY, 10.0)), **COMPONENT})
 
     def put_steps(self, *steps: dict[str, float], threshold: float = 1.0) -> None:
@@ -47,44 +45,35 @@ class ScaledComponent:
             AlarmActions=[arn],
         )
 
-    def alarm(self, name: str, *points: float) -> None:
+    def set_alarm(self, name: str, *points: float) -> None:
         """Set the alarm whose name contains `name` to ALARM, and all others to OK."""
-        for known, alarm in self.cloudwatch.alarms.items():
-            alarm["StateValue"] = "ALARM" if name in known else "OK"
+        for alarm_name, alarm in self.cloudwatch.alarms.items():
+            alarm["StateValue"] = "ALARM" if name in alarm_name else "OK"
             alarm["StateReasonData"] = f'{{"recentDatapoints": {list(points)}}}'
-
-    def tick(self, seconds: float = 10) -> list[int]:
-        self.time.now += seconds
-        self.scaling.scaler.tick()
-        return self.variants.desired_counts
-
-    def settle(self) -> None:
-        self.variants.settle()
-        self.tick()
 
 
 @pytest.fixture
-def scaled(
+def scaled_target(
     scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
 ) -> ScaledComponent:
     return ScaledComponent(scaling, variants, cloudwatch, time)
 
 
-def test_component_without_invocations_scales_to_0(scaled: ScaledComponent) -> None:
-    scaled.alarm(LOW, *[0.0] * 15)
-    assert scaled.tick() == [0]
+def test_component_without_invocations_scales_to_0(scaled_target: ScaledComponent) -> None:
+    scaled_target.set_alarm(LOW, *[0.0] * 15)
+    assert scaled_target.tick() == [0]
 
 
-def test_step_policy_adds_the_first_copy(scaled: ScaledComponent) -> None:
-    scaled.put_steps()
-    scaled.variants.count = scaled.variants.desired = 0
-    scaled.alarm("no-capacity", 1.0)
-    assert scaled.tick() == [1]
-    assert scaled.tick() == [1]  # the component is Updating
-    scaled.settle()
-    assert scaled.tick() == [1]  # the cooldown has not ended
-    assert scaled.tick(60) == [1, 2]
-    activity = scaled.scaling.describe_activities({})["ScalingActivities"][-1]
+def test_step_policy_adds_the_first_copy(scaled_target: ScaledComponent) -> None:
+    scaled_target.put_steps()
+    scaled_target.variants.count = scaled_target.variants.desired = 0
+    scaled_target.set_alarm("no-capacity", 1.0)
+    assert scaled_target.tick() == [1]
+    assert scaled_target.tick() == [1]  # the component is Updating
+    scaled_target.settle()
+    assert scaled_target.tick() == [1]  # the cooldown has not ended
+    assert scaled_target.tick(60) == [1, 2]
+    activity = scaled_target.scaling.describe_activities({})["ScalingActivities"][-1]
     assert activity["Cause"] == "monitor alarm no-capacity in state ALARM triggered policy wake"
     assert activity["Description"] == "Setting desired copy count to 1."
     assert activity["ResourceId"] == "inference-component/times"
@@ -92,23 +81,23 @@ def test_step_policy_adds_the_first_copy(scaled: ScaledComponent) -> None:
 
 @pytest.mark.parametrize(("value", "copies"), [(1.0, 3), (4.0, 3), (6.0, 4), (0.5, None)])
 def test_size_of_the_breach_selects_the_step(
-    scaled: ScaledComponent, value: float, copies: int | None
+    scaled_target: ScaledComponent, value: float, copies: int | None
 ) -> None:
-    scaled.put_steps(
+    scaled_target.put_steps(
         {"MetricIntervalLowerBound": 0.0, "MetricIntervalUpperBound": 5.0, "ScalingAdjustment": 1},
         {"MetricIntervalLowerBound": 5.0, "ScalingAdjustment": 7},  # above MaxCapacity
     )
-    scaled.alarm("no-capacity", value)
-    assert scaled.tick() == ([] if copies is None else [copies])
+    scaled_target.set_alarm("no-capacity", value)
+    assert scaled_target.tick() == ([] if copies is None else [copies])
 
 
-def test_policy_with_the_larger_capacity_decides(scaled: ScaledComponent) -> None:
-    scaled.put_steps()
-    for alarm in scaled.cloudwatch.alarms.values():
+def test_policy_with_the_larger_capacity_decides(scaled_target: ScaledComponent) -> None:
+    scaled_target.put_steps()
+    for alarm in scaled_target.cloudwatch.alarms.values():
         in_alarm = HIGH in alarm["AlarmName"] or alarm["AlarmName"] == "no-capacity"
         alarm["StateValue"] = "ALARM" if in_alarm else "OK"
         alarm["StateReasonData"] = '{"recentDatapoints": [20.0]}'
-    assert scaled.tick() == [4]
+    assert scaled_target.tick() == [4]
 
 
 @pytest.mark.parametrize(
@@ -131,21 +120,3 @@ def test_alarms_use_the_metrics_of_the_component(
         alarm = cloudwatch.alarm_of_kind(alarm_of_kind, metric)
         assert (alarm["Period"], alarm["EvaluationPeriods"]) == expected
         assert alarm["Dimensions"] == [{"Name": "InferenceComponentName", "Value": "times"}]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ResourceId": "inference-component/other"}, "Could not find inference component"),
-        ({"ResourceId": "endpoint/text/variant/only"}, "Invalid resource ID"),
-        (
-            {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
-            "does not support the scalable dimension",
-        ),
-    ],
-)
-def test_invalid_component_target_is_refused(
-    scaling: AutoScaling, change: dict[str, str], message: str
-) -> None:
-    with pytest.raises(ApiError, match=message):
-        scaling.register({**TARGET, **change})

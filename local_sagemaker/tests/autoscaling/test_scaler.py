@@ -26,11 +26,16 @@ class ScaledTarget:
     """A scalable target whose alarms, variants and time tests control."""
 
     def __init__(
-        self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+        self,
+        scaling: AutoScaling,
+        variants: Variants,
+        cloudwatch: CloudWatch,
+        time: Time,
+        target: dict[str, Any] = TARGET,
     ) -> None:
         self.scaling, self.variants = scaling, variants
         self.cloudwatch, self.time = cloudwatch, time
-        scaling.register(TARGET)
+        scaling.register(target)
 
     def alarm(self, kind: str | None, *points: float, metric: str = CALLS) -> None:
         """Set the alarm of a kind on a metric to ALARM, and its other alarms to OK."""
@@ -56,20 +61,20 @@ class ScaledTarget:
 
 
 @pytest.fixture
-def scaled(
+def scaled_target(
     scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
 ) -> ScaledTarget:
-    made = ScaledTarget(scaling, variants, cloudwatch, time)
+    target = ScaledTarget(scaling, variants, cloudwatch, time)
     scaling.put_policy(POLICY)
-    return made
+    return target
 
 
-def test_alarm_scales_out_and_records_an_activity(scaled: ScaledTarget) -> None:
-    assert scaled.tick() == []
-    scaled.alarm(HIGH, 30, 90, 120)
-    assert scaled.tick() == [4]
-    (activity,) = scaled.activities()
-    alarm = scaled.cloudwatch.alarm_of_kind(HIGH)["AlarmName"]
+def test_alarm_scales_out_and_records_an_activity(scaled_target: ScaledTarget) -> None:
+    assert scaled_target.tick() == []
+    scaled_target.alarm(HIGH, 30, 90, 120)
+    assert scaled_target.tick() == [4]
+    (activity,) = scaled_target.activities()
+    alarm = scaled_target.cloudwatch.alarm_of_kind(HIGH)["AlarmName"]
     assert {name: activity[name] for name in KEY} == KEY
     assert activity["Description"] == "Setting desired instance count to 4."
     assert activity["Cause"] == f"monitor alarm {alarm} in state ALARM triggered policy calls"
@@ -79,8 +84,8 @@ def test_alarm_scales_out_and_records_an_activity(scaled: ScaledTarget) -> None:
         "sagemaker."
     )
     start_time = activity["StartTime"]
-    scaled.settle()
-    (activity,) = scaled.activities()
+    scaled_target.settle()
+    (activity,) = scaled_target.activities()
     assert (activity["StatusCode"], activity["StartTime"]) == ("Successful", start_time)
     assert activity["EndTime"] == start_time + 10
     assert activity["StatusMessage"] == (
@@ -89,86 +94,86 @@ def test_alarm_scales_out_and_records_an_activity(scaled: ScaledTarget) -> None:
 
 
 def test_only_larger_steps_during_the_scale_out_cooldown(
-    scaled: ScaledTarget,
+    scaled_target: ScaledTarget,
 ) -> None:
-    scaled.alarm(HIGH, 120)
-    scaled.tick()
-    scaled.settle()
-    assert scaled.tick(290) == [4]  # an equal step during the cooldown
-    scaled.alarm(HIGH, 150)
-    scaled.variants.settle()
-    assert scaled.tick(0) == [4, 5]  # relative to the two instances before the cooldown
-    scaled.settle()
-    scaled.alarm(HIGH, 70)
-    assert scaled.tick(290) == [4, 5]
-    assert scaled.tick(10) == [4, 5, 6]
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.settle()
+    assert scaled_target.tick(290) == [4]  # an equal step during the cooldown
+    scaled_target.alarm(HIGH, 150)
+    scaled_target.variants.settle()
+    assert scaled_target.tick(0) == [4, 5]  # relative to the two instances before the cooldown
+    scaled_target.settle()
+    scaled_target.alarm(HIGH, 70)
+    assert scaled_target.tick(290) == [4, 5]
+    assert scaled_target.tick(10) == [4, 5, 6]
 
 
-def test_scale_in_once_per_cooldown(scaled: ScaledTarget) -> None:
-    scaled.variants.count = scaled.variants.desired = 6
-    scaled.alarm(LOW, 45, 20)
-    assert scaled.tick() == [5]
-    scaled.settle()
-    scaled.alarm(LOW, 40)
-    assert scaled.tick(299) == [5]
-    assert scaled.tick(1) == [5, 4]
+def test_scale_in_once_per_cooldown(scaled_target: ScaledTarget) -> None:
+    scaled_target.variants.count = scaled_target.variants.desired = 6
+    scaled_target.alarm(LOW, 45, 20)
+    assert scaled_target.tick() == [5]
+    scaled_target.settle()
+    scaled_target.alarm(LOW, 40)
+    assert scaled_target.tick(299) == [5]
+    assert scaled_target.tick(1) == [5, 4]
 
 
-def test_scale_out_ends_the_scale_in_cooldown(scaled: ScaledTarget) -> None:
-    scaled.variants.count = scaled.variants.desired = 5
-    scaled.alarm(LOW, 45)
-    scaled.tick()
-    scaled.settle()
-    scaled.alarm(HIGH, 61)
-    assert scaled.tick() == [4, 5]
-    scaled.settle()
-    scaled.alarm(LOW, 45)
-    assert scaled.tick() == [4, 5, 4]
+def test_scale_out_ends_the_scale_in_cooldown(scaled_target: ScaledTarget) -> None:
+    scaled_target.variants.count = scaled_target.variants.desired = 5
+    scaled_target.alarm(LOW, 45)
+    scaled_target.tick()
+    scaled_target.settle()
+    scaled_target.alarm(HIGH, 61)
+    assert scaled_target.tick() == [4, 5]
+    scaled_target.settle()
+    scaled_target.alarm(LOW, 45)
+    assert scaled_target.tick() == [4, 5, 4]
 
 
 def test_speed_shortens_cooldowns(variants: Variants, cloudwatch: CloudWatch, time: Time) -> None:
     hosting: Any = variants
     scaling = AutoScaling(hosting, cloudwatch, speed=60, clock=time)
-    scaled = ScaledTarget(scaling, variants, cloudwatch, time)
-    scaled.scaling.put_policy(POLICY)
+    scaled_target = ScaledTarget(scaling, variants, cloudwatch, time)
+    scaled_target.scaling.put_policy(POLICY)
     variants.count = variants.desired = 6
-    scaled.alarm(LOW, 45)
-    scaled.tick()
-    scaled.settle()
-    assert scaled.tick(4.9) == [5]
-    assert scaled.tick(0.1) == [5, 4]
+    scaled_target.alarm(LOW, 45)
+    scaled_target.tick()
+    scaled_target.settle()
+    assert scaled_target.tick(4.9) == [5]
+    assert scaled_target.tick(0.1) == [5, 4]
 
 
-def test_several_policies(
-    scaled: ScaledTarget,
+def test_any_policy_scales_out_and_all_policies_scale_in(
+    scaled_target: ScaledTarget,
 ) -> None:
-    scaled.scaling.put_policy(policy("gpu", custom("GPU")))
-    scaled.alarm(HIGH, 61)
-    scaled.alarm(HIGH, 150, metric="GPU")
-    assert scaled.tick() == [5]
-    assert "triggered policy gpu" in scaled.activities()[0]["Cause"]
-    scaled.settle()
-    scaled.alarm(LOW, 1)
-    scaled.alarm(None, metric="GPU")
-    assert scaled.tick(1000) == [5]
-    scaled.alarm(LOW, 35, metric="GPU")
-    assert scaled.tick() == [5, 3]
+    scaled_target.scaling.put_policy(policy("gpu", custom("GPU")))
+    scaled_target.alarm(HIGH, 61)
+    scaled_target.alarm(HIGH, 150, metric="GPU")
+    assert scaled_target.tick() == [5]
+    assert "triggered policy gpu" in scaled_target.activities()[0]["Cause"]
+    scaled_target.settle()
+    scaled_target.alarm(LOW, 1)
+    scaled_target.alarm(None, metric="GPU")
+    assert scaled_target.tick(1000) == [5]
+    scaled_target.alarm(LOW, 35, metric="GPU")
+    assert scaled_target.tick() == [5, 3]
 
 
-def test_updating_endpoint_is_not_scaled(scaled: ScaledTarget) -> None:
-    scaled.variants.status = "Updating"
-    scaled.alarm(HIGH, 120)
-    assert scaled.tick() == []
-    scaled.variants.settle()
-    assert scaled.tick() == [4]
+def test_updating_endpoint_is_not_scaled(scaled_target: ScaledTarget) -> None:
+    scaled_target.variants.status = "Updating"
+    scaled_target.alarm(HIGH, 120)
+    assert scaled_target.tick() == []
+    scaled_target.variants.settle()
+    assert scaled_target.tick() == [4]
 
 
-def test_refused_change_is_recorded_once(scaled: ScaledTarget) -> None:
-    scaled.variants.refusal = ApiError("ResourceLimitExceeded", "The limit is 2 Instances.")
-    scaled.alarm(HIGH, 120)
-    scaled.tick()
-    scaled.tick()
-    (activity,) = scaled.activities()
+def test_refused_change_is_recorded_once(scaled_target: ScaledTarget) -> None:
+    scaled_target.variants.error = ApiError("ResourceLimitExceeded", "The limit is 2 Instances.")
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.tick()
+    (activity,) = scaled_target.activities()
     assert activity["StatusCode"] == "Failed"
     assert activity["StatusMessage"].startswith(
         "Failed to set desired instance count to 4. Reason: The limit is 2 Instances. (Service: "
@@ -176,12 +181,12 @@ def test_refused_change_is_recorded_once(scaled: ScaledTarget) -> None:
     )
 
 
-def test_rolled_back_change_is_retried(scaled: ScaledTarget) -> None:
-    scaled.alarm(HIGH, 120)
-    scaled.tick()
-    scaled.variants.roll_back()
-    assert scaled.tick() == [4, 4]
-    assert [activity["StatusCode"] for activity in scaled.activities()] == [
+def test_rolled_back_change_is_retried(scaled_target: ScaledTarget) -> None:
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.variants.roll_back()
+    assert scaled_target.tick() == [4, 4]
+    assert [activity["StatusCode"] for activity in scaled_target.activities()] == [
         "InProgress",
         "Unfulfilled",
     ]
@@ -195,31 +200,31 @@ def test_rolled_back_change_is_retried(scaled: ScaledTarget) -> None:
     ],
 )
 def test_new_limits_scale_the_target_at_once(
-    scaled: ScaledTarget, limits: dict[str, int], capacity: int, cause: str
+    scaled_target: ScaledTarget, limits: dict[str, int], capacity: int, cause: str
 ) -> None:
-    scaled.scaling.register({**KEY, **limits})
-    assert scaled.variants.desired_counts == [capacity]
-    assert scaled.activities()[0]["Cause"] == cause
+    scaled_target.scaling.register({**KEY, **limits})
+    assert scaled_target.variants.desired_counts == [capacity]
+    assert scaled_target.activities()[0]["Cause"] == cause
 
 
-def test_scheduled_action_sets_the_limits(scaled: ScaledTarget) -> None:
-    scaled.scaling.put_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
-    assert scaled.tick(59) == []
-    assert scaled.tick(1) == [4]
-    (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
+def test_scheduled_action_sets_the_limits(scaled_target: ScaledTarget) -> None:
+    scaled_target.scaling.put_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
+    assert scaled_target.tick(59) == []
+    assert scaled_target.tick(1) == [4]
+    (target,) = scaled_target.scaling.describe_targets({})["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (4, 6)
-    messages = {activity["Cause"]: activity for activity in scaled.activities()}
-    assert set(messages) == {
+    activities = {activity["Cause"]: activity for activity in scaled_target.activities()}
+    assert set(activities) == {
         "scheduled action name morning was triggered",
         "minimum capacity was set to 4",
     }
-    limits = messages["scheduled action name morning was triggered"]
+    limits = activities["scheduled action name morning was triggered"]
     assert limits["Description"] == "Setting min capacity to 4 and max capacity to 6"
     assert limits["StatusMessage"] == "Successfully set min capacity to 4 and max capacity to 6"
 
 
 @pytest.mark.parametrize(
-    ("limits", "status", "refusal"),
+    ("limits", "status", "message"),
     [
         ({"MinCapacity": 7}, "InService", "Minimum capacity cannot be greater than maximum"),
         ({"MaxCapacity": 1}, "InService", "Minimum capacity cannot be greater than maximum"),
@@ -232,25 +237,25 @@ def test_scheduled_action_sets_the_limits(scaled: ScaledTarget) -> None:
     ],
 )
 def test_failed_scheduled_action_keeps_the_limits(
-    scaled: ScaledTarget, limits: dict[str, int], status: str, refusal: str
+    scaled_target: ScaledTarget, limits: dict[str, int], status: str, message: str
 ) -> None:
-    scaled.variants.status = status
+    scaled_target.variants.status = status
     action = {**ACTION, "Schedule": "cron(* * * * ? *)", "ScalableTargetAction": limits}
-    scaled.scaling.put_action(action)
-    assert scaled.tick(60) == []
-    (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
+    scaled_target.scaling.put_action(action)
+    assert scaled_target.tick(60) == []
+    (target,) = scaled_target.scaling.describe_targets({})["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
-    (activity,) = scaled.activities()
+    (activity,) = scaled_target.activities()
     assert activity["StatusCode"] == "Failed"
-    assert refusal in activity["StatusMessage"]
+    assert message in activity["StatusMessage"]
 
 
-def test_deleted_endpoint_fails_its_activity(scaled: ScaledTarget) -> None:
-    scaled.alarm(HIGH, 120)
-    scaled.tick()
-    scaled.variants.deleted = True
-    scaled.tick()
-    (activity,) = scaled.activities()
+def test_deleted_endpoint_fails_its_activity(scaled_target: ScaledTarget) -> None:
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.variants.deleted = True
+    scaled_target.tick()
+    (activity,) = scaled_target.activities()
     assert activity["StatusMessage"] == (
         "Failed to reach desired instance count 4: the endpoint is deleted"
     )

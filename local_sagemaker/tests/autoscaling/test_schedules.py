@@ -13,8 +13,8 @@ def timestamp(text: str) -> float:
 
 def due(expression: str, text: str, zone: str = "UTC") -> bool:
     """Return whether an expression is due in the minute that starts timestamp `text`."""
-    moment = timestamp(text)
-    return parse(expression, zone=zone, since=0, speed=1)(moment - 1, moment + 59)
+    time = timestamp(text)
+    return parse(expression, zone=zone, since=0, speed=1)(time - 1, time + 59)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,9 @@ def due(expression: str, text: str, zone: str = "UTC") -> bool:
         ("at(2027-01-04T10:00:00)", ["2027-01-04T10:00"], ["2027-01-04T10:01"]),
     ],
 )  # fmt: skip
-def test_due_times(expression: str, times: list[str], others: list[str]) -> None:
+def test_expression_is_due_at_its_times_only(
+    expression: str, times: list[str], others: list[str]
+) -> None:
     assert [time for time in times + others if due(expression, time)] == times
 
 
@@ -40,10 +42,10 @@ def test_time_zone_with_daylight_saving_time() -> None:
 
 
 def test_time_at_an_interval_border_is_due_once() -> None:
-    moment = timestamp("2027-01-04T10:00")
+    time = timestamp("2027-01-04T10:00")
     for expression in ("at(2027-01-04T10:00:00)", "cron(0 10 4 1 ? 2027)"):
         schedule = parse(expression, since=0, speed=1)
-        intervals = (moment - 10, moment), (moment, moment + 10)
+        intervals = (time - 10, time), (time, time + 10)
         assert [schedule(*interval) for interval in intervals] == [True, False]
 
 
@@ -73,7 +75,7 @@ def test_invalid_schedule_is_refused(expression: str, fault: str) -> None:
         parse(expression, since=0, speed=1)
 
 
-def test_rate_with_speed() -> None:
+def test_speed_shortens_the_interval_of_a_rate() -> None:
     schedule = parse("rate(5 minutes)", since=1000, speed=60)
     intervals = ((1000, 1004), (1004, 1005), (1005, 1006), (0, 1000), (-86400, 1000))
     assert [schedule(*interval) for interval in intervals] == [False, True, False, False, False]

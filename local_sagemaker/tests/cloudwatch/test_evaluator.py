@@ -11,7 +11,7 @@ from ministack.services import cloudwatch as ministack
 from local_sagemaker.cloudwatch.evaluator import Evaluator
 
 DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}]
-T0 = 1_800_000_000  # a full minute
+START = 1_800_000_000  # a full minute
 
 Record = dict[str, Any]
 
@@ -36,7 +36,7 @@ def call(operation: str, **request: Any) -> Record:
     return json.loads(body) if body else {}
 
 
-def alarm(**more: Any) -> None:
+def alarm(**members: Any) -> None:
     call(
         "_put_metric_alarm",
         **{
@@ -49,45 +49,51 @@ def alarm(**more: Any) -> None:
             "EvaluationPeriods": 2,
             "Threshold": 5,
             "ComparisonOperator": "GreaterThanThreshold",
-            **more,
+            **members,
         },
     )
 
 
-def put(value: float, when: float, **more: Any) -> None:
-    datum = {"MetricName": "m", "Dimensions": DIMENSIONS, "Value": value, "Timestamp": when, **more}
+def put(value: float, time: float, **members: Any) -> None:
+    datum = {
+        "MetricName": "m",
+        "Dimensions": DIMENSIONS,
+        "Value": value,
+        "Timestamp": time,
+        **members,
+    }
     call("_put_metric_data", Namespace="N", MetricData=[datum])
 
 
-def described(name: str = "a") -> Record:
+def describe_alarm(name: str = "a") -> Record:
     (result,) = call("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
     return dict(result)
 
 
-def state(evaluator: Evaluator, when: float) -> str:
-    evaluator.evaluate(when)
-    return str(described()["StateValue"])
+def state(evaluator: Evaluator, time: float) -> str:
+    evaluator.evaluate(time)
+    return str(describe_alarm()["StateValue"])
 
 
 def test_only_finished_periods_are_evaluated(evaluator: Evaluator) -> None:
     alarm()
     for second in (0, 30, 60, 90):
-        put(3, T0 + second)
-    assert described()["StateValue"] == "INSUFFICIENT_DATA"  # no evaluation yet
-    assert state(evaluator, T0 + 119) == "INSUFFICIENT_DATA"
-    assert state(evaluator, T0 + 120) == "ALARM"
-    assert state(evaluator, T0 + 360) == "INSUFFICIENT_DATA"  # the data is out of range
+        put(3, START + second)
+    assert describe_alarm()["StateValue"] == "INSUFFICIENT_DATA"  # no evaluation yet
+    assert state(evaluator, START + 119) == "INSUFFICIENT_DATA"
+    assert state(evaluator, START + 120) == "ALARM"
+    assert state(evaluator, START + 360) == "INSUFFICIENT_DATA"  # the data is out of range
 
 
 def test_other_dimensions_and_units_are_ignored(evaluator: Evaluator) -> None:
     alarm(Unit="Percent")
     for second in (0, 60):
-        put(9, T0 + second, Unit="Percent", Dimensions=[])
-        put(9, T0 + second, Unit="None")
-    assert state(evaluator, T0 + 120) == "INSUFFICIENT_DATA"
+        put(9, START + second, Unit="Percent", Dimensions=[])
+        put(9, START + second, Unit="None")
+    assert state(evaluator, START + 120) == "INSUFFICIENT_DATA"
     for second in (0, 60):
-        put(9, T0 + second, Unit="Percent")
-    assert state(evaluator, T0 + 120) == "ALARM"
+        put(9, START + second, Unit="Percent")
+    assert state(evaluator, START + 120) == "ALARM"
 
 
 @pytest.mark.parametrize(
@@ -100,11 +106,13 @@ def test_other_dimensions_and_units_are_ignored(evaluator: Evaluator) -> None:
         ({"Statistic": None, "ExtendedStatistic": "p50"}, 0.75),
     ],
 )
-def test_statistics(evaluator: Evaluator, statistic: Record, value: float) -> None:
+def test_alarm_evaluates_its_statistic(
+    evaluator: Evaluator, statistic: Record, value: float
+) -> None:
     alarm(EvaluationPeriods=1, Threshold=value - 0.1, **statistic)
-    put(0, T0, Values=[0.5, 9, 1], Counts=[2, 1, 1])
-    assert state(evaluator, T0 + 60) == "ALARM"
-    assert json.loads(described()["StateReasonData"])["recentDatapoints"] == [value]
+    put(0, START, Values=[0.5, 9, 1], Counts=[2, 1, 1])
+    assert state(evaluator, START + 60) == "ALARM"
+    assert json.loads(describe_alarm()["StateReasonData"])["recentDatapoints"] == [value]
 
 
 def test_changed_alarm_keeps_its_state_until_evaluation(
@@ -112,20 +120,20 @@ def test_changed_alarm_keeps_its_state_until_evaluation(
 ) -> None:
     # Alarms are evaluated every minute; until then, an endpoint update sees the old state.
     alarm(EvaluationPeriods=1, TreatMissingData="notBreaching")
-    put(9, T0 - 60)
-    assert state(evaluator, T0) == "ALARM"
+    put(9, START - 60)
+    assert state(evaluator, START) == "ALARM"
     alarm(EvaluationPeriods=1, TreatMissingData="notBreaching", Dimensions=[])
-    assert described()["StateValue"] == "ALARM"
-    assert [state(evaluator, T0 + second) for second in (1, 60)] == ["ALARM", "ALARM"]
-    assert state(evaluator, T0 + 61) == "OK"
+    assert describe_alarm()["StateValue"] == "ALARM"
+    assert [state(evaluator, START + second) for second in (1, 60)] == ["ALARM", "ALARM"]
+    assert state(evaluator, START + 61) == "OK"
 
 
 def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None:
     alarm()
-    put(7, T0)
-    put(8, T0 + 60)
-    evaluator.evaluate(T0 + 125)
-    result = described()
+    put(7, START)
+    put(8, START + 60)
+    evaluator.evaluate(START + 125)
+    result = describe_alarm()
     assert result["StateReason"] == (
         "Threshold Crossed: 2 out of the last 2 datapoints [8.0 (15/01/27 08:01:00), 7.0 (15/01/27 "
         "08:00:00)] were greater than the threshold (5.0) (minimum 2 datapoints for OK -> ALARM "
@@ -136,26 +144,26 @@ def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None
     assert data["startDate"] == "2027-01-15T08:00:00.000+0000"
     assert data["recentDatapoints"] == [7.0, 8.0]
     assert data["evaluatedDatapoints"][0]["timestamp"] == "2027-01-15T08:01:00.000+0000"
-    put(20, T0 + 120)
-    evaluator.evaluate(T0 + 180)
-    assert json.loads(described()["StateReasonData"])["recentDatapoints"] == [8.0, 20.0]
+    put(20, START + 120)
+    evaluator.evaluate(START + 180)
+    assert json.loads(describe_alarm()["StateReasonData"])["recentDatapoints"] == [8.0, 20.0]
 
 
 def test_set_state_lasts_until_the_next_evaluation(evaluator: Evaluator) -> None:
     alarm(TreatMissingData="notBreaching")
-    evaluator.evaluate(T0)
+    evaluator.evaluate(START)
     call("_set_alarm_state", AlarmName="a", StateValue="ALARM", StateReason="a test")
-    assert state(evaluator, T0 + 1) == "OK"
+    assert state(evaluator, START + 1) == "OK"
 
 
 def test_change_reaches_history_and_composite_alarms(evaluator: Evaluator) -> None:
     alarm(TreatMissingData="notBreaching")
     call("_put_composite_alarm", AlarmName="c", AlarmRule='ALARM("a")')
-    evaluator.evaluate(T0)
-    put(9, T0)
-    put(9, T0 + 60)
+    evaluator.evaluate(START)
+    put(9, START)
+    put(9, START + 60)
     for _ in range(3):
-        evaluator.evaluate(T0 + 120)
+        evaluator.evaluate(START + 120)
     history = call("_describe_alarm_history", AlarmName="a")["AlarmHistoryItems"]
     changes = [change["HistorySummary"] for change in history]
     assert changes.count("Alarm updated from OK to ALARM") == 1
@@ -167,19 +175,19 @@ def test_speed_shortens_periods(cloudwatch: Any) -> None:
     evaluator = Evaluator(cloudwatch, speed=60)
     alarm()
     for second in (0, 1):
-        put(9, T0 + second + 0.5)
-    assert state(evaluator, T0 + 2.1) == "ALARM"
-    assert state(evaluator, T0 + 6.1) == "INSUFFICIENT_DATA"
+        put(9, START + second + 0.5)
+    assert state(evaluator, START + 2.1) == "ALARM"
+    assert state(evaluator, START + 6.1) == "INSUFFICIENT_DATA"
 
 
 def test_invalid_alarm_does_not_stop_others(
     evaluator: Evaluator, caplog: pytest.LogCaptureFixture
 ) -> None:
     alarm(AlarmName="0", ComparisonOperator="GreaterThanUpperThreshold")
-    put(9, T0 - 60)
+    put(9, START - 60)
     call("_put_metric_alarm", AlarmName="1", ComparisonOperator="GreaterThanThreshold")
     alarm(EvaluationPeriods=1)
-    evaluator.evaluate(T0)
-    assert described()["StateValue"] == "ALARM"
+    evaluator.evaluate(START)
+    assert describe_alarm()["StateValue"] == "ALARM"
     assert "alarm 0" in caplog.text
     assert "alarm 1" not in caplog.text

@@ -12,7 +12,7 @@ from ministack.services.cloudformation import provisioners
 from local_sagemaker.cloudwatch.evaluator import Evaluator
 from local_sagemaker.cloudwatch.expressions import Expression, install
 
-T0 = 1_800_000_000  # a full minute
+START = 1_800_000_000  # a full minute
 EXPRESSION = "IF(measured < 1, requests, 0)"
 
 Record = dict[str, Any]
@@ -63,11 +63,13 @@ def call(operation: str, **request: Any) -> tuple[int, Record]:
 
 
 def put(**values: float) -> None:
-    data = [{"MetricName": name, "Value": value, "Timestamp": T0} for name, value in values.items()]
+    data = [
+        {"MetricName": name, "Value": value, "Timestamp": START} for name, value in values.items()
+    ]
     call("_put_metric_data", Namespace="N", MetricData=data)
 
 
-def described() -> Record:
+def describe_alarm() -> Record:
     (alarm,) = call("_describe_alarms", AlarmNames=["a"])[1]["MetricAlarms"]
     return dict(alarm)
 
@@ -88,8 +90,8 @@ def test_alarm_on_a_conditional_expression(
 ) -> None:
     call("_put_metric_alarm", **ALARM, Metrics=queries())
     put(**data)
-    evaluator.evaluate(T0 + 60)
-    assert described()["StateValue"] == state
+    evaluator.evaluate(START + 60)
+    assert describe_alarm()["StateValue"] == state
 
 
 AVERAGE_UTILIZATION = (
@@ -108,13 +110,17 @@ AVERAGE_UTILIZATION = (
     ],
 )
 def test_average_of_instance_types_with_data(data: dict[str, float], value: float | None) -> None:
-    by_name = {name: {7: data[name]} if name in data else {} for name in ("measured", "requests")}
-    assert Expression.parse(queries(AVERAGE_UTILIZATION)).values(by_name, [7]).get(7) == value
+    values_by_name = {
+        name: {7: data[name]} if name in data else {} for name in ("measured", "requests")
+    }
+    assert (
+        Expression.parse(queries(AVERAGE_UTILIZATION)).values(values_by_name, [7]).get(7) == value
+    )
 
 
 def test_described_alarm_has_metrics_only(evaluator: Evaluator) -> None:
     call("_put_metric_alarm", **ALARM, Metrics=queries())
-    alarm = described()
+    alarm = describe_alarm()
     assert alarm["Metrics"] == queries()
     assert not alarm.keys() & {"MetricName", "Namespace", "Period", "Statistic"}
 
@@ -122,13 +128,13 @@ def test_described_alarm_has_metrics_only(evaluator: Evaluator) -> None:
 def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
     provisioners._cw_metric_alarm_put("a", {**ALARM, "Metrics": queries()})
     put(measured=0, requests=1)
-    evaluator.evaluate(T0 + 60)
-    assert described()["StateValue"] == "ALARM"
-    assert described()["Metrics"] == queries()
+    evaluator.evaluate(START + 60)
+    assert describe_alarm()["StateValue"] == "ALARM"
+    assert describe_alarm()["Metrics"] == queries()
 
 
 @pytest.mark.parametrize(
-    ("metrics", "why"),
+    ("metrics", "message"),
     [
         (queries("SUM(METRICS())"), r"computes one expression.* not SUM\(METRICS"),
         (queries("IF(loaded < 1, requests, 0)"), "not IF.loaded"),
@@ -139,11 +145,11 @@ def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
     ],
 )
 def test_unsupported_expression_is_refused(
-    evaluator: Evaluator, metrics: list[Record], why: str
+    evaluator: Evaluator, metrics: list[Record], message: str
 ) -> None:
     status, answer = call("_put_metric_alarm", **ALARM, Metrics=metrics)
     assert status == 400
-    with pytest.raises(ValueError, match=why) as refused:
+    with pytest.raises(ValueError, match=message) as exc_info:
         Expression.parse(metrics)
-    assert answer["message"] == str(refused.value)
+    assert answer["message"] == str(exc_info.value)
     assert ministack._alarms.get("a") is None

@@ -93,12 +93,12 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
             **({"artifacts": artifacts} if artifacts else {}),
         }
         arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
-        described = output or {"type": "NO_ARTIFACTS"}
-        to = BuildOutput(described, arn, S3_KEY, s3)
+        settings = output or {"type": "NO_ARTIFACTS"}
+        output_ = BuildOutput(settings, arn, S3_KEY, s3)
         config = logs_config or {"cloudWatchLogs": {"status": "ENABLED"}}
         record = {
             "id": f"builder:{UUID}",
-            "artifacts": to.record,
+            "artifacts": output_.record,
             "logs": log.logs_member(config, None),
             "phases": [],
             "queuedTimeoutInMinutes": 5,
@@ -115,7 +115,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
             folder,
             log.Log(folder / "build.log", logs, clock),
             log.logs_member(config, log.stream_name(config, "builder", UUID)),
-            to,
+            output_,
             quota,
             s3,
             environment or {},
@@ -125,7 +125,7 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
     return make
 
 
-def printed(build: RunningBuild) -> list[str]:
+def command_output(build: RunningBuild) -> list[str]:
     """Return the output of the commands, without the lines of CodeBuild."""
     lines = build.log.file.read_text(errors="replace").splitlines()
     return [line for line in lines if not line.startswith("[Container] ")]

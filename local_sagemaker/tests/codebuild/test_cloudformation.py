@@ -41,7 +41,7 @@ def resource(codebuild: CodeBuild) -> ProjectResource:
     return resource_type
 
 
-def described(codebuild: CodeBuild, name: str) -> dict[str, Any]:
+def describe(codebuild: CodeBuild, name: str) -> dict[str, Any]:
     answer = codebuild.service.call("BatchGetProjects", {"names": [name]})
     (result,) = answer["projects"]
     return dict(result)
@@ -52,7 +52,7 @@ def test_properties_reach_the_project(codebuild: CodeBuild, resource: ProjectRes
     assert name.startswith("Builder1A2B-")
     arn = f"arn:aws:codebuild:us-east-1:000000000000:project/{name}"
     assert attributes == {"Arn": arn}
-    project = described(codebuild, name)
+    project = describe(codebuild, name)
     assert project["environment"]["image"] == "nvcr.io/nvidia/tensorrt:25.09-py3"
     assert project["logsConfig"]["cloudWatchLogs"]["groupName"] == "mine"
     assert (project["queuedTimeoutInMinutes"], project["timeoutInMinutes"]) == (10, 40)
@@ -64,9 +64,11 @@ def test_removed_properties_return_to_their_defaults(
     codebuild: CodeBuild, resource: ProjectResource
 ) -> None:
     name, attributes = resource.create("Builder", PROPERTIES, "dev")
-    less = {key: PROPERTIES[key] for key in ("Artifacts", "Environment", "ServiceRole", "Source")}
-    assert resource.update(name, PROPERTIES, less, "dev") == (name, attributes)
-    result = described(codebuild, name)
+    remaining = {
+        key: PROPERTIES[key] for key in ("Artifacts", "Environment", "ServiceRole", "Source")
+    }
+    assert resource.update(name, PROPERTIES, remaining, "dev") == (name, attributes)
+    result = describe(codebuild, name)
     assert (result["timeoutInMinutes"], result["queuedTimeoutInMinutes"]) == (60, 480)
     assert result["logsConfig"]["cloudWatchLogs"] == {"status": "ENABLED"}
     assert result["source"]["location"] == "assets/step.zip"

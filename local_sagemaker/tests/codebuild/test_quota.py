@@ -4,28 +4,18 @@ from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.errors import ApiError
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3])
-def test_queue_has_five_times_the_concurrent_builds(limit: int) -> None:
-    quota = BuildQuota(limit)
-    for build in range(6 * limit):
+@pytest.mark.parametrize(
+    ("quota", "max_queued"), [(BuildQuota(0), 0), (BuildQuota(3), 15), (BuildQuota(60, 1), 1)]
+)
+def test_full_queue_refuses_builds_until_one_ends(quota: BuildQuota, max_queued: int) -> None:
+    for build in range(quota.limit + max_queued):
         quota.add(str(build))
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         quota.add("one more")
-    assert refused.value.code == "AccountLimitExceededException"
-    assert refused.value.message == (
-        f"Cannot have more than {5 * limit} builds in queue for the account"
+    assert exc_info.value.code == "AccountLimitExceededException"
+    assert exc_info.value.message == (
+        f"Cannot have more than {max_queued} builds in queue for the account"
     )
-    if limit:
+    if quota.limit:
         quota.remove("0")
         quota.add("one more")
-
-
-def test_queue_limit_can_be_lowered() -> None:
-    quota = BuildQuota(60, 1)
-    for build in range(61):
-        quota.add(str(build))
-    with pytest.raises(ApiError) as refused:
-        quota.add("one more")
-    assert refused.value.message == "Cannot have more than 1 builds in queue for the account"
-    quota.remove("0")
-    quota.add("one more")

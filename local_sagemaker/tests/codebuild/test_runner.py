@@ -11,9 +11,9 @@ from local_sagemaker.tests.codebuild.conftest import (
     Clock,
     FakeLogs,
     MakeBuild,
+    command_output,
     context,
     log_lines,
-    printed,
     statuses,
 )
 from local_sagemaker.tests.support.waiting import eventually, runs
@@ -35,7 +35,7 @@ def test_commands_have_no_secrets_of_the_environment(
     running_build = build(build='echo "${GITHUB_TOKEN-unset} $PIP_INDEX_URL"; command -v python')
     running_build.run()
     python = str(Path(sys.prefix) / "bin" / "python")
-    assert printed(running_build) == ["unset http://localhost:1/simple", python]
+    assert command_output(running_build) == ["unset http://localhost:1/simple", python]
 
 
 # Phases
@@ -49,7 +49,7 @@ def test_phases_run_in_order_and_have_times(build: MakeBuild) -> None:
     )
     running_build.record["timeoutInMinutes"] = 1_000_000
     running_build.run()
-    assert printed(running_build) == ["1", "2"]
+    assert command_output(running_build) == ["1", "2"]
     names = (
         "SUBMITTED QUEUED PROVISIONING DOWNLOAD_SOURCE INSTALL PRE_BUILD BUILD POST_BUILD "
         "UPLOAD_ARTIFACTS FINALIZING"
@@ -77,10 +77,10 @@ def test_failed_command_is_reported_with_its_exit_code(build: MakeBuild) -> None
     assert running_build.record["buildComplete"] is True
     assert context(running_build, "BUILD") == failed_command("echo no GPU here; exit 7", 7)
     assert statuses(running_build)["BUILD"] == "FAILED"
-    assert printed(running_build) == ["no GPU here"]
+    assert command_output(running_build) == ["no GPU here"]
     lines = log_lines(running_build)
-    place = lines.index("Phase complete: BUILD State: FAILED")
-    assert lines[place : place + 2] == [
+    position = lines.index("Phase complete: BUILD State: FAILED")
+    assert lines[position : position + 2] == [
         "Phase complete: BUILD State: FAILED",
         "Phase context status code: COMMAND_EXECUTION_ERROR Message: "
         "Error while executing command: echo no GPU here; exit 7. Reason: exit status 7",
@@ -90,7 +90,7 @@ def test_failed_command_is_reported_with_its_exit_code(build: MakeBuild) -> None
 def test_failed_install_phase_ends_the_build(build: MakeBuild) -> None:
     running_build = build(install="false", build="echo built")
     running_build.run()
-    assert printed(running_build) == []
+    assert command_output(running_build) == []
     assert running_build.record["buildStatus"] == "FAILED"
     assert list(statuses(running_build))[-3:] == ["INSTALL", "FINALIZING", "COMPLETED"]
 
@@ -133,7 +133,7 @@ def test_source_folders_match_the_environment_variables(build: MakeBuild, s3: An
     )
     running_build.run()
     assert running_build.record["buildStatus"] == "SUCCEEDED"
-    assert printed(running_build) == [
+    assert command_output(running_build) == [
         "primary",
         "deep",
         "setup.txt",
@@ -198,7 +198,7 @@ def test_stop_ends_the_command_and_its_children(build: MakeBuild) -> None:
     eventually(lambda: not runs(parent) and not runs(child))
 
 
-def test_build_timeout(build: MakeBuild, clock: Clock) -> None:
+def test_timeout_ends_the_command_and_fails_the_build(build: MakeBuild, clock: Clock) -> None:
     running_build = build(build="sleep 300 & echo $! > child; wait")
     thread = threading.Thread(target=running_build.run, daemon=True)
     thread.start()

@@ -8,11 +8,10 @@ import pytest
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import Clock, FakeLogs
-from local_sagemaker.tests.conftest import ClientFor
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 MakeCodeBuild = Callable[..., CodeBuild]
-GPU_KIND = ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL")
+GPU_SMALL = ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL")
 
 
 def spec(command: str) -> str:
@@ -28,17 +27,17 @@ def project(
     name: str,
     *,
     buildspec: str = NO_OPERATION,
-    kind: tuple[str, str] = ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"),
-    **more: Any,
+    types: tuple[str, str] = ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"),
+    **members: Any,
 ) -> dict[str, Any]:
     variables = [
-        {"name": "MODEL", "value": "from the project", "type": "PLAINTEXT"},
+        {"name": "MODEL", "value": "project value", "type": "PLAINTEXT"},
         {"name": "KEPT", "value": "as it is", "type": "PLAINTEXT"},
     ]
     environment = {
-        "type": kind[0],
+        "type": types[0],
         "image": "aws/codebuild/standard:7.0",
-        "computeType": kind[1],
+        "computeType": types[1],
         "environmentVariables": variables,
     }
     return {
@@ -47,7 +46,7 @@ def project(
         "environment": environment,
         "serviceRole": "arn:aws:iam::000000000000:role/builder",
         "source": {"type": "NO_SOURCE", "buildspec": buildspec},
-        **more,
+        **members,
     }
 
 
@@ -111,7 +110,7 @@ def wait_until_running(builds: Path, build: dict[str, Any]) -> None:
     eventually(lambda: "\nstarted\n" in log_file(builds, build).read_text())
 
 
-def lines_of(builds: Path, build: dict[str, Any]) -> list[str]:
+def command_output(builds: Path, build: dict[str, Any]) -> list[str]:
     """Wait until a build has ended, and return the output of its commands."""
     lines = log_file(builds, wait_for_build(build)).read_text().splitlines()
     return [line for line in lines if not line.startswith("[Container] ")]
@@ -134,10 +133,10 @@ def test_idempotency_token_is_valid_for_five_minutes(codebuild: CodeBuild, clock
 def test_idempotency_token_with_other_parameters_is_refused(codebuild: CodeBuild) -> None:
     start(codebuild, idempotencyToken="a")
     for changed in ({"imageOverride": "other"}, {"name": "other"}):
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as exc_info:
             start(codebuild, idempotencyToken="a", **changed)
-        assert refused.value.code == "InvalidInputException"
-        assert refused.value.message == "Request parameter mismatch for idempotency token a"
+        assert exc_info.value.code == "InvalidInputException"
+        assert exc_info.value.message == "Request parameter mismatch for idempotency token a"
 
 
 def test_build_has_the_settings_of_its_project(codebuild: CodeBuild, logs: FakeLogs) -> None:
@@ -171,12 +170,12 @@ def test_environment_variables_of_commands(codebuild: CodeBuild, builds: Path) -
     )
     update(codebuild, buildspec=spec(f'for name in {names}; do eval echo "$name=\\$$name"; done'))
     override = [
-        {"name": "MODEL", "value": "from the request"},
+        {"name": "MODEL", "value": "request value"},
         {"name": "NEW", "value": "one more"},
     ]
     build = start(codebuild, environmentVariablesOverride=override)
-    assert lines_of(builds, build) == [
-        "MODEL=from the request",
+    assert command_output(builds, build) == [
+        "MODEL=request value",
         "KEPT=as it is",
         "NEW=one more",
         "CI=true",
@@ -192,13 +191,13 @@ def test_environment_variables_of_commands(codebuild: CodeBuild, builds: Path) -
 
 
 def test_build_beyond_the_quota_waits(make: MakeCodeBuild, builds: Path) -> None:
-    codebuild = make({GPU_KIND: 1})
-    update(codebuild, kind=GPU_KIND, buildspec=UNTIL_STOPPED)
+    codebuild = make({GPU_SMALL: 1})
+    update(codebuild, types=GPU_SMALL, buildspec=UNTIL_STOPPED)
     first = start(codebuild)
     wait_until_running(builds, first)
-    update(codebuild, kind=GPU_KIND)
+    update(codebuild, types=GPU_SMALL)
     second = start(codebuild)
-    update(codebuild, "other", kind=("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"))
+    update(codebuild, "other", types=("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"))
     assert wait_for_build(start(codebuild, "other"))["buildStatus"] == "SUCCEEDED"
     assert (second["currentPhase"], second["buildStatus"]) == ("QUEUED", "IN_PROGRESS")
     codebuild.stop_build({"id": first["id"]})
@@ -228,31 +227,11 @@ def test_stop_ends_running_builds_only(codebuild: CodeBuild, builds: Path) -> No
     assert completed["buildStatus"] == "SUCCEEDED"
 
 
-def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
-    client = client_for("codebuild", codebuild.service)
-    identifier = client.start_build(projectName="builder")["build"]["id"]
-    (build,) = eventually(
-        lambda: [
-            build
-            for build in client.batch_get_builds(ids=[identifier])["builds"]
-            if build["buildComplete"]
-        ]
-    )
-    assert build["buildStatus"] == "SUCCEEDED"
-    assert build["startTime"] <= build["endTime"]
-    assert build["phases"][0]["phaseType"] == "SUBMITTED"
-    assert client.list_builds_for_project(projectName="builder")["ids"] == [identifier]
-    with pytest.raises(client.exceptions.ResourceNotFoundException):
-        client.start_build(projectName="none")
-    with pytest.raises(client.exceptions.InvalidInputException):
-        client.start_build(projectName="builder", privilegedModeOverride=True)
-
-
 # Projects
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("members", "message"),
     [
         ({"cache": {"type": "S3"}}, "The local SageMaker does not support cache: leave it out."),
         (
@@ -261,7 +240,7 @@ def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
         ),
         (
             {
-                "environment": project("a", kind=("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_MEDIUM"))[
+                "environment": project("a", types=("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_MEDIUM"))[
                     "environment"
                 ]
             },
@@ -271,11 +250,11 @@ def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
     ],
 )
 def test_invalid_project_is_refused(
-    codebuild: CodeBuild, more: dict[str, Any], message: str
+    codebuild: CodeBuild, members: dict[str, Any], message: str
 ) -> None:
     for operation, name in (("CreateProject", "third"), ("UpdateProject", "builder")):
-        with pytest.raises(ApiError) as refused:
-            codebuild.service.call(operation, {**project(name), **more})
-        assert refused.value.code == "InvalidInputException"
-        assert refused.value.message.startswith(message)
+        with pytest.raises(ApiError) as exc_info:
+            codebuild.service.call(operation, {**project(name), **members})
+        assert exc_info.value.code == "InvalidInputException"
+        assert exc_info.value.message.startswith(message)
     assert wait_for_build(start(codebuild))["buildStatus"] == "SUCCEEDED"

@@ -12,8 +12,8 @@ from local_sagemaker.errors import ApiError
 NO_SOURCE = {"type": "NO_SOURCE"}
 
 
-def s3_source(location: str, **more: str) -> dict[str, str]:
-    return {"type": "S3", "location": location, **more}
+def s3_source(location: str, **members: str) -> dict[str, str]:
+    return {"type": "S3", "location": location, **members}
 
 
 def zipped(**files: str) -> bytes:
@@ -51,10 +51,10 @@ def test_folder_is_downloaded(tmp_path: Path, s3: Any) -> None:
 def test_empty_folder_is_an_error(tmp_path: Path, s3: Any, has_folder_object: bool) -> None:
     if has_folder_object:
         s3.objects["models", "job/"] = b""
-    with pytest.raises(BuildFailed) as failed:
+    with pytest.raises(BuildFailed) as exc_info:
         download(s3_source("models/job/", sourceIdentifier="job"), tmp_path / "job", s3)
-    assert failed.value.code == "CLIENT_ERROR"
-    assert failed.value.message == (
+    assert exc_info.value.code == "CLIENT_ERROR"
+    assert exc_info.value.message == (
         "no objects found for job source and source version arn:aws:s3:::models/job/"
     )
 
@@ -73,9 +73,9 @@ def test_missing_or_invalid_zip_file_is_an_error(
 ) -> None:
     if content is not None:
         s3.objects["assets", "src.zip"] = content
-    with pytest.raises(BuildFailed, match=message) as failed:
+    with pytest.raises(BuildFailed, match=message) as exc_info:
         download(s3_source("assets/src.zip"), tmp_path / "src", s3)
-    assert failed.value.message.endswith(
+    assert exc_info.value.message.endswith(
         " for primary source and source version arn:aws:s3:::assets/src.zip"
     )
 
@@ -112,7 +112,7 @@ def test_missing_or_invalid_zip_file_is_an_error(
 def test_invalid_source_is_refused(
     primary: dict[str, Any], secondary: list[dict[str, Any]], message: str
 ) -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         check_sources(primary, secondary)
-    assert refused.value.code == "InvalidInputException"
-    assert refused.value.message.startswith(message)
+    assert exc_info.value.code == "InvalidInputException"
+    assert exc_info.value.message.startswith(message)

@@ -44,9 +44,9 @@ def test_releases_available_in_the_region(
     [("763104351884", "pytorch-inference"), ("111122223333", "sagemaker-tritonserver")],
 )
 def test_other_repository_is_denied(registry: str, name: str) -> None:
-    with pytest.raises(ApiError, match="no resource-based policy allows") as refused:
+    with pytest.raises(ApiError, match="no resource-based policy allows") as exc_info:
         batch_get_image(registry, "24.09-py3", name)
-    assert refused.value.code == "AccessDeniedException"
+    assert exc_info.value.code == "AccessDeniedException"
 
 
 def test_account_registry_is_answered_by_ministack() -> None:
@@ -61,17 +61,17 @@ def test_other_operations_are_answered_by_ministack() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "more", "is_returned"),
+    ("image", "members", "is_returned"),
     [
         ({"imageTag": "24.09-py3"}, {"acceptedMediaTypes": [MEDIA_TYPE]}, True),
         ({"imageTag": "24.09-py3", "imageDigest": f"sha256:{'0' * 64}"}, {}, False),
     ],
 )
 def test_aws_image_is_identified_by_tag(
-    image: dict[str, str], more: dict[str, Any], is_returned: bool
+    image: dict[str, str], members: dict[str, Any], is_returned: bool
 ) -> None:
     request = {"registryId": "763104351884", "repositoryName": REPOSITORY, "imageIds": [image]}
-    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **more})
+    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **members})
     assert (len(answer["images"]), len(answer["failures"])) == (is_returned, not is_returned)
 
 
@@ -82,6 +82,6 @@ def test_unsupported_manifest_type_is_refused() -> None:
         "imageIds": [{"imageTag": "24.09-py3"}],
         "acceptedMediaTypes": ["application/vnd.oci.image.manifest.v1+json"],
     }
-    with pytest.raises(ApiError, match="add this type to acceptedMediaTypes") as refused:
+    with pytest.raises(ApiError, match="add this type to acceptedMediaTypes") as exc_info:
         registries(OwnRegistry()).call("BatchGetImage", request)
-    assert refused.value.code == "InvalidParameterException"
+    assert exc_info.value.code == "InvalidParameterException"

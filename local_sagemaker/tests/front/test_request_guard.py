@@ -16,7 +16,7 @@ def scope(
     return {**request, "headers": list(headers)}
 
 
-def rejected(scope: dict[str, Any]) -> str | None:
+def rejection_message(scope: dict[str, Any]) -> str | None:
     return rejection(scope, is_page=f"{scope['path']}/".startswith(PREFIX))
 
 
@@ -26,7 +26,7 @@ def rejected(scope: dict[str, Any]) -> str | None:
      "models.eu-west-1.s3.localhost", "my_models.s3.us-east-1.localhost:4566"],
 )  # fmt: skip
 def test_local_host_is_accepted(host: str) -> None:
-    assert rejected(scope((b"host", host.encode()))) is None
+    assert rejection_message(scope((b"host", host.encode()))) is None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_local_host_is_accepted(host: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/", "/_local_sagemaker/state", "/endpoints/text/invocations"])
 def test_other_host_is_rejected(host: str, path: str) -> None:
-    reason = rejected(scope((b"host", host.encode()), path=path))
+    reason = rejection_message(scope((b"host", host.encode()), path=path))
     assert reason == f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
 
 
@@ -47,7 +47,7 @@ def test_other_host_is_rejected(host: str, path: str) -> None:
     "headers", [(), (LOCAL, (b"host", b"evil.example")), ((b"host", b"a.localhost"), LOCAL)]
 )
 def test_exactly_one_host_header_is_required(headers: tuple[tuple[bytes, bytes], ...]) -> None:
-    assert "is not this machine" in (rejected(scope(*headers)) or "")
+    assert "is not this machine" in (rejection_message(scope(*headers)) or "")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_exactly_one_host_header_is_required(headers: tuple[tuple[bytes, bytes],
 )  # fmt: skip
 def test_services_reject_browsers(path: str, header: tuple[bytes, bytes]) -> None:
     assert "Browsers may only request paths below /_local_sagemaker/" in (
-        rejected(scope(LOCAL, header, path=path)) or ""
+        rejection_message(scope(LOCAL, header, path=path)) or ""
     )
 
 
@@ -70,7 +70,7 @@ def test_services_reject_browsers(path: str, header: tuple[bytes, bytes]) -> Non
     "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
 )
 @pytest.mark.parametrize(
-    ("headers", "answered"),
+    ("headers", "is_accepted"),
     [
         ([], True),
         ([(b"sec-fetch-site", b"none")], True),
@@ -86,9 +86,11 @@ def test_services_reject_browsers(path: str, header: tuple[bytes, bytes]) -> Non
     ],
 )
 def test_dashboard_rejects_other_origins(
-    path: str, headers: list[tuple[bytes, bytes]], answered: bool
+    path: str, headers: list[tuple[bytes, bytes]], is_accepted: bool
 ) -> None:
-    assert (rejected(scope(LOCAL, *headers, path=path, method="GET")) is None) is answered
+    assert (
+        rejection_message(scope(LOCAL, *headers, path=path, method="GET")) is None
+    ) is is_accepted
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_operation_in_a_get_query_is_rejected(method: str, path: str, query: byt
 
 @pytest.mark.parametrize("query", [b"", b"list-type=2&prefix=Action", b"uploads", b"x=Action=A"])
 def test_other_get_queries_are_accepted(query: bytes) -> None:
-    assert rejected(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
+    assert rejection_message(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_other_get_queries_are_accepted(query: bytes) -> None:
     ],
 )
 def test_needed_ministack_routes_are_accepted(method: str, path: str) -> None:
-    assert rejected(scope(LOCAL, method=method, path=path)) is None
+    assert rejection_message(scope(LOCAL, method=method, path=path)) is None
 
 
 async def test_rejected_request_does_not_reach_the_application() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker.lifecycle import LOOPBACK_OPENER
 from local_sagemaker.tests.hosting.conftest import free_port
 from local_sagemaker.tests.support.waiting import eventually, runs
 
@@ -61,8 +61,8 @@ class Front:
         script.write_text(f"#!{sys.executable}\n{EMULATOR}")
         script.chmod(0o755)
 
-    def start(self, **chosen: str) -> "subprocess.Popen[bytes]":
-        program = FRONT.format(**{**NEVER, **chosen})
+    def start(self, **settings: str) -> "subprocess.Popen[bytes]":
+        program = FRONT.format(**{**NEVER, **settings})
         environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Front:
 
     def _answers(self) -> bool:
         try:
-            with LOOPBACK.open(f"http://127.0.0.1:{self.port}/") as answer:
+            with LOOPBACK_OPENER.open(f"http://127.0.0.1:{self.port}/") as answer:
                 return bool(answer.read() == b"emulated")
         except urllib.error.URLError:
             assert self.process.poll() is None, self.log
@@ -102,10 +102,10 @@ class Front:
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[Front]:
     """A server that tests start; it is killed after the test."""
-    made = Front(tmp_path)
-    yield made
-    made.process.kill()
-    made.process.wait()
+    server = Front(tmp_path)
+    yield server
+    server.process.kill()
+    server.process.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

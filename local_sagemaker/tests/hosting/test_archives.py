@@ -18,10 +18,10 @@ ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onn
 LOCATION: Any = {"bucket": "models", "key": "text/minilm.tar.gz", "limit": 1 << 20}
 
 
-def fetch(s3: Any, content: bytes | None, to: Path, **more: Any) -> None:
+def fetch(s3: Any, content: bytes | None, to: Path, **options: Any) -> None:
     if content is not None:
         s3.objects["models", "text/minilm.tar.gz"] = content
-    archives.fetch(s3, to=to, **{**LOCATION, **more})
+    archives.fetch(s3, to=to, **{**LOCATION, **options})
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -57,12 +57,12 @@ BAD_HEADER = TWO_FILES[:1024] + b"\xff" + TWO_FILES[1025:]  # the name of the se
 
 
 def special(kind: bytes, target: str = "") -> bytes:
-    """Return an archive of the file `weights` and of `other`, a link or device."""
+    """Return an archive with the file `weights` and the member `other`, a link or device."""
     content = io.BytesIO(gzip.decompress(tar_gz({"weights": b"1"})))
     with tarfile.open(fileobj=content, mode="a") as archive:
-        other = tarfile.TarInfo("other")
-        other.type, other.linkname = kind, target
-        archive.addfile(other)
+        special_member = tarfile.TarInfo("other")
+        special_member.type, special_member.linkname = kind, target
+        archive.addfile(special_member)
     return gzip.compress(content.getvalue())
 
 
@@ -113,6 +113,7 @@ def test_invalid_archive_is_refused_and_leaves_no_files(
     with pytest.raises(ApiError, match=f"^{start}.*{reason}") as refused:
         fetch(s3, content, tmp_path / "model")
     assert refused.value.code == "ValidationError"
+    assert str(tmp_path) not in refused.value.message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -125,7 +126,7 @@ def test_unusual_member_names_are_unpacked(s3: Any, tmp_path: Path, name: str) -
 def test_number_of_members_is_limited(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MEMBERS", 2)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
     fetch(s3, tar_gz({"a": b"", "b": b""}), tmp_path / "two")
     with pytest.raises(ApiError, match="more than 2 members"):
         fetch(s3, tar_gz({"a": b"", "b": b"", "c": b""}), tmp_path / "three")
@@ -142,26 +143,13 @@ def test_unpacked_size_is_limited_by_disk_space(s3: Any, tmp_path: Path) -> None
 def test_compression_bomb_is_refused(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "LEAST_BOMB_BYTES", 100_000)
+    monkeypatch.setattr(archives, "MIN_BOMB_BYTES", 100_000)
     fetch(s3, tar_gz({"zeros": bytes(100_000)}), tmp_path / "small")
     fetch(s3, tar_gz({"noise": os.urandom(100_001)}), tmp_path / "packed")
     with pytest.raises(ApiError, match="the archive unpacks to more than 100000 bytes") as refused:
         fetch(s3, tar_gz({"zeros": bytes(60_000), "more": bytes(40_001)}), tmp_path / "bomb")
     assert refused.value.code == "ValidationError"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packed", "small"]
-
-
-def test_error_contains_no_local_path(s3: Any, tmp_path: Path) -> None:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as archive:
-        for name, target in (("here", "."), ("here/up", "..")):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            archive.addfile(link)
-    for bad in (gzip.compress(content.getvalue()), tar_gz({"a" * 300: b""})):
-        with pytest.raises(ApiError) as refused:
-            fetch(s3, bad, tmp_path / "model")
-        assert str(tmp_path) not in refused.value.message
 
 
 def test_no_file_is_written_through_a_redirected_link(s3: Any, tmp_path: Path) -> None:
@@ -205,10 +193,10 @@ def test_unchanged_archive_is_not_unpacked_again(s3: Any, tmp_path: Path) -> Non
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz(ENSEMBLE)
     first = archives.fetch(s3, to=tmp_path / "model", **LOCATION)
     (tmp_path / "model" / "mine").touch()
-    assert archives.fetch(s3, to=tmp_path / "model", known=first, **LOCATION) == first
+    assert archives.fetch(s3, to=tmp_path / "model", previous=first, **LOCATION) == first
     assert (tmp_path / "model" / "mine").exists()
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz({"other": b"1"})
-    assert archives.fetch(s3, to=tmp_path / "model", known=first, **LOCATION).size == 1
+    assert archives.fetch(s3, to=tmp_path / "model", previous=first, **LOCATION).size == 1
     assert files_below(tmp_path / "model") == {"other": b"1"}
 
 
@@ -273,15 +261,15 @@ def test_unreachable_s3_is_a_failed_download(
 
 
 def test_incomplete_model_has_a_temporary_name(s3: Any, tmp_path: Path) -> None:
-    observed = []
+    folder_existed = []
 
     class Body(io.BytesIO):
         def readinto(self, buffer: Any, /) -> int:
-            observed.append((tmp_path / "model").exists())
+            folder_existed.append((tmp_path / "model").exists())
             return super().readinto(buffer)
 
     s3.get_object = lambda **_: {"Body": Body(GOOD), "ContentLength": 1, "ETag": ""}
     archives.fetch(s3, to=tmp_path / "model", **LOCATION)
-    assert observed
-    assert not any(observed)
+    assert folder_existed
+    assert not any(folder_existed)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

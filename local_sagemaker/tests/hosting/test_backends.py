@@ -39,13 +39,13 @@ def triton(tmp_path: Path) -> TritonInstallation:
 @pytest.fixture(autouse=True)
 def environment_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders that `make_environment` was called with; it is replaced."""
-    made: list[Path] = []
+    folders: list[Path] = []
 
-    def make(_: Any, to: Path) -> None:
-        made.append(to)
+    def make(_: Any, folder: Path) -> None:
+        folders.append(folder)
 
     monkeypatch.setattr(packages, "make_environment", make)
-    return made
+    return folders
 
 
 def test_each_stand_in_has_a_model_and_the_python_backend(
@@ -67,12 +67,12 @@ def test_each_stand_in_has_a_model_and_the_python_backend(
 def test_libraries_are_copied_and_the_stub_is_linked(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
-    to = tmp_path / "backends"
-    backends.install(triton, to)
-    for library in to.rglob("*.so"):
+    folder = tmp_path / "backends"
+    backends.install(triton, folder)
+    for library in folder.rglob("*.so"):
         assert not library.is_symlink()  # Triton refuses a link out of the folder
         assert library.read_bytes() == b"\x7fELF"
-    stub = to / "python" / STUB
+    stub = folder / "python" / STUB
     assert stub.is_symlink()  # the stub finds the libraries relative to its resolved path
     assert stub.resolve() == triton.model_python.stub.resolve()
 
@@ -94,8 +94,8 @@ def test_stand_in_runs_in_the_environment_of_this_project(
 def test_second_installation_replaces_the_libraries(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
-    to = tmp_path / "backends"
-    backends.install(triton, to)
+    folder = tmp_path / "backends"
+    backends.install(triton, folder)
     (triton.root / "backends" / "python" / "libtriton_python.so").write_bytes(b"new")
-    backends.install(triton, to)
-    assert {library.read_bytes() for library in to.rglob("*.so")} == {b"new"}
+    backends.install(triton, folder)
+    assert {library.read_bytes() for library in folder.rglob("*.so")} == {b"new"}

@@ -12,44 +12,45 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Server:
-    """A server; `ours` and `theirs` are the two ends of each connection, in the same order."""
+    """A server of connections; `clients` and `servers` are their two ends, in the same order."""
 
     def __init__(self) -> None:
-        self.ours: list[socket.socket] = []
-        self.theirs: list[socket.socket] = []
+        self.clients: list[socket.socket] = []
+        self.servers: list[socket.socket] = []
         self.ended = False
 
     def connect(self) -> socket.socket:
         if self.ended:
             raise ConnectionError("the container has exited")
-        ours, theirs = socket.socketpair()
-        theirs.setblocking(False)
-        self.ours.append(ours)
-        self.theirs.append(theirs)
-        return ours
+        client, server = socket.socketpair()
+        server.setblocking(False)
+        self.clients.append(client)
+        self.servers.append(server)
+        return client
 
     async def request(self, number: int) -> bytes:
         """Wait for a connection and return the first bytes received on it."""
-        while len(self.theirs) <= number:
+        while len(self.servers) <= number:
             await asyncio.sleep(0)
-        return await asyncio.get_running_loop().sock_recv(self.theirs[number], 1 << 16)
+        return await asyncio.get_running_loop().sock_recv(self.servers[number], 1 << 16)
 
     async def answer(self, number: int, answer: bytes = OK) -> bytes:
         request = await self.request(number)
-        self.theirs[number].sendall(answer)
+        self.servers[number].sendall(answer)
         return request
 
     @property
-    def opened(self) -> list[bool]:
-        return [ours.fileno() != -1 for ours in self.ours]
+    def open_states(self) -> list[bool]:
+        """Whether each connection is still open."""
+        return [client.fileno() != -1 for client in self.clients]
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    for opened in (*made.ours, *made.theirs):
-        opened.close()
+    server = Server()
+    yield server
+    for end in (*server.clients, *server.servers):
+        end.close()
 
 
 @pytest.fixture
@@ -62,8 +63,10 @@ def load(
 ) -> "asyncio.Task[tuple[int, bytes]]":
     """Start a task that loads a model."""
     headers = {"A": "b"}
-    managing = connections.manage("POST", "/models", headers=headers, body=b"x", timeout=timeout)
-    return asyncio.create_task(managing)
+    request = connections.send_model_request(
+        "POST", "/models", headers=headers, body=b"x", timeout=timeout
+    )
+    return asyncio.create_task(request)
 
 
 # Lanes: connections for loads
@@ -96,13 +99,13 @@ async def test_broken_lane_is_closed_and_replaced(
 ) -> None:
     loading = load(connections)
     await server.answer(0, answer)
-    server.theirs[0].close()
+    server.servers[0].close()
     with pytest.raises(ConnectionError):
         await loading
     again = load(connections)
     await server.answer(1)
     assert await again == (200, b"{}")
-    assert server.opened == [False, True]
+    assert server.open_states == [False, True]
     connections._close_idle()
 
 
@@ -121,7 +124,7 @@ async def test_lane_closed_by_the_server_is_not_reused(
     loading = load(connections)
     await server.answer(0, OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     await loading
-    assert server.opened == [False]
+    assert server.open_states == [False]
 
 
 async def test_connecting_without_a_server_fails(connections: Connections, server: Server) -> None:
@@ -148,12 +151,12 @@ async def test_connection_behind_a_busy_lane_is_replaced(
     during = await taking
     connections.give_back(during)
     assert await connections.take() is during
-    server.theirs[1].sendall(OK)
+    server.servers[1].sendall(OK)
     await loading
     connections.give_back(during)
     assert await connections.take() is during  # connections that avoid a lane are preferred
     assert await connections.take() is before
-    assert server.opened == [True, True, False, True]
+    assert server.open_states == [True, True, False, True]
     for connection in (before, during):
         connection.writer.close()
     connections._close_idle()
@@ -171,12 +174,12 @@ async def test_connection_is_probed_again_for_another_load(
     await server.request(2)
     taking = asyncio.create_task(connections.take())
     assert await server.answer(3) == PING
-    other = await taking
-    assert len(other.avoids) == 2
+    connection = await taking
+    assert len(connection.avoided_lanes) == 2
     for number in (0, 2):
-        server.theirs[number].sendall(OK)
+        server.servers[number].sendall(OK)
     await asyncio.gather(first, second)
-    other.writer.close()
+    connection.writer.close()
     connections._close_idle()
 
 
@@ -185,7 +188,7 @@ async def test_connection_closed_by_the_server_is_not_reused(
 ) -> None:
     first = await connections.take()
     connections.give_back(first)
-    server.theirs[0].close()
+    server.servers[0].close()
     assert await first.reader.read() == b""
     second = await connections.take()
     assert second is not first
@@ -194,20 +197,20 @@ async def test_connection_closed_by_the_server_is_not_reused(
 
 
 async def test_connection_for_a_cancelled_request_is_closed(server: Server) -> None:
-    called, answer = threading.Event(), threading.Event()
+    is_called, may_connect = threading.Event(), threading.Event()
 
     def connect() -> socket.socket:
-        called.set()
-        answer.wait()
+        is_called.set()
+        may_connect.wait()
         return server.connect()
 
     taking = asyncio.create_task(Connections(connect).take())
-    await in_thread(called.wait)
+    await in_thread(is_called.wait)
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking
-    answer.set()
-    while server.opened != [False]:
+    may_connect.set()
+    while server.open_states != [False]:
         await asyncio.sleep(0)
 
 
@@ -215,15 +218,15 @@ async def test_connection_threads_are_daemons() -> None:
     assert await in_thread(lambda: threading.current_thread().daemon)
 
 
-# The end
+# Closing
 
 
-async def close_on_a_thread(connections: Connections, kept: Connection) -> None:
+async def close_on_a_thread(connections: Connections, idle: Connection) -> None:
     closing = threading.Thread(target=connections.close)
     closing.start()
     closing.join()
-    assert not kept.writer.is_closing()  # only the event loop may close the writer
-    await kept.writer.wait_closed()
+    assert not idle.writer.is_closing()  # only the event loop may close the writer
+    await idle.writer.wait_closed()
 
 
 async def test_close_closes_idle_connections_from_any_thread(
@@ -239,4 +242,4 @@ async def test_close_closes_idle_connections_from_any_thread(
     connections.give_back(in_use)
     assert in_use.writer.is_closing()
     await asyncio.sleep(0)
-    assert server.opened[2] is False
+    assert server.open_states[2] is False

@@ -1,4 +1,4 @@
-"""Container logs that are sender to CloudWatch Logs."""
+"""Sending of container logs to CloudWatch Logs."""
 
 import re
 from collections.abc import Iterator
@@ -69,14 +69,14 @@ def logs() -> Logs:
 
 @pytest.fixture
 def sender(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLogs]:
-    monkeypatch.setattr(container_logs, "SECONDS", 0.001)
+    monkeypatch.setattr(container_logs, "INTERVAL_SECONDS", 0.001)
     sender = ContainerLogs(logs)
     yield sender
     sender.stop()
 
 
-def follow(sender: ContainerLogs, server: Any) -> None:
-    sender.follow(GROUP, "only/i-0123456789abcdef0", server)
+def follow_log(sender: ContainerLogs, server: Any) -> None:
+    sender.follow_log(GROUP, "only/i-0123456789abcdef0", server)
 
 
 def test_lines_are_sent_to_the_stream_of_the_instance(
@@ -84,7 +84,7 @@ def test_lines_are_sent_to_the_stream_of_the_instance(
 ) -> None:
     server = Server(tmp_path)
     server.write("starting\n")
-    follow(sender, server)
+    follow_log(sender, server)
     eventually(lambda: logs.all == ["starting\n"])
     server.write("loaded\n")
     eventually(lambda: logs.all == ["starting\n", "loaded\n"])
@@ -97,14 +97,14 @@ def test_log_of_an_ended_server_is_sent(sender: ContainerLogs, logs: Logs, tmp_p
     server = Server(tmp_path)
     server.write("did not start\n")
     server.ended = True
-    follow(sender, server)
+    follow_log(sender, server)
     eventually(lambda: logs.all == ["did not start\n"])
 
 
 def test_stop_sends_remaining_lines(logs: Logs, tmp_path: Path) -> None:
     server = Server(tmp_path)
     sender = ContainerLogs(logs)
-    follow(sender, server)
+    follow_log(sender, server)
     server.write("goodbye\n")
     sender.stop()
     assert logs.all == ["goodbye\n"]
@@ -114,7 +114,7 @@ def test_deleted_log_group_is_not_created_again(
     sender: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Server(tmp_path)
-    follow(sender, server)
+    follow_log(sender, server)
     eventually(lambda: logs.lines)
     logs.groups.clear()
     server.write("late\n")
@@ -132,9 +132,9 @@ def test_failed_stream_is_reported_and_others_continue(
         raise _error("AccessDeniedException")
 
     logs.create_log_stream = refuse  # type: ignore[method-assign]
-    follow(sender, SimpleNamespace(log=tmp_path / "none"))
+    follow_log(sender, SimpleNamespace(log=tmp_path / "none"))
     eventually(lambda: "has no stream" in caplog.text)
     server = Server(tmp_path)
     server.write("here\n")
-    follow(sender, server)
+    follow_log(sender, server)
     eventually(lambda: logs.all == ["here\n"])

@@ -56,7 +56,7 @@ class Account:
     """An endpoint with inference components; `events` are sent to the dashboard."""
 
     def __init__(self, folder: Path, s3: Any) -> None:
-        self.followed: list[tuple[str, str]] = []
+        self.followed_logs: list[tuple[str, str]] = []
         self.events: list[DashboardEvent] = []
         self.capacities = Capacities({"ml.g6.xlarge": 0})
         s3.objects["models", "m.tar.gz"] = b""
@@ -65,9 +65,9 @@ class Account:
             folder,
             folder,
             s3,
-            instances=1,
-            follow=lambda group, stream, _: self.followed.append((group, stream)),
-            tell=self.events.append,
+            max_processes=1,
+            follow_log=lambda group, stream, _: self.followed_logs.append((group, stream)),
+            report_event=self.events.append,
             capacities=self.capacities,
         )
         self.hosting = ComponentOperations(
@@ -135,20 +135,20 @@ class Account:
     def placement(self) -> list[list[str]]:
         """Return the names of the copies on each instance."""
         fleet: Any = self.hosting.endpoints_by_name["e"].fleet
-        hosts = [instance.running.container for instance in fleet.serving()["only"]]
+        hosts = [instance.healthy_server.container for instance in fleet.serving()["only"]]
         return [[status.target_model for status in host.statuses()] for host in hosts]
 
 
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    def begin(_: Any, folder: Path, *__: Any) -> RunningServer:
+    def start_server(_: Any, folder: Path, *__: Any) -> RunningServer:
         server: Any = Server()
         return RunningServer(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
 
-    monkeypatch.setattr(launch, "_begin_single_model", begin)
-    made = Account(tmp_path, s3)
-    yield made
-    made.hosting.stop()
+    monkeypatch.setattr(launch, "_create_single_model_server", start_server)
+    account = Account(tmp_path, s3)
+    yield account
+    account.hosting.stop()
 
 
 def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
@@ -158,9 +158,9 @@ def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     assert account.placement() == [["a/1", "a/2", "b/1"]]
     fleet: Any = account.hosting.endpoints_by_name["e"].fleet
     (instance,) = fleet.serving()["only"]
-    server = instance.running.triton
+    server = instance.healthy_server.triton
     assert (server.resident_bytes(), server.cpu_seconds()) == (3 * 512 * MIB, 9.0)
-    assert server.reservations() == Resources(100.0, 0, 0)
+    assert server.reserved_percentages() == Resources(100.0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_copy_larger_than_an_instance_fails(
 
 def test_accelerators_and_cpu_cores_are_reserved(account: Account) -> None:
     account.create_endpoint("ml.g6.12xlarge")
-    two: dict[str, Any] = {
+    requirements: dict[str, Any] = {
         "NumberOfAcceleratorDevicesRequired": 2.0,
         "NumberOfCpuCoresRequired": 24.0,
     }
-    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **two)
-    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **two)
+    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **requirements)
+    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **requirements)
     assert failed["FailureReason"] == NO_ROOM
 
 
@@ -248,17 +248,6 @@ def test_idle_instances_end_down_to_the_minimum(
     assert (account.instances(), account.placement()) == (1, [["a/1"]])
 
 
-def test_only_the_idle_instance_ends(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
-    account.create_component("a", MinMemoryRequiredInMb=10_000)
-    account.create_component("b", MinMemoryRequiredInMb=10_000)
-    account.scale("a", 0)
-    later = time.monotonic() + IDLE_SECONDS + 1
-    monkeypatch.setattr("time.monotonic", lambda: later)
-    account.hosting.scale_instances()
-    assert account.placement() == [["b/1"]]
-
-
 def test_higher_minimum_adds_instances(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=3)
     config: Any = account.hosting.endpoints_by_name["e"].plan.config
@@ -271,7 +260,7 @@ def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", 2, MinMemoryRequiredInMb=1024)
     fleet: Any = account.hosting.components["a"].fleet
-    servers = [copy.running.triton for copy in fleet.serving()["a"]]
+    servers = [copy.healthy_server.triton for copy in fleet.serving()["a"]]
     account.hosting.delete_endpoint({"EndpointName": "e"})
     eventually(lambda: not account.hosting.endpoints_by_name)
     assert all(server.ended.is_set() for server in servers)
@@ -280,11 +269,15 @@ def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     eventually(lambda: not account.hosting.components)
 
 
-def test_copy_has_its_own_log_stream_and_events(
-    account: Account,
-) -> None:
+def test_copy_has_its_capacity_log_stream_and_events(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
+    fleet: Any = account.hosting.components["a"].fleet
+    (copy,) = fleet.serving()["a"]
+    assert (copy.healthy_server.capacity.memory, copy.healthy_server.capacity.cpus) == (
+        1024 * MIB,
+        2.0,
+    )
     account.scale("a", 0)
     (started, healthy, *copy_events) = account.instance_events()
     assert [started.kind, healthy.kind] == [
@@ -301,12 +294,4 @@ def test_copy_has_its_own_log_stream_and_events(
         )
     ]
     stream = f"only/{started.instance}-1"
-    assert account.followed == [("/aws/sagemaker/InferenceComponents/a", stream)]
-
-
-def test_copy_has_its_reserved_capacity(account: Account) -> None:
-    account.create_endpoint("ml.m5.xlarge")
-    account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
-    fleet: Any = account.hosting.components["a"].fleet
-    (copy,) = fleet.serving()["a"]
-    assert (copy.running.capacity.memory, copy.running.capacity.cpus) == (1024 * MIB, 2.0)
+    assert account.followed_logs == [("/aws/sagemaker/InferenceComponents/a", stream)]

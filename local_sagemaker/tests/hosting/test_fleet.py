@@ -60,7 +60,7 @@ class FakeInstance:
     def __init__(self, variant: str, *models: str) -> None:
         self.variant, self.models = variant, models
         self.calls = self.max_calls = 0
-        self.running: FakeInstance | None = self
+        self.healthy_server: FakeInstance | None = self
         self.container = self
 
     def leave(self) -> None:
@@ -90,7 +90,7 @@ def host(tmp_path: Path) -> Host:
         backends=tmp_path / "backends",
         folder=tmp_path / "instances",
         s3="the client",  # type: ignore[arg-type]
-        instances=2,
+        max_processes=2,
     )
 
 
@@ -99,7 +99,7 @@ def serving(*instances: FakeInstance) -> Fleet:
     fleet: Any = Fleet()
     for instance in instances:
         fleet._serving.setdefault(instance.variant, []).append(instance)
-        fleet._all.append(instance)
+        fleet._instances.append(instance)
     return cast("Fleet", fleet)
 
 
@@ -128,9 +128,9 @@ def one_instance_per_variant(config: dict[str, Any]) -> dict[str, int]:
 
 
 def running_server(fleet: Fleet) -> RunningServer:
-    (instance,) = fleet._all
-    assert instance.running
-    return instance.running
+    (instance,) = fleet._instances
+    assert instance.healthy_server
+    return instance.healthy_server
 
 
 def model(**container: Any) -> dict[str, Any]:
@@ -168,23 +168,21 @@ def test_target_variant_is_chosen_despite_weight_0() -> None:
     assert choose(fleet, variant="b", a=1.0, b=0.0).variant == "b"
 
 
-@pytest.mark.parametrize("name", ["c", ""])
-def test_unknown_target_variant_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "weight", "message"),
+    [
+        ("c", 1.0, "Variant c not found; the endpoint has a, b."),
+        ("", 1.0, "Variant  not found; the endpoint has a, b."),
+        (None, 0.0, "Every variant has weight 0: name one as TargetVariant or give one a weight."),
+    ],
+)
+def test_invocation_without_a_variant_is_refused(
+    name: str | None, weight: float, message: str
+) -> None:
     fleet = serving(FakeInstance("a"), FakeInstance("b"))
     with pytest.raises(ApiError) as refused:
-        choose(fleet, variant=name, a=1.0, b=1.0)
-    assert refused.value.code == "ValidationError"
-    assert refused.value.message == f"Variant {name} not found; the endpoint has a, b."
-
-
-def test_invocation_fails_if_all_weights_are_0() -> None:
-    fleet = serving(FakeInstance("a"), FakeInstance("b"))
-    with pytest.raises(ApiError) as refused:
-        choose(fleet, a=0.0, b=0.0)
-    assert refused.value.code == "ValidationError"
-    assert refused.value.message == (
-        "Every variant has weight 0: name one as TargetVariant or give one a weight."
-    )
+        choose(fleet, variant=name, a=weight, b=weight)
+    assert (refused.value.code, refused.value.message) == ("ValidationError", message)
 
 
 def test_least_busy_instance_is_chosen() -> None:
@@ -219,10 +217,10 @@ def test_healthy_instance_is_preferred() -> None:
         FakeInstance("only", "minilm.tar.gz"),
         FakeInstance("only"),
     )
-    unhealthy_instance.running = None
+    unhealthy_instance.healthy_server = None
     fleet = serving(unhealthy_instance, healthy_instance)
     assert [choose(fleet) for _ in range(3)] == [healthy_instance] * 3
-    healthy_instance.running = None
+    healthy_instance.healthy_server = None
     assert choose(fleet) is unhealthy_instance  # the instance may recover soon
 
 
@@ -245,20 +243,13 @@ def test_drain_waits_for_invocations_in_progress() -> None:
     thread.join()
 
 
-def test_drain_returns_after_its_timeout() -> None:
-    fleet = serving(FakeInstance("only"))
-    call = choose(fleet)
-    fleet.drain(0.01)
-    assert call.calls == 1
-
-
 # Start and stop
 
 
 def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], host: Host) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = start_fleet(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [instance.variant for instance in fleet._all] == ["v1", "v2"]
+    assert [instance.variant for instance in fleet._instances] == ["v1", "v2"]
     folders = [server.options["folder"] for server in triton.started]
     assert len(set(folders)) == 2
     for server, name in zip(triton.started, ("v1", "v2"), strict=True):
@@ -272,7 +263,7 @@ def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], h
         assert "--sagemaker-thread-count=4" in server.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
         assert server.options["models"] == (folder / "models", folder / "models")
-        assert server.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
+        assert server.options["log_lines"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
 def test_isolated_server_has_the_model_paths_of_sagemaker(
@@ -287,7 +278,7 @@ def test_isolated_server_has_the_model_paths_of_sagemaker(
     first, second = triton.started
     assert first.options["models"] == (multi_server.folder / "models", Path("/opt/ml/models"))
     assert isinstance(multi_server.container, MultiModelContainer)
-    assert multi_server.container._path_in_container == Path("/opt/ml/models")
+    assert multi_server.container._path_in_sandbox == Path("/opt/ml/models")
     assert second.options["models"] == (single_server.folder / "model", Path("/opt/ml/model"))
     assert "--model-repository=/opt/ml/model" in second.options["arguments"]
     assert (multi_server.folder / "models").is_dir()
@@ -384,11 +375,11 @@ def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host
     fleet = start_fleet(host, "text", config({}), {"m": model()})
     folder = triton.started[0].options["folder"]
     (folder / "models" / "a").mkdir(parents=True)
-    (folder / "triton.log").write_text("what happened")
+    (folder / "triton.log").write_text("a log line")
     fleet.stop()
     assert triton.started[0].stopped == 1
     assert not (folder / "models").exists()
-    assert (folder / "triton.log").read_text() == "what happened"
+    assert (folder / "triton.log").read_text() == "a log line"
 
 
 def test_stop_during_start_stops_started_servers(
@@ -432,7 +423,7 @@ def pooled_config() -> dict[str, Any]:
 
 
 def test_scaling_respects_the_priority_of_pools(triton: type[FakeTriton], host: Host) -> None:
-    host = replace(host, instances=3, capacities=Capacities({"ml.g6.xlarge": 1}))
+    host = replace(host, max_processes=3, capacities=Capacities({"ml.g6.xlarge": 1}))
     models = {"m": model(), "other": model(ModelDataUrl="s3://models/other/")}
     fleet = start_fleet(host, "text", pooled_config(), models)
     fleet.scale({"v1": 2})
@@ -442,11 +433,11 @@ def test_scaling_respects_the_priority_of_pools(triton: type[FakeTriton], host: 
     assert instance_types(fleet) == ["ml.g6.xlarge"]
     assert triton.started[1].stopped
     fleet.stop()
-    # The stopped instance has given its capacity back.
+    # The stopped instance has freed its capacity.
     host.capacities.take(pooled_config()["ProductionVariants"][0])
 
 
-def test_failed_start_gives_back_the_capacity_it_took(triton: type[FakeTriton], host: Host) -> None:
+def test_failed_start_frees_its_capacity(triton: type[FakeTriton], host: Host) -> None:
     host = replace(host, capacities=Capacities({"ml.g6.xlarge": 1, "ml.g5.xlarge": 0}))
     with pytest.raises(NoCapacityError):
         start_fleet(host, "text", pooled_config(), {"m": model(), "other": model()}, {"v1": 2})
@@ -465,55 +456,35 @@ def instance_types(fleet: Fleet) -> list[str]:
 
 
 def process_counts(fleet: Fleet) -> dict[str, int]:
-    return {name: len(instances) for name, instances in fleet._serving.items()}
-
-
-def test_number_of_processes_is_limited(
-    triton: type[FakeTriton], host: Host, caplog: pytest.LogCaptureFixture
-) -> None:
-    fleet = start_fleet(host, "text", config({}), {"m": model()}, {"v1": 5})
-    assert (process_counts(fleet), len(triton.started)) == ({"v1": 2}, 2)
-    assert "2 processes stand for the 5 instances of variant v1" in caplog.text
+    return {name: len(instances) for name, instances in fleet.serving().items()}
 
 
 def test_instance_count_includes_instances_without_a_process(
-    triton: type[FakeTriton], host: Host
+    triton: type[FakeTriton], host: Host, caplog: pytest.LogCaptureFixture
 ) -> None:
     fleet = start_fleet(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
     assert (fleet.config, fleet.counts) == ("one", {"v1": 5, "v2": 1})
-    assert {name: len(instances) for name, instances in fleet.serving().items()} == {
-        "v1": 2,
-        "v2": 1,
-    }
+    assert process_counts(fleet) == {"v1": 2, "v2": 1}
+    assert "2 processes stand for the 5 instances of variant v1" in caplog.text
     fleet.scale({"v1": 1, "v2": 1})
     assert fleet.counts == {"v1": 1, "v2": 1}
-    assert Fleet().serving() == {}
 
 
 def test_logs_and_model_events_are_reported(triton: type[FakeTriton], host: Host) -> None:
-    followed: list[Any] = []
-    messages: list[Any] = []
-    observed = replace(
+    followed_logs: list[Any] = []
+    steps: list[Any] = []
+    reporting_host = replace(
         host,
-        follow=lambda *arguments: followed.append(arguments),
-        report=lambda *arguments: messages.append(arguments),
+        follow_log=lambda *arguments: followed_logs.append(arguments),
+        report_model_step=lambda *arguments: steps.append(arguments),
     )
-    fleet = start_fleet(observed, "text", config({}), {"m": model()})
+    fleet = start_fleet(reporting_host, "text", config({}), {"m": model()})
     server = running_server(fleet)
     assert re.fullmatch("i-[0-9a-f]{17}", server.id)
-    assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{server.id}", server.triton)]
+    assert followed_logs == [("/aws/sagemaker/Endpoints/text", f"v1/{server.id}", server.triton)]
     container: Any = server.container
     container._report("loaded")
-    assert messages == [("text", "v1", server.id, "loaded")]
-
-
-def test_scaling_out_adds_serving_instances(triton: type[FakeTriton], host: Host) -> None:
-    fleet = start_fleet(host, "text", config({}, {}), {"m": model()})
-    fleet.scale({"v1": 2})
-    assert (process_counts(fleet), len(triton.started)) == ({"v1": 2, "v2": 1}, 3)
-    assert triton.started[2].options["folder"].name.startswith("text-v1-")
-    fleet.scale({"v1": 2})
-    assert len(triton.started) == 3
+    assert steps == [("text", "v1", server.id, "loaded")]
 
 
 def test_instance_serves_after_its_health_check(
@@ -528,20 +499,22 @@ def test_instance_serves_after_its_health_check(
     )
     fleet.scale({"v1": 2})
     assert (counts_during_check, process_counts(fleet)) == ([1], {"v1": 2})
+    fleet.scale({"v1": 2})
+    assert len(triton.started) == 2
 
 
 def test_only_the_latest_logs_of_ended_servers_are_kept(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "KEPT_LOGS", 2)
+    monkeypatch.setattr(launch, "MAX_LOGS", 2)
     fleet = start_fleet(host, "text", config({}), {"m": model()})
     for _ in range(4):
         fleet.scale({"v1": 2})
         fleet.scale({"v1": 1})
     serving, *ended = [server.options["folder"] for server in triton.started]
     fleet.scale({"v1": 2})
-    kept = [serving, *ended[-2:], triton.started[-1].options["folder"]]
-    assert set(host.folder.iterdir()) == set(kept)
+    expected = {serving, *ended[-2:], triton.started[-1].options["folder"]}
+    assert set(host.folder.iterdir()) == expected
 
 
 def test_failed_scaling_out_keeps_serving_instances(triton: type[FakeTriton], host: Host) -> None:

@@ -22,10 +22,10 @@ from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 
 class FakeServer:
-    """A Triton and the container around it; answers with its number while its process runs.
+    """A fake Triton and its container; an invocation returns the number of the server.
 
-    `load` is a future that calls await while the model loads. `pings` are the answers to pings, the
-    last one repeatedly; the process runs until `dead` is set.
+    `load` is a future that calls await while the model loads. `pings` are the results of pings; the
+    last one is repeated. The process runs until `dead` is set.
     """
 
     def __init__(self, number: int) -> None:
@@ -51,8 +51,8 @@ class FakeServer:
 
     def failed_ping(self, timeout: float) -> str | None:
         assert timeout > 0
-        passed = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
-        return None if passed else "GET /ping is answered with 400"
+        is_passed = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
+        return None if is_passed else "GET /ping is answered with 400"
 
     def stop(self) -> None:
         self.stopped = True
@@ -78,12 +78,12 @@ class FakeServer:
 class FakeConnection:
     """A fake connection that records whether it was returned or closed; also its own writer."""
 
-    made: ClassVar[list["FakeConnection"]] = []
+    all: ClassVar[list["FakeConnection"]] = []
 
     def __init__(self) -> None:
         self.given_back = self.closed = False
         self.writer = self
-        self.made.append(self)
+        self.all.append(self)
 
     def close(self) -> None:
         self.closed = True
@@ -113,7 +113,7 @@ class Servers:
         self.started: list[FakeServer] = []
         self.on_start: Callable[[FakeServer], None] = lambda _: None
 
-    def begin(self) -> RunningServer:
+    def start_server(self) -> RunningServer:
         server: Any = FakeServer(len(self.started))
         self.started.append(server)
         self.on_start(server)
@@ -131,29 +131,29 @@ def servers(tmp_path: Path) -> Servers:
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The recorded delays before restarts; the test does not wait."""
-    waited: list[float] = []
+    pauses: list[float] = []
     before = set(threading.enumerate())  # threads of earlier tests are not recorded
     wait = threading.Event.wait
 
     def record_wait(self: threading.Event, timeout: float | None = None) -> bool:
         if timeout and timeout < TIMEOUT_SECONDS and threading.current_thread() not in before:
-            waited.append(timeout)
+            pauses.append(timeout)
             timeout = 0
         return wait(self, timeout)
 
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", TIMEOUT_SECONDS)
     monkeypatch.setattr(threading.Event, "wait", record_wait)
-    return waited
+    return pauses
 
 
 @pytest.fixture
 def instance(servers: Servers) -> Iterator[Instance]:
     """An instance in service."""
-    made = Instance("only", servers.begin)
-    made.start()
-    made.wait_until_healthy(TIMEOUT_SECONDS)
-    yield made
-    made.stop()
+    instance = Instance("only", servers.start_server)
+    instance.start()
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
+    yield instance
+    instance.stop()
 
 
 def invoke(instance: Instance, outcome: bool | Exception = True) -> str:
@@ -188,7 +188,7 @@ def test_invocation_waits_for_a_starting_server(instance: Instance, servers: Ser
         assert answer.result() == "1"
 
 
-def test_without_a_healthy_server_the_service_is_unavailable(
+def test_service_is_unavailable_without_a_healthy_server(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.on_start = lambda server: server.healthy.clear()
@@ -211,14 +211,14 @@ def test_restarts_use_exponential_backoff(
     assert all(server.stopped for server in servers.started[:12])
 
 
-def test_backoff_is_reset_after_a_steady_run(
+def test_backoff_is_reset_after_a_stable_run(
     instance: Instance, servers: Servers, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.on_start = lambda server: server.dead.set() if server.number < 3 else None
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 4)
     assert invoke(instance) == "3"
-    monkeypatch.setattr(instance_module, "STEADY_SECONDS", 0)
+    monkeypatch.setattr(instance_module, "STABLE_SECONDS", 0)
     servers.started[3].dead.set()
     eventually(lambda: len(servers.started) == 5)
     assert pauses == [0.1, 0.2, 0.4, 0.1]
@@ -240,12 +240,12 @@ def test_events_of_a_replacement_have_a_new_instance_id(
 ) -> None:
     messages: list[tuple[str, EventKind]] = []
 
-    def begin() -> RunningServer:
-        server = servers.begin()
+    def start_server() -> RunningServer:
+        server = servers.start_server()
         id_ = server.folder.name
-        return replace(server, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
+        return replace(server, id=id_, report_event=lambda kind, _: messages.append((id_, kind)))
 
-    instance = Instance("only", begin)
+    instance = Instance("only", start_server)
     instance.start()
     assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
     instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -270,7 +270,7 @@ def test_unhealthy_first_server_fails_with_the_sagemaker_message(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     servers.on_start = lambda server: server.dead.set()
-    instance = Instance("only", servers.begin)
+    instance = Instance("only", servers.start_server)
     instance.start()
     with pytest.raises(LocalSageMakerError) as raised:
         instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -280,7 +280,7 @@ def test_unhealthy_first_server_fails_with_the_sagemaker_message(
     )
     assert "no backend" in caplog.text
     instance.stop()
-    assert [each.stopped for each in servers.started] == [True]
+    assert [server.stopped for server in servers.started] == [True]
 
 
 def test_stopped_instance_is_not_restarted(
@@ -288,7 +288,7 @@ def test_stopped_instance_is_not_restarted(
 ) -> None:
     instance.stop()
     eventually(lambda: pauses)
-    assert [each.stopped for each in servers.started] == [True]
+    assert [server.stopped for server in servers.started] == [True]
     with pytest.raises(ApiError, match="no healthy instance"):
         invoke(instance)
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
@@ -316,10 +316,10 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
 ) -> None:
     messages: list[tuple[EventKind, str]] = []
 
-    def begin() -> RunningServer:
-        return replace(servers.begin(), tell=lambda *event: messages.append(event))
+    def start_server() -> RunningServer:
+        return replace(servers.start_server(), report_event=lambda *event: messages.append(event))
 
-    instance = Instance("only", begin)
+    instance = Instance("only", start_server)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
     instance.start()
     instance.wait_until_healthy(TIMEOUT_SECONDS)
@@ -339,29 +339,29 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
 # Invocations
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("is_complete", [True, False])
 def test_connection_is_reused_after_a_complete_exchange(
-    instance: Instance, servers: Servers, kept: bool
+    instance: Instance, servers: Servers, is_complete: bool
 ) -> None:
-    assert invoke(instance, outcome=kept) == "0"
-    connection = FakeConnection.made[-1]
-    assert (connection.given_back, connection.closed) == (kept, not kept)
+    assert invoke(instance, outcome=is_complete) == "0"
+    connection = FakeConnection.all[-1]
+    assert (connection.given_back, connection.closed) == (is_complete, not is_complete)
     assert servers.started[0].calls == 0
 
 
 @pytest.mark.parametrize(
-    ("error", "why"),
+    ("error", "reason"),
     [
         (ConnectionError("the container disconnected"), "the container disconnected"),
         (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )
 def test_dropped_container_connection_is_a_model_error(
-    instance: Instance, servers: Servers, error: Exception, why: str
+    instance: Instance, servers: Servers, error: Exception, reason: str
 ) -> None:
-    message = f"The container did not answer: {why}"
+    message = f"The container did not answer: {reason}"
     assert refusal(instance, error) == ("ModelError", 424, message)
-    assert FakeConnection.made[-1].closed
+    assert FakeConnection.all[-1].closed
     assert servers.started[0].calls == 0
 
 
@@ -377,7 +377,7 @@ def test_invocation_timeout(
     code, status, message = refusal(instance)
     assert (code, status) == ("ModelError", 424)
     assert "timed out while waiting for a response from container primary" in message
-    assert FakeConnection.made[-1].closed
+    assert FakeConnection.all[-1].closed
 
 
 # Loads
@@ -385,18 +385,18 @@ def test_invocation_timeout(
 
 async def test_model_latency_excludes_loading_time(instance: Instance, servers: Servers) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
-    waiting = FakeInvocation()
-    called = asyncio.ensure_future(waiting.invoke_instance(instance))
+    first = FakeInvocation()
+    task = asyncio.ensure_future(first.invoke_instance(instance))
     await asyncio.sleep(0)
-    assert (waiting.model_was_loaded, waiting.model_seconds) == (False, None)
+    assert (first.model_was_loaded, first.model_seconds) == (False, None)
     load.set_result(None)
-    await called
-    assert waiting.loading_seconds is not None
-    assert waiting.model_seconds is not None
+    await task
+    assert first.loading_seconds is not None
+    assert first.model_seconds is not None
     servers.started[0].load = None
-    at_once = FakeInvocation()
-    await at_once.invoke_instance(instance)
-    assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
+    second = FakeInvocation()
+    await second.invoke_instance(instance)
+    assert (second.model_was_loaded, second.loading_seconds) == (True, None)
 
 
 async def test_failed_invocation_records_latency(instance: Instance) -> None:
@@ -441,9 +441,9 @@ async def test_slow_load_continues_and_the_client_is_asked_to_retry(
 def test_server_that_gets_healthy_during_stop_is_not_used(
     servers: Servers,
 ) -> None:
-    made = Instance("only", servers.begin)
-    made.start()
+    instance = Instance("only", servers.start_server)
+    instance.start()
     server: Any = servers.started[0]
-    server.wait_until_healthy = lambda _: made.stop()
-    made.wait_until_healthy(TIMEOUT_SECONDS)
-    assert made.running is None
+    server.wait_until_healthy = lambda _: instance.stop()
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
+    assert instance.healthy_server is None

@@ -44,8 +44,10 @@ def test_other_python_version_has_the_same_numpy_version(
 
     monkeypatch.setattr(hosting_packages, "install", install)
     # Another Python may be missing here, so a fake program creates the folders of Python 1.0.
-    other = replace(OWN, program=_fake_python(tmp_path, "1.0"), version="1.0")
-    hosting_packages.make_environment(_installation(other), tmp_path, cache=tmp_path / "cache")
+    other_python = replace(OWN, program=_fake_python(tmp_path, "1.0"), version="1.0")
+    hosting_packages.make_environment(
+        _installation(other_python), tmp_path, cache=tmp_path / "cache"
+    )
     assert requests == [
         (f"numpy=={numpy.__version__}\n", {"python": "1.0", "cache": tmp_path / "cache"})
     ]

@@ -12,7 +12,7 @@ from local_sagemaker.hosting import multi_model_container
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind, Phase, Report
-from local_sagemaker.hosting.model_store import ModelStore, name
+from local_sagemaker.hosting.model_store import ModelStore, model_hash
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
 
@@ -58,7 +58,7 @@ class FakeTriton:
         await self.may_answer.wait()
         return b"answer"
 
-    async def manage(
+    async def send_model_request(
         self, method: str, path: str, *, body: bytes = b"", headers: dict[str, str], timeout: float
     ) -> tuple[int, bytes]:
         assert timeout > 0
@@ -108,7 +108,7 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
         memory: int = GIB,
         disk: int = GIB,
         caches: bool = True,
-        seen_at: Path | None = None,
+        path_in_sandbox: Path | None = None,
         report: Report = lambda *_: None,
     ) -> MultiModelContainer:
         store = ModelStore(
@@ -118,9 +118,14 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
             backends=tmp_path / "backends",
             limit=disk,
         )
-        seen_at = seen_at or tmp_path / "models"
+        path_in_sandbox = path_in_sandbox or tmp_path / "models"
         return MultiModelContainer(
-            triton, store, seen_at=seen_at, memory=memory, caches=caches, report=report
+            triton,
+            store,
+            path_in_sandbox=path_in_sandbox,
+            memory=memory,
+            caches=caches,
+            report=report,
         )
 
     return container
@@ -155,13 +160,13 @@ def start_invocations(container: MultiModelContainer, *targets: str) -> "list[as
 
 
 async def wait_until(condition: Callable[[], object]) -> None:
-    """Run the event loop wait_until a condition is true."""
+    """Run the event loop until a condition is true."""
     while not condition():
         await asyncio.sleep(0.001)
 
 
 async def test_load_uses_the_model_path_of_the_server(make: Make, triton: Any) -> None:
-    await invoke(make(seen_at=Path("/opt/ml/models")))
+    await invoke(make(path_in_sandbox=Path("/opt/ml/models")))
     (load,) = (json.loads(body) for _, path, body, _ in triton.requests if path == "/models")
     assert load["url"] == f"/opt/ml/models/{load['model_name']}/model"
 
@@ -186,12 +191,12 @@ async def test_model_steps_are_reported(make: Make, triton: Any) -> None:
     container = make(memory=2 * MODEL_BYTES, report=messages.append)
     assert (container.loaded_models, container.disk_bytes) == (0, 0)
     await invoke(container, "a")
-    assert [event.step for event in messages] == LOADED
+    assert [event.kind for event in messages] == LOADED
     assert [(done.target_model, done.bytes) for done in messages[1::2]] == [("a", 100), ("a", 100)]
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     await invoke(container, "b")
     await invoke(container, "c")
-    assert [event.step for event in messages[4:]] == [
+    assert [event.kind for event in messages[4:]] == [
         *LOADED,
         *LOADED[:3],
         *(ModelStepKind.UNLOADING, ModelStepKind.UNLOAD),
@@ -202,8 +207,8 @@ async def test_model_steps_are_reported(make: Make, triton: Any) -> None:
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert (messages[-1].step, messages[-1].target_model) == (ModelStepKind.FAIL, TARGET)
-    assert 'with message "no"' in messages[-1].why
+    assert (messages[-1].kind, messages[-1].target_model) == (ModelStepKind.FAIL, TARGET)
+    assert 'with message "no"' in messages[-1].reason
 
 
 @pytest.mark.parametrize(
@@ -222,24 +227,24 @@ async def test_failed_unload_is_reported_only_for_a_hanging_server(
     triton.unload_error = error
     await invoke(container, "b")
     steps = [step for step in messages if step.target_model == "a"][len(LOADED) :]
-    assert [step.why for step in steps if step.step is ModelStepKind.FAIL] == reported_failures
-    assert {step.step for step in steps} <= {ModelStepKind.UNLOADING, ModelStepKind.FAIL}
+    assert [step.reason for step in steps if step.kind is ModelStepKind.FAIL] == reported_failures
+    assert {step.kind for step in steps} <= {ModelStepKind.UNLOADING, ModelStepKind.FAIL}
 
 
 async def test_status_has_phase_and_calls(make: Make) -> None:
     phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
 
     def record(step: ModelStep) -> None:
-        phases[step.step] = [(status.target_model, status.phase) for status in made.statuses()]
+        phases[step.kind] = [(status.target_model, status.phase) for status in reporter.statuses()]
 
-    made = make(memory=MODEL_BYTES, report=record)
-    await invoke(made, "a")
-    call = made.acquire("a")
-    (status,) = made.statuses()
+    reporter = make(memory=MODEL_BYTES, report=record)
+    await invoke(reporter, "a")
+    call = reporter.acquire("a")
+    (status,) = reporter.statuses()
     assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
-    assert (status.bytes, status.folder) == (100, name("a"))
-    made.release(call)
-    await invoke(made, "b")
+    assert (status.bytes, status.folder) == (100, model_hash("a"))
+    reporter.release(call)
+    await invoke(reporter, "b")
     assert phases[ModelStepKind.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
     assert phases[ModelStepKind.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
     assert phases[ModelStepKind.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
@@ -285,16 +290,16 @@ async def test_has_includes_loading_and_loaded_models(
 async def test_each_target_model_has_a_unique_safe_name(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
-    other = "folder/ä b.tar.gz"
-    s3.objects["models", f"text/{other}"] = tar_gz({"a": b""})
-    await invoke(container, other)
+    subfolder_target = "folder/ä b.tar.gz"
+    s3.objects["models", f"text/{subfolder_target}"] = tar_gz({"a": b""})
+    await invoke(container, subfolder_target)
     await invoke(container)
     names = [
         json.loads(body)["model_name"] for _, path, body, _ in triton.requests if path == "/models"
     ]
     assert len(set(names)) == 2
     assert all(name.isalnum() and name.isascii() for name in names)
-    assert loaded(container) == [other, TARGET]
+    assert loaded(container) == [subfolder_target, TARGET]
 
 
 async def test_concurrent_first_invocations_share_one_load(
@@ -441,11 +446,11 @@ async def test_load_waits_for_the_memory_of_slow_unloads(
     await invoke(container, "a")
     monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.001)
     triton.hanging = "a"
-    (waiting,) = start_invocations(container, "b")
+    (second,) = start_invocations(container, "b")
     for _ in range(100):  # more than a hundred times ROOM_SECONDS
         await asyncio.sleep(0.001)
     triton.may_unload.set()
-    assert await waiting == b"answer"
+    assert await second == b"answer"
     assert loaded(container) == ["b"]
 
 
@@ -454,10 +459,10 @@ async def test_model_with_a_call_in_progress_is_not_unloaded(make: Make, triton:
     triton.may_answer.clear()
     (first,) = start_invocations(container, "a")
     await wait_until(lambda: triton.count("POST", "/invoke"))
-    (waiting,) = start_invocations(container, "b")
+    (second,) = start_invocations(container, "b")
     await wait_until(lambda: unloaded(triton) == ["b"])  # "a" is in use, so "b" is unloaded
     triton.may_answer.set()
-    assert [await first, await waiting] == [b"answer", b"answer"]
+    assert [await first, await second] == [b"answer", b"answer"]
     assert unloaded(triton) == ["b", "a"]
 
 

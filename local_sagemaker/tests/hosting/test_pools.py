@@ -1,14 +1,13 @@
 """Instance pools: choice of the instance type, and the counts in DescribeEndpoint.
 
-Source: developer guide, realtime-endpoints-heterogeneous, unless a test names another one. The last
-section tests choices of the emulator that no source documents.
+Source: developer guide, realtime-endpoints-heterogeneous, unless a test names another source.
 """
 
 from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, described, pools
+from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, describe_pools, pools
 
 POOLS: dict[str, Any] = {
     "VariantName": "only",
@@ -41,8 +40,12 @@ def test_ended_instance_frees_its_capacity() -> None:
 
 @pytest.mark.parametrize(
     ("variant", "seconds"),
-    [(SINGLE_TYPE, 31 * 60), ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600)],
-    ids=["reported: mikegc-aws/strands-decider-triton", "API reference, ProductionVariant"],
+    [
+        (SINGLE_TYPE, 31 * 60),
+        ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600),
+        (POOLS, 20 * 60),
+    ],
+    ids=["mikegc-aws/strands-decider-triton", "API reference, ProductionVariant", "no source"],
 )
 def test_missing_capacity_has_a_provision_timeout(variant: dict[str, Any], seconds: int) -> None:
     with pytest.raises(NoCapacityError, match="InsufficientInstanceCapacity error") as raised:
@@ -50,17 +53,9 @@ def test_missing_capacity_has_a_provision_timeout(variant: dict[str, Any], secon
     assert raised.value.seconds == seconds
 
 
-# Undocumented choices of the emulator
-
-
-def test_provision_timeout_of_pools_defaults_to_20_minutes() -> None:
-    with pytest.raises(NoCapacityError) as raised:
-        NO_CAPACITY.take(POOLS)
-    assert raised.value.seconds == 20 * 60
-
-
 def test_instances_without_a_process_count_for_the_last_type() -> None:
-    assert described(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
+    """This is our choice, without a source."""
+    assert describe_pools(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
         {"InstanceType": "ml.g6.xlarge", "CurrentInstanceCount": 1},
         {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 3},
     ]

@@ -22,7 +22,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import sandbox
 sandbox.ROOT = Path(sys.argv[2], "ml")
-sandbox.show(os.open(sys.argv[3], os.O_PATH), sandbox.ROOT / "models")
+sandbox.mount_models(os.open(sys.argv[3], os.O_PATH), sandbox.ROOT / "models")
 top = sandbox.ROOT.parent
 for path in sorted(top.rglob("*")):
     print(path.relative_to(top), path.is_symlink(), path.is_dir() or path.read_text())
@@ -88,8 +88,8 @@ class User:
             patch.setenv("HOME", str(self.home))
             patch.chdir(self.project)
             pythons = Path(sys.prefix), Path(sys.base_prefix)
-            kept = [self.programs, *pythons, self.home / "absent", *also]
-            isolation = sandbox.command(self.folder, (self.models, sandbox.MODELS), kept)
+            visible = [self.programs, *pythons, self.home / "absent", *also]
+            isolation = sandbox.command(self.folder, (self.models, sandbox.MODELS), visible)
             return subprocess.run(
                 [*UNSHARE, *isolation, *command],
                 stdin=stdin_reader,
@@ -101,8 +101,8 @@ class User:
 
     def attempt(self, *attempts: tuple[Path, str], also: Sequence[Path] = ()) -> list[str]:
         """Return the content of each file, "written" or the error; `also` are links of programs."""
-        described = json.dumps([(str(path), mode) for path, mode in attempts])
-        result = self.run(sys.executable, "-IS", "-c", OPEN_FILES, described, also=also)
+        serialized = json.dumps([(str(path), mode) for path, mode in attempts])
+        result = self.run(sys.executable, "-IS", "-c", OPEN_FILES, serialized, also=also)
         assert result.returncode == 0, result.stderr
         answers: list[str] = json.loads(result.stdout)
         return answers
@@ -197,8 +197,8 @@ def test_linked_virtual_environment_is_readable(user: User) -> None:
     linked = user.project / ".venv"
     linked.symlink_to(user.programs)
     program = linked / "bin" / "python"
-    observed = user.attempt((program, "r"), (linked / "library", "r"), also=[linked, program])
-    assert observed == ["a program", "a library"]
+    results = user.attempt((program, "r"), (linked / "library", "r"), also=[linked, program])
+    assert results == ["a program", "a library"]
 
 
 def test_only_harmless_devices_are_available(user: User) -> None:
@@ -309,5 +309,5 @@ def test_model_path_without_mounts(
 ) -> None:
     root = tmp_path / ("." if exists else "absent") / "ml"
     monkeypatch.setattr(sandbox, "ROOT", root)
-    observed = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
-    assert observed == (root / "models" if isolated and exists else tmp_path)
+    results = sandbox.path_in_sandbox(tmp_path, root / "models", isolated=isolated)
+    assert results == (root / "models" if isolated and exists else tmp_path)

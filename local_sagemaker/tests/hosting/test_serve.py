@@ -36,55 +36,30 @@ def test_default_arguments_match_the_image() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "argument", "instead_of"),
+    ("variable", "value", "argument"),
     [
-        ("LOG_VERBOSE", "false", "--log-verbose=false", "--log-verbose=true"),
-        (
-            "SHM_DEFAULT_BYTE_SIZE",
-            "33554432",
-            "--backend-config=python,shm-default-byte-size=33554432",
-            "--backend-config=python,shm-default-byte-size=16777216",
-        ),
-        (
-            "SHM_GROWTH_BYTE_SIZE",
-            "2097152",
-            "--backend-config=python,shm-growth-byte-size=2097152",
-            "--backend-config=python,shm-growth-byte-size=1048576",
-        ),
-        ("ALLOW_METRICS", "true", "--allow-metrics=true", "--allow-metrics=false"),
-        ("ALLOW_GRPC", "true", "--allow-grpc=true", "--allow-grpc=false"),
+        ("TRITON_LOG_VERBOSE", "false", "--log-verbose=false"),
+        ("TRITON_SHM_DEFAULT_BYTE_SIZE", "4", "--backend-config=python,shm-default-byte-size=4"),
+        ("TRITON_SHM_GROWTH_BYTE_SIZE", "4", "--backend-config=python,shm-growth-byte-size=4"),
+        ("TRITON_ALLOW_METRICS", "true", "--allow-metrics=true"),
+        ("TRITON_ALLOW_GRPC", "true", "--allow-grpc=true"),
         # The image's script does not negate the value: false switches namespacing off.
-        (
-            "DISABLE_MODEL_NAMESPACING",
-            "false",
-            "--model-namespacing=false",
-            "--model-namespacing=true",
-        ),
+        ("TRITON_DISABLE_MODEL_NAMESPACING", "false", "--model-namespacing=false"),
+        ("TRITON_THREAD_COUNT", "4", "--sagemaker-thread-count=4"),
+        ("TRITON_BUFFER_MANAGER_THREAD_COUNT", "4", "--buffer-manager-thread-count=4"),
+        ("TRITON_LOG_INFO", "4", "--log-info=4"),
+        ("TRITON_LOG_WARNING", "4", "--log-warning=4"),
+        ("TRITON_LOG_ERROR", "4", "--log-error=4"),
+        ("TRITON_GRPC_PORT", "4", "--grpc-port=4"),
+        ("TRITON_METRICS_PORT", "4", "--metrics-port=4"),
+        ("TRITON_TENSORFLOW_VERSION", "4", "--backend-config=tensorflow,version=4"),
+        ("SAFE_PORT_RANGE", "4", "--sagemaker-safe-port-range=4"),
     ],
 )
-def test_setting_replaces_its_default(
-    variable: str, value: str, argument: str, instead_of: str
-) -> None:
-    expected = [argument if default == instead_of else default for default in DEFAULTS]
-    assert arguments(**{f"SAGEMAKER_TRITON_{variable}": value}) == expected
-
-
-@pytest.mark.parametrize(
-    ("variable", "argument"),
-    [
-        ("SAGEMAKER_TRITON_THREAD_COUNT", "--sagemaker-thread-count=4"),
-        ("SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT", "--buffer-manager-thread-count=4"),
-        ("SAGEMAKER_TRITON_LOG_INFO", "--log-info=4"),
-        ("SAGEMAKER_TRITON_LOG_WARNING", "--log-warning=4"),
-        ("SAGEMAKER_TRITON_LOG_ERROR", "--log-error=4"),
-        ("SAGEMAKER_TRITON_GRPC_PORT", "--grpc-port=4"),
-        ("SAGEMAKER_TRITON_METRICS_PORT", "--metrics-port=4"),
-        ("SAGEMAKER_TRITON_TENSORFLOW_VERSION", "--backend-config=tensorflow,version=4"),
-        ("SAGEMAKER_SAFE_PORT_RANGE", "--sagemaker-safe-port-range=4"),
-    ],
-)
-def test_setting_without_a_default_adds_its_argument(variable: str, argument: str) -> None:
-    assert sorted(arguments(**{variable: "4"})) == sorted([*DEFAULTS, argument])
+def test_variable_replaces_or_adds_an_argument(variable: str, value: str, argument: str) -> None:
+    flag = argument.rpartition("=")[0]
+    others = [default for default in DEFAULTS if not default.startswith(f"{flag}=")]
+    assert sorted(arguments(**{f"SAGEMAKER_{variable}": value})) == sorted([*others, argument])
 
 
 def test_additional_arguments_come_last() -> None:
@@ -106,7 +81,7 @@ def test_empty_setting_is_ignored() -> None:
     }
     serve_command = command(release="25.09", **empty)
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes == (PING_MODE_NOTE.format("live"),)
+    assert serve_command.log_lines == (PING_MODE_NOTE.format("live"),)
 
 
 def test_port_other_than_8080_is_refused() -> None:
@@ -120,7 +95,7 @@ def test_port_other_than_8080_is_refused() -> None:
 def test_gpu_memory_limit_without_effect_is_logged() -> None:
     serve_command = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes == (
+    assert serve_command.log_lines == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
         PING_MODE_NOTE.format("live"),
     )
@@ -147,7 +122,7 @@ def test_only_override_changes_the_ping_mode(
 ) -> None:
     serve_command = command(**environment)
     assert serve_command.environment.get(PING_MODE) == exported
-    assert serve_command.notes == (PING_MODE_NOTE.format(ping_mode),)
+    assert serve_command.log_lines == (PING_MODE_NOTE.format(ping_mode),)
     assert serve_command.ping == "/ping"
 
 
@@ -157,7 +132,7 @@ def test_only_override_changes_the_ping_mode(
 def test_setting_newer_than_the_release_is_logged() -> None:
     serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(serve_command.arguments) == DEFAULTS
-    assert serve_command.notes[0] == (
+    assert serve_command.log_lines[0] == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not have it; "
         "the first release with it is 23.07"
     )
@@ -213,7 +188,7 @@ def test_single_model_arguments(archive: Path) -> None:
 def test_only_folder_is_the_default_model(archive: Path) -> None:
     serve_command = single(archive)
     assert serve_command.environment == {DEFAULT_MODEL: "minilm"}
-    assert serve_command.notes == (
+    assert serve_command.log_lines == (
         f"WARNING: No {DEFAULT_MODEL} provided.",
         "         Starting with the only existing model directory minilm",
     )
@@ -223,7 +198,10 @@ def test_default_model_is_required_for_several_folders(archive: Path) -> None:
     (archive / "tokenizer").mkdir()
     serve_command = single(archive, **{DEFAULT_MODEL: "tokenizer"})
     assert serve_command.arguments[-1] == "--load-model=tokenizer"
-    assert (serve_command.environment, serve_command.notes) == ({DEFAULT_MODEL: "tokenizer"}, ())
+    assert (serve_command.environment, serve_command.log_lines) == (
+        {DEFAULT_MODEL: "tokenizer"},
+        (),
+    )
     with pytest.raises(LocalSageMakerError) as refused:
         single(archive)
     assert str(refused.value) == (
@@ -283,7 +261,7 @@ def test_invalid_inference_type_is_refused(archive: Path) -> None:
 def test_inference_type_is_ignored_before_release_25_03(archive: Path) -> None:
     serve_command = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
     assert serve_command.invocations == "/invocations"
-    assert serve_command.notes[0] == (
+    assert serve_command.log_lines[0] == (
         f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not have it; "
         "the first release with it is 25.03"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.packages import provide_for
+from local_sagemaker.hosting.packages import install_for_stand_ins
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def _provide(folder: Path, config: str, cache: Path) -> None:
     model.mkdir(parents=True, exist_ok=True)
     (model / "config.pbtxt").write_text(config)
     (folder / "backends" / "dali").mkdir(parents=True, exist_ok=True)
-    provide_for(folder / "repository", folder / "backends", cache=cache)
+    install_for_stand_ins(folder / "repository", folder / "backends", cache=cache)
 
 
 @pytest.mark.parametrize("config", ['backend: "dali"', "name: 'x'\n  backend : 'dali'\n"])

@@ -21,7 +21,7 @@ def triton(start_triton: StartTriton) -> Triton:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
+def module_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
     folder = tmp_path_factory.mktemp("instance")
     with fake_servers(tmp_path_factory.mktemp("shared"), folder) as start:
         server = start()
@@ -30,9 +30,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
 
 
 @pytest.fixture
-def shared(running: Triton) -> Triton:
+def shared(module_server: Triton) -> Triton:
     """A healthy fake server that several tests share."""
-    return running
+    return module_server
 
 
 def get(triton: Triton, path: str, *, timeout: float = TIMEOUT_SECONDS) -> bytes:
@@ -65,8 +65,8 @@ def test_server_has_only_the_environment_of_the_container(
     assert "AWS_SECRET_ACCESS_KEY" not in environment
 
 
-def test_log_starts_with_the_notes(start_triton: StartTriton) -> None:
-    triton = start_triton(notes=("WARNING: one model", "         it is taken"))
+def test_log_starts_with_the_given_lines(start_triton: StartTriton) -> None:
+    triton = start_triton(log_lines=("WARNING: one model", "         it is taken"))
     triton.wait_until_healthy(TIMEOUT_SECONDS)
     assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"
 

@@ -29,54 +29,56 @@ class Fleet:
         return {"only": list(self.instances)}
 
     def _instance(self, folder: Path, loaded: int | None) -> Any:
-        server = SimpleNamespace(cpu_seconds=lambda: self.seconds, resident_bytes=lambda: 250)
+        triton = SimpleNamespace(cpu_seconds=lambda: self.seconds, resident_bytes=lambda: 250)
         container = SimpleNamespace(loaded_models=loaded, disk_bytes=30)
-        running = SimpleNamespace(
-            triton=server,
+        server = SimpleNamespace(
+            triton=triton,
             container=container,
             id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
-        return SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)
+        return SimpleNamespace(calls=0, max_calls=0, healthy_server=server, pool=None)
 
 
-class MetricBuffer:
-    """Fake collected metrics: values by metric name."""
+class FakeBuffer:
+    """A fake `MetricBuffer`: values by metric name."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[float]] = {}
-        self.places: set[MetricDimensions] = set()
+        self.dimension_sets: set[MetricDimensions] = set()
         self.expected: set[tuple[str, MetricDimensions]] = set()
 
-    def add_all(self, measured: list[tuple[Any, float]], places: list[MetricDimensions]) -> None:
+    def add_all(
+        self, measured: list[tuple[Any, float]], dimension_sets: list[MetricDimensions]
+    ) -> None:
         for metric, value in measured:
             self.values.setdefault(metric.name, []).append(value)
-        self.places.update(places)
+        self.dimension_sets.update(dimension_sets)
 
-    def expect(self, metric: Any, place: MetricDimensions) -> None:
-        self.expected.add((metric.name, place))
+    def add_zero_if_empty(self, metric: Any, dimensions: MetricDimensions) -> None:
+        self.expected.add((metric.name, dimensions))
 
     def take(self) -> dict[str, list[float]]:
-        taken, self.values = self.values, {}
-        return taken
+        values, self.values = self.values, {}
+        return values
 
 
 class Measured:
     """The metrics of a fleet of the endpoint `text`."""
 
-    def __init__(self, fleet: Fleet, **more: Any) -> None:
-        self.fleet, self.now, self.collected = fleet, 0.0, MetricBuffer()
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.now, self.buffer = fleet, 0.0, FakeBuffer()
         self.fleets: list[Any] = [("text", fleet)]
-        collected: Any = self.collected
+        buffer: Any = self.buffer
         self._metrics = InstanceMetrics(
-            lambda: self.fleets, collected, speed=1, clock=lambda: self.now, **more
+            lambda: self.fleets, buffer, speed=1, clock=lambda: self.now
         )
 
     def after(self, seconds: float, *, cpu: float = 0) -> dict[str, list[float]]:
         self.now += seconds
         self.fleet.seconds += cpu
         self._metrics.measure()
-        return self.collected.take()
+        return self.buffer.take()
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def test_instance_metrics_are_collected_every_minute(measured: Measured) -> None
     }
     assert measured.after(10) == {}
     assert measured.after(50, cpu=90)["CPUUtilization"] == [150, 150]  # percent of one core
-    assert measured.collected.places == {MetricDimensions("text", "only")}
+    assert measured.buffer.dimension_sets == {MetricDimensions("text", "only")}
 
 
 def test_cpu_utilization_is_never_negative(measured: Measured) -> None:
@@ -103,7 +105,7 @@ def test_cpu_utilization_is_never_negative(measured: Measured) -> None:
 
 def test_replaced_instance_has_no_metrics(measured: Measured) -> None:
     measured.after(60, cpu=100)
-    measured.fleet.instances[0].running = None
+    measured.fleet.instances[0].healthy_server = None
     assert len(measured.after(60)["CPUUtilization"]) == 1
 
 
@@ -130,11 +132,11 @@ def test_scaling_metrics_are_0_without_invocations(measured: Measured) -> None:
         )
     )
     measured.after(10)
-    place = MetricDimensions("text", "only")
-    assert measured.collected.expected == {
-        ("Invocations", place),
-        ("InvocationsPerInstance", place),
-        ("ConcurrentRequestsPerModel", place),
+    dimensions = MetricDimensions("text", "only")
+    assert measured.buffer.expected == {
+        ("Invocations", dimensions),
+        ("InvocationsPerInstance", dimensions),
+        ("ConcurrentRequestsPerModel", dimensions),
     }
 
 
@@ -144,19 +146,19 @@ def test_pools_have_metrics_by_instance_type(measured: Measured) -> None:
     first.pool, second.pool = Pool(G6, "m"), Pool(G5, "m")
     measured.after(60)
     variant, *types = (MetricDimensions("text", "only", None, name) for name in (None, G6, G5))
-    assert measured.collected.places == {variant, *types}
-    assert {place for _, place in measured.collected.expected} == {variant, *types}
+    assert measured.buffer.dimension_sets == {variant, *types}
+    assert {dimensions for _, dimensions in measured.buffer.expected} == {variant, *types}
     first.pool = second.pool = Pool(G6, "m", metrics_by_type=False)
-    measured.collected.places.clear()
+    measured.buffer.dimension_sets.clear()
     measured.after(60)
-    assert measured.collected.places == {variant}
+    assert measured.buffer.dimension_sets == {variant}
 
 
 def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
     copies = Fleet(tmp_path)
     copies.serves_component = True
     for copy in copies.instances:
-        copy.running.capacity = Capacity(memory=500, disk=40, cpus=2.0)
+        copy.healthy_server.capacity = Capacity(memory=500, disk=40, cpus=2.0)
         copy.max_calls = 3
     measured = Measured(copies)
     measured.after(60)
@@ -168,8 +170,8 @@ def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
         "CPUUtilizationNormalized": [50, 50],
         "LoadedModelCount": [3, 3],
     }
-    assert measured.collected.places == {MetricDimensions("text", "only", component="only")}
-    assert {name for name, _ in measured.collected.expected} == {
+    assert measured.buffer.dimension_sets == {MetricDimensions("text", "only", component="only")}
+    assert {name for name, _ in measured.buffer.expected} == {
         "Invocations",
         "InvocationsPerCopy",
         "ConcurrentRequestsPerCopy",
@@ -178,15 +180,15 @@ def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
 
 def test_instances_of_copies_have_reservation_metrics(tmp_path: Path) -> None:
     host = CopyHost("i-1", {"VariantName": "only", "InstanceType": "ml.g6.12xlarge"})
-    needs = Resources(memory=host.resources.memory / 4, cpus=12, accelerators=1)
+    reservation = Resources(memory=host.resources.memory / 4, cpus=12, accelerators=1)
     host.slots.append(
-        Slot("ml.g6.12xlarge", "m", host=host, component="times", number=1, needs=needs)
+        Slot("ml.g6.12xlarge", "m", host=host, component="times", number=1, reservation=reservation)
     )
-    running = SimpleNamespace(
+    server = SimpleNamespace(
         triton=host, container=host, id="i-1", capacity=Capacity(memory=1000, disk=40)
     )
     fleet = Fleet(tmp_path)
-    fleet.instances = [SimpleNamespace(calls=0, max_calls=0, running=running, pool=None)]
+    fleet.instances = [SimpleNamespace(calls=0, max_calls=0, healthy_server=server, pool=None)]
     measured = Measured(fleet)
     assert measured.after(60) == {
         "MemoryUtilization": [0],
@@ -195,4 +197,4 @@ def test_instances_of_copies_have_reservation_metrics(tmp_path: Path) -> None:
         "MemoryReservation": [25],
         "GPUReservation": [25],
     }
-    assert measured.collected.expected == set()
+    assert measured.buffer.expected == set()

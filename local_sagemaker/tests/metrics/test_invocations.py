@@ -7,7 +7,7 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Invocation, model_error
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.invocations import measured
+from local_sagemaker.metrics.invocations import invocation_metrics
 
 UNUSED: Any = None
 
@@ -18,7 +18,9 @@ def metrics_of_call(error: ApiError | None = None, **attributes: Any) -> dict[st
     for name, value in attributes.items():
         setattr(invocation, name, value)
     values = list(
-        measured(invocation, names.INVOCATIONS_PER_INSTANCE, instances=4, seconds=3, error=error)
+        invocation_metrics(
+            invocation, names.INVOCATIONS_PER_INSTANCE, instances=4, seconds=3, error=error
+        )
     )
     assert len({metric for metric, _ in values}) == len(values)
     return {metric.name: value for metric, value in values}

@@ -3,7 +3,7 @@
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions, Series
 
-PLACE = MetricDimensions("text", "only")
+DIMENSIONS = MetricDimensions("text", "only")
 
 
 class Time:
@@ -15,49 +15,53 @@ class Time:
 
 def test_values_are_returned_after_their_period() -> None:
     time = Time()
-    collected = MetricBuffer(1, clock=time)
+    buffer = MetricBuffer(1, clock=time)
     for time.now in (0, 59.9, 60):
-        collected.add(names.INVOCATIONS, PLACE, 1)
-    (series,) = collected.take()
-    assert series == Series(names.INVOCATIONS, PLACE, 30, {1: 2})  # type: ignore[arg-type]
-    assert collected.take() == []
+        buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
+    (series,) = buffer.take()
+    assert series == Series(names.INVOCATIONS, DIMENSIONS, 30, {1: 2})  # type: ignore[arg-type]
+    assert buffer.take() == []
     time.now = 120
-    (series,) = collected.take()
+    (series,) = buffer.take()
     assert (series.time, series.values) == (90, {1: 1})
 
 
 def test_expected_metric_without_values_is_0() -> None:
     time = Time()
-    collected = MetricBuffer(1, clock=time)
-    collected.expect(names.INVOCATIONS, PLACE)
+    buffer = MetricBuffer(1, clock=time)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
     time.now = 61
-    collected.expect(names.INVOCATIONS, PLACE)
-    collected.add(names.INVOCATIONS, PLACE, 1)
-    collected.expect(names.INVOCATIONS, PLACE)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
+    buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
+    buffer.add_zero_if_empty(names.INVOCATIONS, DIMENSIONS)
     time.now = 120
-    assert [series.values for series in collected.take()] == [{0: 1}, {1: 1}]
+    assert [series.values for series in buffer.take()] == [{0: 1}, {1: 1}]
 
 
 def test_metrics_have_their_own_period() -> None:
     time = Time()
-    collected = MetricBuffer(60, clock=time)
-    collected.add(names.CONCURRENT_REQUESTS, PLACE, 3)
-    collected.add(names.INVOCATIONS, PLACE, 1)
+    buffer = MetricBuffer(60, clock=time)
+    buffer.add(names.CONCURRENT_REQUESTS, DIMENSIONS, 3)
+    buffer.add(names.INVOCATIONS, DIMENSIONS, 1)
     time.now = 0.5
-    assert [series.metric for series in collected.take()] == [names.CONCURRENT_REQUESTS]
+    assert [series.metric for series in buffer.take()] == [names.CONCURRENT_REQUESTS]
     time.now = 1
-    assert [series.metric for series in collected.take()] == [names.INVOCATIONS]
+    assert [series.metric for series in buffer.take()] == [names.INVOCATIONS]
 
 
 def test_dimensions_are_separate() -> None:
     time = Time()
-    collected = MetricBuffer(1, clock=time)
-    places = [PLACE, MetricDimensions("text", "only", "one"), MetricDimensions("other", "only")]
-    for place in places:
-        collected.add(names.INVOCATIONS, place, 1)
+    buffer = MetricBuffer(1, clock=time)
+    dimension_sets = [
+        DIMENSIONS,
+        MetricDimensions("text", "only", "one"),
+        MetricDimensions("other", "only"),
+    ]
+    for dimensions in dimension_sets:
+        buffer.add(names.INVOCATIONS, dimensions, 1)
     time.now = 60
-    assert {series.place for series in collected.take()} == set(places)
-    assert places[1].dimensions == [
+    assert {series.dimensions for series in buffer.take()} == set(dimension_sets)
+    assert dimension_sets[1].to_aws() == [
         {"Name": "EndpointName", "Value": "text"},
         {"Name": "VariantName", "Value": "only"},
         {"Name": "EndpointConfigName", "Value": "one"},
@@ -66,15 +70,15 @@ def test_dimensions_are_separate() -> None:
 
 def test_only_latencies_are_rounded() -> None:
     time = Time()
-    collected = MetricBuffer(1, clock=time)
+    buffer = MetricBuffer(1, clock=time)
     for metric, value in (
         (names.MODEL_LATENCY, 123_456.0),
         (names.INVOCATIONS_PER_INSTANCE, 1 / 3),
     ):
-        collected.add(metric, PLACE, value)
-    collected.add(names.MODEL_LATENCY, PLACE, 0)
+        buffer.add(metric, DIMENSIONS, value)
+    buffer.add(names.MODEL_LATENCY, DIMENSIONS, 0)
     time.now = 60
-    result = {series.metric: set(series.values) for series in collected.take()}
+    result = {series.metric: set(series.values) for series in buffer.take()}
     assert result == {
         names.MODEL_LATENCY: {120_000, 0},
         names.INVOCATIONS_PER_INSTANCE: {1 / 3},

@@ -9,7 +9,7 @@ from local_sagemaker.metrics import names
 from local_sagemaker.metrics.metric_buffer import MetricDimensions, Series
 from local_sagemaker.metrics.publisher import Publisher
 
-PLACE = MetricDimensions("text", "only")
+DIMENSIONS = MetricDimensions("text", "only")
 
 
 class CloudWatch:
@@ -25,28 +25,28 @@ class CloudWatch:
         self.puts.append((Namespace, MetricData))
 
 
-class MetricBuffer:
-    """Fake collected metrics that are returned once."""
+class FakeBuffer:
+    """A fake `MetricBuffer` with completed series."""
 
     def __init__(self, *series: Series) -> None:
         self.series = list(series)
 
     def take(self) -> list[Series]:
-        taken, self.series = self.series, []
-        return taken
+        series, self.series = self.series, []
+        return series
 
 
 def publisher(cloudwatch: CloudWatch, *series: Series) -> Publisher:
-    collected: Any = MetricBuffer(*series)
-    return Publisher(collected, cloudwatch)
+    buffer: Any = FakeBuffer(*series)
+    return Publisher(buffer, cloudwatch)
 
 
 def test_metrics_are_published_by_namespace() -> None:
     cloudwatch = CloudWatch()
-    cpu = Series(names.CPU, PLACE, 30.0, Counter({55.5: 1}))
-    calls = Series(names.INVOCATIONS, PLACE, 30.5, Counter({1.0: 3}))
+    cpu = Series(names.CPU, DIMENSIONS, 30.0, Counter({55.5: 1}))
+    calls = Series(names.INVOCATIONS, DIMENSIONS, 30.5, Counter({1.0: 3}))
     publisher(cloudwatch, cpu, calls).publish()
-    dimensions = PLACE.dimensions
+    dimensions = DIMENSIONS.to_aws()
     assert cloudwatch.puts == [
         (
             "/aws/sagemaker/Endpoints",
@@ -79,7 +79,7 @@ def test_metrics_are_published_by_namespace() -> None:
 
 def test_metrics_are_dropped_if_cloudwatch_is_unreachable() -> None:
     cloudwatch = CloudWatch()
-    publisher_ = publisher(cloudwatch, Series(names.INVOCATIONS, PLACE, 30, Counter({1.0: 1})))
+    publisher_ = publisher(cloudwatch, Series(names.INVOCATIONS, DIMENSIONS, 30, Counter({1.0: 1})))
     cloudwatch.unreachable = True
     publisher_.publish()
     cloudwatch.unreachable = False

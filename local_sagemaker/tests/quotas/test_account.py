@@ -19,22 +19,22 @@ from release.preflight import quotas as needed
 M5 = "ml.m5.xlarge for endpoint usage"
 
 
-def call(operation: str, service: str, quotas: AccountQuotas, **more: Any) -> dict[str, Any]:
-    return service_quotas(quotas).call(operation, {"ServiceCode": service, **more})
+def call(operation: str, service: str, quotas: AccountQuotas, **members: Any) -> dict[str, Any]:
+    return service_quotas(quotas).call(operation, {"ServiceCode": service, **members})
 
 
 def test_account_value_and_aws_default() -> None:
     quotas = AccountQuotas({M5: 3})
     for operation, value in (("ListServiceQuotas", 3.0), ("ListAWSDefaultServiceQuotas", 0.0)):
         result: dict[str, float] = {}
-        more: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         while True:
-            answer = call(operation, "sagemaker", quotas, **more)
+            answer = call(operation, "sagemaker", quotas, **members)
             assert len(answer["Quotas"]) <= 100
             result |= {quota["QuotaName"]: quota["Value"] for quota in answer["Quotas"]}
             if "NextToken" not in answer:
                 break
-            more = {"NextToken": answer["NextToken"]}
+            members = {"NextToken": answer["NextToken"]}
         assert result[M5] == value
         assert ALL_INSTANCES in result
         assert len(result) > 100
@@ -64,9 +64,9 @@ def test_build_queue_is_not_listed() -> None:
 
 
 def test_unknown_service_or_quota_is_an_error() -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         call("ListServiceQuotas", "sns", AccountQuotas())
-    assert refused.value.code == "NoSuchResourceException"
+    assert exc_info.value.code == "NoSuchResourceException"
     with pytest.raises(LocalSageMakerError, match=r"unknown quota 'ml\.m5'"):
         AccountQuotas({"ml.m5": 1})
 

@@ -12,60 +12,60 @@ from typing import Any
 import pytest
 
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
-from local_sagemaker.hosting import backends, health, invocation, launch
+from local_sagemaker.hosting import backends, health, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import find_triton
-from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Bucket, Caller
+from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Caller
+from local_sagemaker.tests.support.fake_s3 import FakeS3
 from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_python, times
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 PINGS = 10
-"""More than three failed pings in a row, which once replaced a container."""
+"""Number of failed pings; more than three of them must not replace a container."""
 
 
 class Pings:
     """A counter of the pings whose status is not 200."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> None:
-        self.failed, self._happened = 0, happened
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, events: list[DashboardEvent]) -> None:
+        self.failed, self._events = 0, events
         request = Triton.request
 
-        def count_failures(triton: Triton, method: str, path: str, **more: Any) -> Response:
-            answer = request(triton, method, path, **more)
+        def count_failures(triton: Triton, method: str, path: str, **options: Any) -> Response:
+            answer = request(triton, method, path, **options)
             if path == "/ping" and answer.status != 200:
                 self.failed += 1
             return answer
 
         monkeypatch.setattr(Triton, "request", count_failures)
 
-    def fail(self) -> None:
+    def wait_for_failures(self) -> None:
         """Wait until `PINGS` more pings have failed; no container may be replaced."""
-        enough = self.failed + PINGS
-        eventually(lambda: self.failed >= enough or self._replaced())
-        assert not self._replaced()
+        target = self.failed + PINGS
+        eventually(lambda: self.failed >= target or self._has_replaced())
+        assert not self._has_replaced()
 
-    def _replaced(self) -> bool:
-        return any(each.kind is EventKind.INSTANCE_REPLACED for each in list(self._happened))
+    def _has_replaced(self) -> bool:
+        return any(event.kind is EventKind.INSTANCE_REPLACED for event in list(self._events))
 
 
 @pytest.fixture
-def pings(monkeypatch: pytest.MonkeyPatch, happened: list[DashboardEvent]) -> Pings:
+def pings(monkeypatch: pytest.MonkeyPatch, events: list[DashboardEvent]) -> Pings:
     monkeypatch.setattr(health, "PING_SECONDS", 0.01)
-    monkeypatch.setattr(
-        health, "PING_TIMEOUT_SECONDS", 1.0
-    )  # a ping may wait for the thread of a load
-    return Pings(monkeypatch, happened)
+    # A ping may wait for the thread of a load.
+    monkeypatch.setattr(health, "PING_TIMEOUT_SECONDS", 1.0)
+    return Pings(monkeypatch, events)
 
 
 @pytest.fixture
-def bucket() -> Bucket:
-    return Bucket()
+def bucket() -> FakeS3:
+    return FakeS3()
 
 
 @pytest.fixture
-def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
+def upload(bucket: FakeS3, tmp_path: Path) -> Callable[[str, str], None]:
     def upload(model: str, code: str) -> None:
         bucket.objects[BUCKET, f"{model}.tar.gz"] = pack_python(tmp_path / model, code)
 
@@ -73,13 +73,13 @@ def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def happened() -> list[DashboardEvent]:
+def events() -> list[DashboardEvent]:
     return []
 
 
 @pytest.fixture
 def caller(
-    pings: Pings, bucket: Bucket, happened: list[DashboardEvent], tmp_path: Path
+    pings: Pings, bucket: FakeS3, events: list[DashboardEvent], tmp_path: Path
 ) -> Iterator[Caller]:
     """A caller of a multi-model instance whose container has no environment variables."""
     installation, s3 = find_triton(), bucket
@@ -89,12 +89,12 @@ def caller(
         tmp_path / "backends",
         tmp_path / "instances",
         s3,  # type: ignore[arg-type]
-        instances=1,
-        tell=happened.append,
+        max_processes=1,
+        report_event=events.append,
     )
     model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    instance = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    instance = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
     instance.start()
     instance.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(instance)
@@ -107,23 +107,25 @@ def test_other_models_answer_during_a_long_load(
     caller: Caller,
     pings: Pings,
     upload: Callable[[str, str], None],
-    happened: list[DashboardEvent],
+    events: list[DashboardEvent],
     new_gate: Callable[[], Gate],
 ) -> None:
     upload("twice", times(2))
     assert caller.ask("twice") == 14
     gate = new_gate()
     upload("slow", gate.stops(3, at="initialize"))
-    slow = caller.begin("slow")
+    slow = caller.start_call("slow")
     gate.wait_until_reached()
-    pings.fail()
+    pings.wait_for_failures()
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(TIMEOUT_SECONDS) == 21
-    eventually(lambda: happened[-1].kind is EventKind.INSTANCE_HEALTHY)
-    assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [each.message for each in happened if each.kind is EventKind.INSTANCE_UNHEALTHY]
-    assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
+    eventually(lambda: events[-1].kind is EventKind.INSTANCE_HEALTHY)
+    assert events[-1].message == "The container passes the ping health check again."
+    unhealthy = [event.message for event in events if event.kind is EventKind.INSTANCE_UNHEALTHY]
+    assert all(
+        message.startswith("The container fails the ping health check:") for message in unhealthy
+    )
 
 
 def test_other_models_answer_after_a_failed_load(
@@ -132,21 +134,8 @@ def test_other_models_answer_after_a_failed_load(
     upload("broken", times(2).replace(*CANNOT_LOAD))
     status, code, _ = caller.failure("broken")
     assert (status, code) == (424, "ModelError")
-    pings.fail()
+    pings.wait_for_failures()
     upload("twice", times(2))
     assert caller.ask("twice") == 14
-    pings.fail()
+    pings.wait_for_failures()
     assert caller.ask("twice") == 14
-
-
-def test_concurrent_cold_calls_are_answered(
-    caller: Caller, upload: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        invocation, "INVOKE_SECONDS", TIMEOUT_SECONDS
-    )  # a busy machine takes a minute
-    for number in range(20):
-        upload(f"m{number}", times(number))
-    calls = [caller.begin(f"m{number}") for _ in range(3) for number in range(20)]
-    answers = [call.result(TIMEOUT_SECONDS) for call in calls]
-    assert answers == [7.0 * number for _ in range(3) for number in range(20)]

@@ -1,10 +1,9 @@
-"""Hanging models with a shortened invocation timeout, and an unreachable bucket.
+"""Hanging models with a shortened invocation timeout.
 
 The instance runs in the process of the test, which patches its timeouts.
 """
 
 import asyncio
-import io
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -14,13 +13,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import backends, launch
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.instance import Instance
-from local_sagemaker.hosting.invocation import TIMED_OUT, Invocation
+from local_sagemaker.hosting.invocation import TIMEOUT_MESSAGE, Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
@@ -31,29 +29,6 @@ BUCKET = "shop-models"
 SHORT_TIMEOUT_SECONDS = 0.5
 
 
-class Bucket(FakeS3):
-    """A bucket that can be unreachable, or close the connection during a download."""
-
-    unreachable = False
-    truncates = False
-
-    def get_object(self, **request: str) -> dict[str, Any]:
-        if self.unreachable:
-            raise EndpointConnectionError(endpoint_url="http://s3")
-        answer = super().get_object(**request)
-        if self.truncates:
-            answer["Body"] = _Broken(answer["Body"].read()[:200])
-        return answer
-
-
-class _Broken(io.BytesIO):
-    def read(self, size: int | None = -1, /) -> bytes:
-        part = super().read(size)
-        if not part:
-            raise ConnectionResetError("the connection was reset")
-        return part
-
-
 class Caller:
     """A client of one instance, with an event loop on another thread."""
 
@@ -62,12 +37,12 @@ class Caller:
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
 
-    def begin(self, model: str) -> "Future[float]":
+    def start_call(self, model: str) -> "Future[float]":
         """Invoke a model with the input 7."""
         return asyncio.run_coroutine_threadsafe(self._ask(model), self._loop)
 
     def ask(self, model: str) -> float:
-        return self.begin(model).result(TIMEOUT_SECONDS)
+        return self.start_call(model).result(TIMEOUT_SECONDS)
 
     def failure(self, model: str) -> tuple[int, str, str]:
         """Return status, code and message of a failing invocation."""
@@ -103,12 +78,12 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def bucket() -> Bucket:
-    return Bucket()
+def bucket() -> FakeS3:
+    return FakeS3()
 
 
 @pytest.fixture(scope="module")
-def upload(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], None]:
+def upload(bucket: FakeS3, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], None]:
     def upload(model: str, code: str) -> None:
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
         bucket.objects[BUCKET, f"{model}.tar.gz"] = archive
@@ -118,7 +93,7 @@ def upload(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.fixture(scope="module")
 def caller(
-    bucket: Bucket,
+    bucket: FakeS3,
     upload: Callable[[str, str], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Caller]:
@@ -126,7 +101,7 @@ def caller(
     installation, root = find_triton(), tmp_path_factory.mktemp("instance")
     backends.install(installation, root / "backends")
     s3: Any = bucket
-    host = Host(installation, root / "backends", root / "instances", s3, instances=1)
+    host = Host(installation, root / "backends", root / "instances", s3, max_processes=1)
     model = {
         "PrimaryContainer": {
             "Mode": "MultiModel",
@@ -135,7 +110,7 @@ def caller(
         }
     }
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    started = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    started = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
     started.start()
     started.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(started)
@@ -162,13 +137,16 @@ def test_hanging_invocation_times_out(
 ) -> None:
     gate = new_gate()
     upload("hangs", gate.stops(3, at="execute"))
-    first = caller.begin("hangs")
+    first = caller.start_call("hangs")
     gate.wait_until_reached()
     assert caller.ask("twice") == 14
     with short_timeout(monkeypatch):
         status, code, message = caller.failure("hangs")
     assert (status, code) == (424, "ModelError")
-    assert message == f'Received server error (0) from primary with message "{TIMED_OUT.decode()}"'
+    assert (
+        message
+        == f'Received server error (0) from primary with message "{TIMEOUT_MESSAGE.decode()}"'
+    )
     assert caller.ask("twice") == 14
     gate.open()
     assert first.result(TIMEOUT_SECONDS) == 21
@@ -189,21 +167,6 @@ def test_hanging_load_is_not_ready(
     assert message == "Model loads.tar.gz is not ready for inference: it is still loading. Retry."
     gate.wait_until_reached()
     assert caller.ask("twice") == 14
-    again = caller.begin("loads")
+    again = caller.start_call("loads")
     gate.open()
     assert again.result(TIMEOUT_SECONDS) == 28
-
-
-def test_loaded_model_answers_without_the_bucket(
-    caller: Caller, bucket: Bucket, upload: Callable[[str, str], None]
-) -> None:
-    upload("later", times(5))
-    messages = {"unreachable": "Failed to download", "truncates": "Failed to extract"}
-    for fault, prefix in messages.items():
-        setattr(bucket, fault, True)
-        status, code, message = caller.failure("later")
-        assert (status, code) == (400, "ValidationError")
-        assert message.startswith(prefix)
-        assert caller.ask("twice") == 14
-        setattr(bucket, fault, False)
-    assert caller.ask("later") == 35

@@ -11,8 +11,8 @@ import pytest
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, processes
 from local_sagemaker.tests.support.endpoints import (
-    configure,
-    host,
+    create_config,
+    create_endpoint,
     put_rollback_alarm,
     single_model,
 )
@@ -48,9 +48,9 @@ def old(
         archive = pack_python(tmp_path_factory.mktemp("models") / "model", code)
         s3.put_object(Bucket=BUCKET, Key=f"{name}.tar.gz", Body=archive)
     broken = single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="model")
-    configure("broken", broken, instances=INSTANCES)
+    create_config("broken", broken, instances=INSTANCES)
     container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
-    host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
+    create_endpoint(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
     return EndpointCaller(ENDPOINT)
 
 
@@ -77,12 +77,12 @@ def test_alarm_rolls_back_a_failing_canary(
     update("broken")
     answers = []
 
-    def ended() -> bool:
-        answers.append(old.call_or_failure())
+    def has_ended() -> bool:
+        answers.append(old.predict_or_failure())
         result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
         return bool(result["EndpointStatus"] != "Updating")
 
-    eventually(ended)
+    eventually(has_ended)
     failures = [answer for answer in answers if isinstance(answer, Failure)]
     assert [failure.status for failure in failures] == [424] * len(failures)
     assert {answer for answer in answers if not isinstance(answer, Failure)} == {14}
@@ -91,7 +91,7 @@ def test_alarm_rolls_back_a_failing_canary(
     assert description["EndpointStatus"] == "InService"
     assert description["EndpointConfigName"] == ENDPOINT
     assert "FailureReason" not in description
-    assert [old.ask() for _ in range(10)] == [14] * 10
+    assert [old.predict() for _ in range(10)] == [14] * 10
     assert len(processes(local_sagemaker.folder.instances, "tritonserver")) == INSTANCES
     cloudwatch: Any = boto3.client("cloudwatch")
     history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
@@ -100,7 +100,7 @@ def test_alarm_rolls_back_a_failing_canary(
 
 
 def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
-    answer = old.answer(InferenceId="one-of-many")
+    answer = old.invoke(InferenceId="one-of-many")
     message = answer["Body"].read().decode()
     lines = eventually(lambda: [line for line in captured() if "one-of-many" in line])
     (line,) = map(json.loads, lines)
@@ -119,9 +119,9 @@ def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
 
 
 def captured() -> list[str]:
-    """Return the lines below where the developer guide says that they are."""
+    """Return the captured lines, from the prefix in the developer guide."""
     s3: Any = boto3.client("s3")
     prefix = f"captured/{ENDPOINT}/AllTraffic/"
     result = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
-    bodies = (s3.get_object(Bucket=BUCKET, Key=each["Key"])["Body"].read() for each in result)
+    bodies = (s3.get_object(Bucket=BUCKET, Key=record["Key"])["Body"].read() for record in result)
     return [line for body in bodies for line in body.decode().splitlines()]

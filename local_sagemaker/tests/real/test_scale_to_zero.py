@@ -53,8 +53,8 @@ def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_pat
         return int(variant["CurrentInstanceCount"])
 
     def copies() -> int:
-        described = sagemaker.describe_inference_component(**NAME)
-        return int(described["RuntimeConfig"]["CurrentCopyCount"])
+        description = sagemaker.describe_inference_component(**NAME)
+        return int(description["RuntimeConfig"]["CurrentCopyCount"])
 
     assert (invoke(), copies(), instances()) == (14.0, 1, 1)
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting import backends, sandbox
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
-from local_sagemaker.hosting.serve import ServeCommand, multi_model, single_model
+from local_sagemaker.hosting.serve import ServeCommand
+from local_sagemaker.hosting.serve import multi_model as multi_model_command
+from local_sagemaker.hosting.serve import single_model as single_model_command
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import TritonInstallation, find_triton
 from local_sagemaker.tests.support.tiny_models import (
@@ -51,9 +52,11 @@ class Server:
     command: ServeCommand
 
     def ask(self, method: str, path: str, body: Any = b"", **headers: str) -> Response:
-        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {CONTENT_TYPE: JSON, **headers}
-        return self.triton.request(method, path, body=sent, headers=headers, timeout=LOAD_SECONDS)
+        return self.triton.request(
+            method, path, body=content, headers=headers, timeout=LOAD_SECONDS
+        )
 
     def invoke(self, body: Any, **headers: str) -> Response:
         return self.ask("POST", self.command.invocations, body, **headers)
@@ -75,8 +78,8 @@ class Model:
         return f"/models/{self.name}"
 
     def load(self) -> int:
-        named = {"model_name": self.name, "url": f"/opt/ml{self.path}/model"}
-        return self._ask("POST", "/models", named).status
+        load_request = {"model_name": self.name, "url": f"/opt/ml{self.path}/model"}
+        return self._ask("POST", "/models", load_request).status
 
     def invoke(self, body: Any, **headers: str) -> Response:
         return self._ask("POST", f"{self.path}/invoke", body, **headers)
@@ -98,22 +101,24 @@ class Start:
     root: Path
 
     @contextmanager
-    def many(self, name: str, **environment: str) -> Iterator[Server]:
-        """Run a server that is told what to load, as the image of 24.09 does."""
+    def multi_model(self, name: str, **environment: str) -> Iterator[Server]:
+        """Run a multi-model server, with the command of the image of 24.09."""
         empty, models = self.root / name / "empty", self.root / name / "models"
         empty.mkdir(parents=True)
         models.mkdir()
-        command = multi_model({**QUIET, **environment}, image=IMAGE, repository=str(empty))
+        command = multi_model_command({**QUIET, **environment}, image=IMAGE, repository=str(empty))
         with self._server(command, models, sandbox.MODELS) as server:
             yield server
 
     @contextmanager
-    def one(self, name: str, model: dict[str, str], **environment: str) -> Iterator[Server]:
-        """Run a server of one archive with one model, as the newest image does."""
+    def single_model(
+        self, name: str, model: dict[str, str], **environment: str
+    ) -> Iterator[Server]:
+        """Run a single-model server, with the command of the newest image."""
         archive = write(
-            self.root / name / "model", {f"{name}/{each}": model[each] for each in model}
+            self.root / name / "model", {f"{name}/{path}": model[path] for path in model}
         )
-        command = single_model(
+        command = single_model_command(
             {**QUIET, **environment}, image="", archive=archive, repository=str(sandbox.MODEL)
         )
         with self._server(command, archive, sandbox.MODEL) as server:
@@ -127,7 +132,7 @@ class Start:
             environment=command.environment,
             backends=self.root / "backends",
             folder=models.parent,
-            notes=command.notes,
+            log_lines=command.log_lines,
             ping=command.ping,
             models=(models, model_path),
         )
@@ -150,8 +155,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
 
 def numbers(response: Response) -> list[float]:
     assert response.status == 200, response.body
-    answered: list[float] = json.loads(response.body)["outputs"][0]["data"]
-    return answered
+    data: list[float] = json.loads(response.body)["outputs"][0]["data"]
+    return data
 
 
 # Many models
@@ -170,7 +175,7 @@ def many(start: Start) -> Iterator[Server]:
         "SAGEMAKER_TRITON_ADDITIONAL_ARGS": RESTRICTED,
         "SAGEMAKER_TRITON_PING_MODE": "live",
     }
-    with start.many("many", **environment) as server:
+    with start.multi_model("many", **environment) as server:
         yield server
 
 
@@ -188,8 +193,8 @@ def test_lifecycle_of_a_model_with_its_config_at_the_root(
     size = int(answer.headers[CONTENT_TYPE].removeprefix(BINARY))
     assert json.loads(answer.body[:size])["outputs"][0]["name"] == "Y"
     assert struct.unpack("<f", answer.body[size:]) == (6,)
-    known = json.loads(many.ask("GET", flat.path).body)
-    assert known == {"modelName": "flat", "modelUrl": "/opt/ml/models/flat"}
+    description = json.loads(many.ask("GET", flat.path).body)
+    assert description == {"modelName": "flat", "modelUrl": "/opt/ml/models/flat"}
     assert len(json.loads(many.ask("GET", "/models").body)["models"]) == 1
     assert [flat.unload(), flat.unload()] == [200, 404]
     assert many.ask("GET", flat.path).status == 404
@@ -208,36 +213,14 @@ def test_ensemble_is_unloaded_with_its_steps(many: Server) -> None:
     eventually(lambda: many.log.count(unloaded) == 3)
 
 
-def test_other_routes_are_a_bad_request(many: Server) -> None:
-    for method, path in (("GET", "/v2/health/live"), ("GET", "/"), ("PUT", "/models/flat")):
-        assert many.ask(method, path).status == 400
-    assert b"unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME" in many.invoke(REQUEST).body
-
-
-def test_server_is_healthy_after_a_failed_load(many: Server) -> None:
-    write(many.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
-    assert Model(many, "broken").load() == 400
-    assert Model(many, "absent").load() == 400
-    assert many.ask("GET", "/ping").status == 200
-
-
 def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
     start: Start,
 ) -> None:
-    with start.many("unhealthy") as server:
+    with start.multi_model("unhealthy") as server:
         write(server.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
         assert Model(server, "broken").load() == 400
         assert server.ask("GET", "/ping").status == 400
         assert server.log.startswith("Triton is running in SageMaker MME mode.")
-
-
-def test_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
-    ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
-    message = (
-        r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
-    )
-    with pytest.raises(LocalSageMakerError, match=message), start.many("outside", **ports):
-        pass
 
 
 # One model
@@ -246,7 +229,7 @@ def test_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
 @pytest.fixture(scope="module")
 def one(start: Start) -> Iterator[Server]:
     files = {"config.pbtxt": CONFIG, "1/model.py": TIMES.replace("FACTOR", "2")}
-    with start.one("twice", files) as server:
+    with start.single_model("twice", files) as server:
         yield server
 
 
@@ -284,14 +267,16 @@ def test_malformed_binary_header_is_a_bad_request(one: Server, content_type: str
 
 def test_generate_and_generate_stream(start: Start) -> None:
     files = {"config.pbtxt": SPEAKS_CONFIG, "1/model.py": SPEAKS}
-    with start.one("speaks", files, SAGEMAKER_TRITON_INFERENCE_TYPE="generate_stream") as server:
+    with start.single_model(
+        "speaks", files, SAGEMAKER_TRITON_INFERENCE_TYPE="generate_stream"
+    ) as server:
         stream = server.invoke({"PROMPT": "hello", "TIMES": 3})
         assert stream.headers[CONTENT_TYPE] == "text/event-stream; charset=utf-8"
         events = stream.body.decode().removesuffix("\n\n").split("\n\n")
         assert [json.loads(event.removeprefix("data: "))["TEXT"] for event in events] == [
             "hello"
         ] * 3
-        whole = server.command.invocations.removesuffix("_stream")
-        answer = server.ask("POST", whole, {"PROMPT": "hello"})
+        generate_path = server.command.invocations.removesuffix("_stream")
+        answer = server.ask("POST", generate_path, {"PROMPT": "hello"})
         assert (answer.status, answer.headers[CONTENT_TYPE]) == (200, JSON)
         assert json.loads(answer.body)["TEXT"] == "hello"

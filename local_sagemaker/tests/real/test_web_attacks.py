@@ -1,6 +1,6 @@
 """Attacks of web pages on the ports of the local SageMaker and of ministack.
 
-Each attack is also sent without browser headers, to show that it would do harm.
+Each attack is also request_bytes without browser headers, to show that it would do harm.
 """
 
 import os
@@ -41,18 +41,18 @@ def port(request: pytest.FixtureRequest, victim: LocalSageMaker) -> int:
     front = victim.running.port
     if request.param == "front":
         return front
-    (other,) = set(_listening(victim.running.pid)) - {front}
-    return other
+    (ministack_port,) = set(_listening(victim.running.pid)) - {front}
+    return ministack_port
 
 
-def send(port: int, sent: bytes) -> tuple[int, str]:
+def send(port: int, request_bytes: bytes) -> tuple[int, str]:
     """Return the status of a response and the whole response."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(sent)
+        connection.sendall(request_bytes)
         answer = b""
         with suppress(ConnectionResetError):
-            while part := connection.recv(1 << 16):
-                answer += part
+            while chunk := connection.recv(1 << 16):
+                answer += chunk
     return int(answer.split(b" ")[1]), answer.decode(errors="replace")
 
 
@@ -60,8 +60,8 @@ def send(port: int, sent: bytes) -> tuple[int, str]:
 def test_web_pages_cannot_read_or_change_anything(port: int, page: str, tmp_path: Path) -> None:
     before = state()
     for name, attack in attacks(tmp_path / "written").items():
-        sent = attack.to_bytes(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
-        status, answer = send(port, sent)
+        request_bytes = attack.to_bytes(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
+        status, answer = send(port, request_bytes)
         assert status == 403, name
         assert SECRET not in answer, name
         assert "access-control" not in answer.lower(), name
@@ -77,21 +77,21 @@ def test_prefetched_url_changes_nothing(
     """Speculation rules and certificate checks send requests without an Origin header."""
     before = state()
     attack = attacks(tmp_path / "written")["create a role by a GET query string"]
-    sent = attack.to_bytes(f"127.0.0.1:{port}", **headers).replace(
+    request_bytes = attack.to_bytes(f"127.0.0.1:{port}", **headers).replace(
         b"GET /?", f"GET {path}?".encode()
     )
-    send(port, sent)
+    send(port, request_bytes)
     assert state() == before
 
 
 @pytest.mark.parametrize("path", ["/", f"/{BUCKET}/{KEY}", "/endpoints/any/invocations", "*"])
 def test_cors_preflight_is_refused(port: int, path: str) -> None:
-    sent = (
+    request_bytes = (
         f"OPTIONS {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
         "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-amz-target\r\n"
     )
     for origin in ("", "Origin: http://evil.example\r\n"):
-        status, answer = send(port, f"{sent}{origin}\r\n".encode())
+        status, answer = send(port, f"{request_bytes}{origin}\r\n".encode())
         assert (status, "access-control" in answer.lower()) == (403, False)
 
 
@@ -106,8 +106,8 @@ def test_cors_preflight_is_refused(port: int, path: str) -> None:
 )  # fmt: skip
 def test_internal_routes_are_closed(port: int, request_line: str) -> None:
     before = state()
-    sent = f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-    assert send(port, sent.encode())[0] == 403
+    request_bytes = f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    assert send(port, request_bytes.encode())[0] == 403
     assert state() == before
 
 
@@ -117,8 +117,8 @@ def test_internal_routes_are_closed(port: int, request_line: str) -> None:
 def test_local_programs_can_read(victim: LocalSageMaker, host: str) -> None:
     port = victim.running.port
     path = f"/{KEY}" if host.startswith(BUCKET) else f"/{BUCKET}/{KEY}"
-    sent = f"GET {path} HTTP/1.1\r\nHost: {host.format(port)}\r\nConnection: close\r\n\r\n"
-    status, answer = send(port, sent.encode())
+    request_bytes = f"GET {path} HTTP/1.1\r\nHost: {host.format(port)}\r\nConnection: close\r\n\r\n"
+    status, answer = send(port, request_bytes.encode())
     assert (status, SECRET in answer) == (200, True)
     assert "access-control" not in answer.lower()
 
@@ -127,9 +127,9 @@ def test_dashboard_is_available_to_the_user(victim: LocalSageMaker) -> None:
     port = victim.running.port
     own = f"http://127.0.0.1:{port}"
     for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
-        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        sent += "Connection: close\r\n"
-        assert send(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
+        request_bytes = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        request_bytes += "Connection: close\r\n"
+        assert send(port, f"{request_bytes}{headers}\r\n\r\n".encode())[0] == 200
 
 
 def test_attacks_succeed_without_browser_headers(victim: LocalSageMaker, tmp_path: Path) -> None:

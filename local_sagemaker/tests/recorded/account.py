@@ -37,7 +37,7 @@ from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets
 from local_sagemaker.tests.support.waiting import eventually
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 ENDPOINT = "http://127.0.0.1:4566"
 
 
@@ -53,7 +53,7 @@ class Account:
         self._reset_ministack()
         self.fleets, self.clock = Fleets(), FakeClock()
         self._hosting = ComponentOperations(
-            SimpleNamespace(s3=self.client("s3"), tell=lambda _: None),  # type: ignore[arg-type]
+            SimpleNamespace(s3=self.client("s3"), report_event=lambda _: None),  # type: ignore[arg-type]
             fleet=self.fleets.make,
             clock=lambda: self.clock,
             alarms=lambda names: alarm_states(self.client("cloudwatch"), names),
@@ -84,7 +84,7 @@ class Account:
         log_events.install(cloudwatch_logs)
         self._evaluator = Evaluator(cloudwatch, speed=1)
 
-    def call(self, operation: str, request: dict[str, Any], until: str = "") -> Answer:
+    def call(self, operation: str, request: dict[str, Any], until: str = "") -> Response:
         """Return the response of an operation such as `sagemaker:CreateModel`, or Code and Message.
 
         With `until`, the operation is repeated until its response meets the condition.
@@ -95,18 +95,18 @@ class Account:
             return {}
         method = getattr(self.client(service), xform_name(name))
 
-        def answer() -> Answer:
+        def respond() -> Response:
             try:
-                content: Answer = method(**request)
+                content: Response = method(**request)
             except ClientError as error:
                 content = {**error.response, **error.response["Error"]}
             self._run_pending_tasks()
             metadata = content.pop("ResponseMetadata")
-            return {"status": metadata["HTTPStatusCode"], **_decoded(content)}
+            return {"status": metadata["HTTPStatusCode"], **_decode(content)}
 
         if not until:
-            return answer()
-        return eventually(lambda: _if(answer(), until))
+            return respond()
+        return eventually(lambda: _if_true(respond(), until))
 
     def client(self, service: str) -> Any:
         """Return boto3's client of a service."""
@@ -132,7 +132,7 @@ class Account:
     # Operations of `local`
 
     def hold_instances(self) -> None:
-        """Let instances that start wait before they are ready."""
+        """Let starting instances wait before they are ready."""
         self.fleets.ready.clear()
 
     def release_instances(self) -> None:
@@ -148,12 +148,13 @@ class Account:
         self.client("s3").create_bucket(Bucket=bucket)
         self.client("s3").put_object(Bucket=bucket, Key=key, Body=b"")
 
-    def put_data(self, name: str, values: list[float], **more: Any) -> None:
+    def put_data(self, name: str, values: list[float], **members: Any) -> None:
         """Put values of a metric at the time of the last alarm evaluation."""
-        more = {member.capitalize(): value for member, value in more.items()}
-        moment = datetime.fromtimestamp(self._now, UTC)
+        members = {member.capitalize(): value for member, value in members.items()}
+        timestamp = datetime.fromtimestamp(self._now, UTC)
         data = [
-            {"MetricName": name, "Timestamp": moment, "Value": value, **more} for value in values
+            {"MetricName": name, "Timestamp": timestamp, "Value": value, **members}
+            for value in values
         ]
         self.client("cloudwatch").put_metric_data(Namespace="n", MetricData=data)
 
@@ -177,14 +178,14 @@ class Account:
         prefix, operation = target.rpartition(".")[::2]
         service = self._services.get(prefix)
         if service and service.handles(operation):
-            status, answered, content = service.answer(operation, body)
+            status, response_headers, content = service.answer(operation, body)
         else:
             with self._lock:
-                status, answered, content = self._loop.run_until_complete(
+                status, response_headers, content = self._loop.run_until_complete(
                     _asgi(request.method, request.url, headers, body)
                 )
-        headers_of_answer: Any = HeadersDict(answered)
-        return AWSResponse(request.url, status, headers_of_answer, _Raw(content))
+        headers_dict: Any = HeadersDict(response_headers)
+        return AWSResponse(request.url, status, headers_dict, _RawResponse(content))
 
     def _run_pending_tasks(self) -> None:
         """Run the pending tasks of ministack, such as stack operations."""
@@ -192,7 +193,7 @@ class Account:
             self._loop.run_until_complete(asyncio.sleep(0))
 
 
-class _Raw:
+class _RawResponse:
     def __init__(self, content: bytes) -> None:
         self._content = content
 
@@ -203,40 +204,43 @@ class _Raw:
 async def _asgi(
     method: str, url: str, headers: dict[str, str], body: bytes
 ) -> tuple[int, dict[str, str], bytes]:
-    place = urlsplit(url)
-    sent: list[dict[str, Any]] = []
-    received: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+    parts = urlsplit(url)
+    sent_messages: list[dict[str, Any]] = []
+    received_messages: list[dict[str, Any]] = [
+        {"type": "http.request", "body": body, "more_body": False}
+    ]
     encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def receive() -> dict[str, Any]:
-        return received.pop() if received else await asyncio.Future()
+        return received_messages.pop() if received_messages else await asyncio.Future()
 
     async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
+        sent_messages.append(message)
 
     scope = {
         **{"type": "http", "http_version": "1.1", "scheme": "http", "method": method},
-        **{"path": place.path or "/", "raw_path": (place.path or "/").encode()},
-        **{"query_string": place.query.encode(), "server": ("127.0.0.1", 4566)},
-        "headers": [*encoded, (b"host", place.netloc.encode())],
+        **{"path": parts.path or "/", "raw_path": (parts.path or "/").encode()},
+        **{"query_string": parts.query.encode(), "server": ("127.0.0.1", 4566)},
+        "headers": [*encoded, (b"host", parts.netloc.encode())],
         "client": ("127.0.0.1", 1),
     }
     await app(scope, receive, send)
-    start, *parts = sent
-    answered = {name.decode(): value.decode() for name, value in start["headers"]}
-    return start["status"], answered, b"".join(part.get("body", b"") for part in parts)
+    start, *bodies = sent_messages
+    response_headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], response_headers, b"".join(body.get("body", b"") for body in bodies)
 
 
-def _decoded(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     """Return a value with decoded JSON strings, such as StateReasonData of an alarm."""
     if isinstance(value, dict):
-        return {name: _decoded(inner) for name, inner in value.items()}
+        return {name: _decode(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_decoded(inner) for inner in value]
+        return [_decode(inner) for inner in value]
     if isinstance(value, str) and value.startswith("{"):
         return json.loads(value)
     return value
 
 
-def _if(answer: Answer, condition: str) -> Answer:
-    return answer if jmespath.search(condition, answer) else {}
+def _if_true(response: Response, condition: str) -> Response:
+    """Return a response that meets a JMESPath condition, or {}."""
+    return response if jmespath.search(condition, response) else {}

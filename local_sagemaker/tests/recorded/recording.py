@@ -1,16 +1,16 @@
 """Recorded responses of AWS as tables, and the comparison of a response with a table.
 
-A table is a list of scenarios, each a list of steps: an operation with its request in brief, and of
-some steps the members of AWS's answer. A member is a JMESPath expression of the answer with a rule:
+A table is a list of scenarios, and a scenario a list of steps: an operation, its request, and for
+some steps the members of AWS's response. A member is a JMESPath expression with a rule:
 
 - `time`, `text`, `number`, `boolean`, `list`, `map`: its type
-- `absent`: the answer has no such member
+- `absent`: the response has no such member
 - `= JSON`: its value
-- `~ PATTERN`: a regular expression that matches all of it
+- `~ PATTERN`: a regular expression that matches the whole value
 - `same as MEMBER`: the value of another member
 
-The members of a refused request are `Code` and `Message`. `except` names the members in which the
-local SageMaker differs, each with the reason; a reason alone is that of every member.
+The members of an error are `Code` and `Message`. `except` contains the members in which the local
+SageMaker differs, each with the reason, or one reason for all members.
 """
 
 import datetime
@@ -50,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Row:
-    """One member of one answer. `exception` is the reason for a known difference, or empty."""
+    """One member of a response; `exception` is the reason for a known difference, or empty."""
 
     operation: str
     case: str
@@ -83,28 +83,28 @@ def scenarios() -> list[Scenario]:
     return [scenario for table in sorted(TABLES.glob("*.yaml")) for scenario in _read(table)]
 
 
-def problem(row: Row, answer: dict[str, Any]) -> str:
+def difference(row: Row, response: dict[str, Any]) -> str:
     """Return the difference between a response and a row, or an empty string."""
-    value = jmespath.search(row.member, answer)
-    if _holds(row.rule, value, answer):
+    value = jmespath.search(row.member, response)
+    if _matches(row.rule, value, response):
         return ""
     return f"{row.operation}: {row.member} is {value!r}, AWS has: {row.rule}"
 
 
-def _holds(rule: str, value: Any, answer: dict[str, Any]) -> bool:
+def _matches(rule: str, value: Any, response: dict[str, Any]) -> bool:
     if rule == "absent":
         return value is None
     if rule in TYPES:
         return isinstance(value, TYPES[rule]) and (rule == "boolean") is isinstance(value, bool)
-    kind, _, rest = rule.partition(" ")
-    if kind == "=":
-        return bool(value == json.loads(rest))
-    if kind == "~":
-        return isinstance(value, str) and re.fullmatch(rest, value) is not None
-    other = rule.removeprefix("same as ")
-    if other == rule:
+    operator, _, operand = rule.partition(" ")
+    if operator == "=":
+        return bool(value == json.loads(operand))
+    if operator == "~":
+        return isinstance(value, str) and re.fullmatch(operand, value) is not None
+    other_member = rule.removeprefix("same as ")
+    if other_member == rule:
         raise ValueError(f"{rule!r} is not a rule")
-    return bool(value == jmespath.search(other, answer))
+    return bool(value == jmespath.search(other_member, response))
 
 
 def _read(table: Path) -> Iterator[Scenario]:

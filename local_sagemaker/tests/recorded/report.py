@@ -1,9 +1,9 @@
-"""Prints the answers of a run in an account as steps of a table of recorded answers.
+"""Conversion of the responses of a run in an AWS account into steps of a table.
 
     python -m local_sagemaker.tests.recorded.report REPORT
 
-REPORT is a JSON file whose `answers` each have `operation`, `request`, `date`, `response` and, of a
-rejection, `error`. What leads to an answer, and its source, is to be written beside it.
+REPORT is a JSON file with `answers`, which have `operation`, `request`, `date`, `response` and, for
+an error, `error`. Preceding steps and sources must be added by hand.
 """
 
 import json
@@ -21,7 +21,7 @@ FIXED_WORDS = re.compile(r"[A-Z][A-Za-z]+|[A-Z]+(_[A-Z]+)+")
 
 
 def steps(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps with an answer; those of other programs than AWS are left out."""
+    """Return the steps with a response of AWS, not those of other programs."""
     return [
         {
             "operation": answer["operation"],

@@ -7,15 +7,15 @@ import pytest
 
 from local_sagemaker.tests.recorded import coverage, report
 from local_sagemaker.tests.recorded.account import Account
-from local_sagemaker.tests.recorded.recording import Scenario, problem, scenarios
+from local_sagemaker.tests.recorded.recording import Scenario, difference, scenarios
 
 
 @pytest.fixture
 def account(tmp_path: Path) -> Iterator[Account]:
     """An empty account."""
-    made = Account(tmp_path)
-    yield made
-    made.close()
+    account = Account(tmp_path)
+    yield account
+    account.close()
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
@@ -23,15 +23,15 @@ def test_responses_match_aws(scenario: Scenario, account: Account) -> None:
     """All rows without an exception must match; rows with an exception must differ."""
     differences, outdated = [], []
     for step in scenario.steps:
-        answer = account.call(step.operation, step.request, step.until)
-        if not step.rows and "Code" in answer:
-            raise AssertionError(f"{step.operation}: {answer['Code']}: {answer['Message']}")
+        response = account.call(step.operation, step.request, step.until)
+        if not step.rows and "Code" in response:
+            raise AssertionError(f"{step.operation}: {response['Code']}: {response['Message']}")
         for row in step.rows:
-            difference = problem(row, answer)
-            if row.exception and not difference:
+            mismatch = difference(row, response)
+            if row.exception and not mismatch:
                 outdated.append(f"{row.operation} {row.case}: {row.member}")
-            elif difference and not row.exception:
-                differences.append(difference)
+            elif mismatch and not row.exception:
+                differences.append(mismatch)
     assert not differences, "\n".join(differences)
     assert not outdated, "these exceptions match AWS now: remove them"
 

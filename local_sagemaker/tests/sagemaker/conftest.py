@@ -31,7 +31,7 @@ class FakeInstance:
 
     def __init__(self, config_name: str) -> None:
         self.config_name = config_name
-        self.running = self.container = self.triton = self.connections = self
+        self.healthy_server = self.container = self.triton = self.connections = self
 
     def acquire(self, target_model: str | None) -> Call:
         return Call("/invocations", target_model)
@@ -48,7 +48,7 @@ class FakeInstance:
     async def answer(self, invocation: Invocation) -> bool:
         headers = [(b"content-type", b"text/plain"), *invocation.response_headers]
         await invocation.start_response(headers)
-        await invocation.send_part(self.config_name.encode(), more=False)
+        await invocation.send_chunk(self.config_name.encode(), more=False)
         return True
 
     @property
@@ -101,7 +101,7 @@ class FakeFleet:
         assert timeout > 0
         self.events.append("draining")
         if self.config:
-            self._fleets.quiet.wait()
+            self._fleets.idle.wait()
 
     def stop(self) -> None:
         self.events.append("stopped")
@@ -111,22 +111,22 @@ class Fleets:
     """A factory of fake fleets.
 
     A start waits for `ready` and raises `failure` if it is set. Each scaling raises the next error
-    in `scaling_errors`. Draining waits for `quiet`: no invocation is in progress.
+    in `scaling_errors`. Draining waits for `idle`: no invocation is in progress.
     """
 
     def __init__(self) -> None:
-        self.made: list[FakeFleet] = []
+        self.all: list[FakeFleet] = []
         self.started: list[FakeFleet] = []
         self.fleet_arguments: list[tuple[Any, ...]] = []
-        self.ready, self.quiet = threading.Event(), threading.Event()
+        self.ready, self.idle = threading.Event(), threading.Event()
         self.ready.set()
-        self.quiet.set()
+        self.idle.set()
         self.failure: Exception | None = None
         self.scaling_errors: list[Exception] = []
 
     def make(self, copies: Any = None) -> FakeFleet:
-        self.made.append(FakeFleet(self))
-        return self.made[-1]
+        self.all.append(FakeFleet(self))
+        return self.all[-1]
 
     def fail(self, reason: str) -> None:
         self.failure = LocalSageMakerError(reason)
@@ -154,7 +154,7 @@ class FakeClock:
         self.seconds += seconds
         self.on_sleep(self.seconds)
 
-    def fill(self, seconds: float, until: threading.Event) -> None:
+    def wait_until_elapsed(self, seconds: float, until: threading.Event) -> None:
         assert seconds > 0
         self.waiting, self.longest = True, max(self.longest, seconds)
         eventually(lambda: self.filled.is_set() or until.is_set())
@@ -180,13 +180,13 @@ def fleets(clock: FakeClock) -> Iterator[Fleets]:
     before = set(threading.enumerate())
     yield fleets
     fleets.ready.set()
-    fleets.quiet.set()
+    fleets.idle.set()
     clock.filled.set()
     eventually(lambda: not any(thread.daemon for thread in set(threading.enumerate()) - before))
 
 
 @pytest.fixture
-def scaled() -> set[str]:
+def scalable_variants() -> set[str]:
     """The variants of the endpoint `Text` that are scalable targets."""
     return set()
 
@@ -198,7 +198,7 @@ def quotas() -> AccountQuotas:
 
 
 @pytest.fixture
-def happenings() -> list[DashboardEvent]:
+def dashboard_events() -> list[DashboardEvent]:
     """The recorded events of endpoints."""
     return []
 
@@ -206,29 +206,29 @@ def happenings() -> list[DashboardEvent]:
 @pytest.fixture
 def hosting(
     fleets: Fleets,
-    happenings: list[DashboardEvent],
+    dashboard_events: list[DashboardEvent],
     s3: Any,
-    scaled: set[str],
+    scalable_variants: set[str],
     clock: FakeClock,
     alarms: dict[str, str],
     quotas: AccountQuotas,
 ) -> ComponentOperations:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
-    made = ComponentOperations(
-        SimpleNamespace(s3=s3, tell=happenings.append),  # type: ignore[arg-type]
+    operations = ComponentOperations(
+        SimpleNamespace(s3=s3, report_event=dashboard_events.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
         alarms=lambda names: {name: alarms[name] for name in names if name in alarms},
         is_assumable=lambda role: role.endswith("/known"),
         quota_value=quotas.value,
-        scalable_variants=lambda name: scaled if name == "Text" else (),
-        deregister=lambda name: scaled.clear() if name == "Text" else None,
+        scalable_variants=lambda name: scalable_variants if name == "Text" else (),
+        deregister=lambda name: scalable_variants.clear() if name == "Text" else None,
     )
-    made.create_model(model("m"))
+    operations.create_model(model("m"))
     for name in ("one", "two"):
-        made.create_endpoint_config(config(name))
-    return made
+        operations.create_endpoint_config(config(name))
+    return operations
 
 
 @pytest.fixture

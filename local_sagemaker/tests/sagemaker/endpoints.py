@@ -50,7 +50,7 @@ def is_serving(hosting: EndpointOperations) -> bool:
     return endpoint is not None and endpoint.route() is not None
 
 
-def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
+def error_message(error: pytest.ExceptionInfo[ApiError]) -> str:
     assert error.value.code == "ValidationException"
     return error.value.message
 

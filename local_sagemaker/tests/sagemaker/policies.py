@@ -34,7 +34,7 @@ def blue_green(
     return {"BlueGreenUpdatePolicy": policy}
 
 
-def rolling(batch: Record, *, wait: int = 0, **more: Any) -> Record:
+def rolling(batch: Record, *, wait: int = 0, **members: Any) -> Record:
     """Return a rolling deployment."""
-    policy = {"MaximumBatchSize": batch, "WaitIntervalInSeconds": wait, **more}
+    policy = {"MaximumBatchSize": batch, "WaitIntervalInSeconds": wait, **members}
     return {"RollingUpdatePolicy": policy}

@@ -19,7 +19,7 @@ from local_sagemaker.tests.sagemaker.test_component_operations import (
     SPECIFICATION,
     TIMES,
     create_host,
-    described,
+    describe_component,
 )
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
@@ -41,7 +41,9 @@ def describe(hosting: EndpointOperations) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_named_resource(model: ModelResource, hosting: EndpointOperations) -> None:
+def test_resource_with_a_name_in_the_template(
+    model: ModelResource, hosting: EndpointOperations
+) -> None:
     assert model.create("Logical", {**PROPERTIES, "ModelName": "MiniLM"}, "stack") == (
         f"{ARN}:model/minilm",
         {"ModelName": "MiniLM"},
@@ -132,8 +134,8 @@ def test_deletion_waits_for_the_endpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
-    fleets.quiet.clear()
-    monkeypatch.setattr("time.sleep", lambda _: fleets.quiet.set())
+    fleets.idle.clear()
+    monkeypatch.setattr("time.sleep", lambda _: fleets.idle.set())
     endpoint.delete(arn, TEXT)
     assert hosting.list_endpoints({})["Endpoints"] == []
     assert fleets.started[0].events == ["draining", "stopped"]
@@ -164,23 +166,14 @@ def test_component_is_created_updated_and_deleted(
     first = {**REQUEST, "DeploymentConfig": rolling}
     arn, attributes = component.create("Logical", first, "stack")
     assert attributes == {"InferenceComponentArn": arn}
-    assert described(hosting)["InferenceComponentStatus"] == "InService"
+    assert describe_component(hosting)["InferenceComponentStatus"] == "InService"
     component.update(arn, first, {**CHANGED, "DeploymentConfig": rolling}, "stack")
-    updated = described(hosting)
+    updated = describe_component(hosting)
     assert updated["InferenceComponentStatus"] == "InService"
     assert updated["LastDeploymentConfig"] == rolling
     requirements = updated["Specification"]["ComputeResourceRequirements"]
     assert requirements["MinMemoryRequiredInMb"] == 2048
     component.delete(arn, REQUEST)
-    assert hosting.components == {}
-
-
-def test_failed_component_is_deleted(
-    component: InferenceComponentResource, hosting: ComponentOperations, fleets: Fleets
-) -> None:
-    fleets.fail("no room")
-    with pytest.raises(ValueError, match=r"^InferenceComponent times Failed: no room$"):
-        component.create("Logical", REQUEST, "stack")
     assert hosting.components == {}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.component_operations import ComponentOperations
 from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, model
 from local_sagemaker.tests.support.waiting import eventually
@@ -42,14 +42,14 @@ def endpoint(hosting: ComponentOperations, name: str = "Empty") -> dict[str, Any
     return hosting.describe_endpoint({"EndpointName": name})
 
 
-def described(hosting: ComponentOperations) -> dict[str, Any]:
+def describe_component(hosting: ComponentOperations) -> dict[str, Any]:
     return hosting.describe_inference_component(TIMES)
 
 
-def settled(hosting: ComponentOperations, status: str = "InService") -> dict[str, Any]:
+def wait_for_component(hosting: ComponentOperations, status: str = "InService") -> dict[str, Any]:
     """Wait until the component has a status, and return its description."""
-    eventually(lambda: described(hosting)["InferenceComponentStatus"] == status)
-    return described(hosting)
+    eventually(lambda: describe_component(hosting)["InferenceComponentStatus"] == status)
+    return describe_component(hosting)
 
 
 @pytest.fixture
@@ -63,26 +63,26 @@ def host(hosting: ComponentOperations) -> ComponentOperations:
 def serving(host: ComponentOperations) -> ComponentOperations:
     """The endpoint `Empty` with the component `times`, which has one copy."""
     host.create_inference_component(REQUEST)
-    settled(host)
+    wait_for_component(host)
     return host
 
 
-def refusal(call: Callable[..., Any], request: dict[str, Any]) -> str:
-    with pytest.raises(ApiError) as refused:
+def error_message(call: Callable[..., Any], request: dict[str, Any]) -> str:
+    with pytest.raises(ApiError) as exc_info:
         call(request)
-    assert refused.value.code == "ValidationException"
-    return refused.value.message
+    assert exc_info.value.code == "ValidationException"
+    return exc_info.value.message
 
 
 def test_failed_copies_fail_the_component(host: ComponentOperations, fleets: Fleets) -> None:
     fleets.fail("there is no room")
     host.create_inference_component(REQUEST)
-    assert settled(host, "Failed")["FailureReason"] == "there is no room"
+    assert wait_for_component(host, "Failed")["FailureReason"] == "there is no room"
     for update, change in (
         (host.update_inference_component, {"Specification": SPECIFICATION}),
         (host.update_inference_component_runtime_config, {"DesiredRuntimeConfig": COPY}),
     ):
-        assert refusal(update, {**TIMES, **change}).endswith("in state CREATE_FAILED")
+        assert error_message(update, {**TIMES, **change}).endswith("in state CREATE_FAILED")
     host.delete_inference_component(TIMES)
     eventually(lambda: not host.components)
 
@@ -114,14 +114,14 @@ def test_invalid_component_is_refused(
 ) -> None:
     host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
     host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
-    assert message in refusal(host.create_inference_component, {**REQUEST, **change})
+    assert message in error_message(host.create_inference_component, {**REQUEST, **change})
     assert host.list_inference_components({})["InferenceComponents"] == []
 
 
 def test_updating_endpoint_refuses_components(hosting: ComponentOperations, fleets: Fleets) -> None:
     create_host(hosting, "Empty")
-    hosting.endpoints_by_name["Empty"].update_description(EndpointStatus="Updating")
-    refused = refusal(hosting.create_inference_component, REQUEST)
+    hosting.endpoints_by_name["Empty"].set_members(EndpointStatus="Updating")
+    refused = error_message(hosting.create_inference_component, REQUEST)
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
@@ -129,21 +129,9 @@ def test_copy_count_changes_down_to_0(serving: ComponentOperations, fleets: Flee
     for count in (3, 0, 1):
         request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
         serving.update_inference_component_runtime_config(request)
-        scaled = settled(serving)
+        component = wait_for_component(serving)
         counts = {"DesiredCopyCount": count, "CurrentCopyCount": count}
-        assert scaled["RuntimeConfig"] == counts
-
-
-def test_failed_scaling_restores_the_copy_count(
-    serving: ComponentOperations, fleets: Fleets
-) -> None:
-    fleets.scaling_errors.append(LocalSageMakerError("there is no room"))
-    serving.update_inference_component_runtime_config(
-        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
-    )
-    scaled = settled(serving)
-    assert scaled["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 1}
-    assert scaled["FailureReason"] == "there is no room"
+        assert component["RuntimeConfig"] == counts
 
 
 def test_rolling_update_replaces_batches_of_copies(
@@ -161,10 +149,10 @@ def test_rolling_update_replaces_batches_of_copies(
             "DeploymentConfig": {"RollingUpdatePolicy": policy},
         }
     )
-    rolled = settled(serving)
+    rolled = wait_for_component(serving)
     assert rolled["RuntimeConfig"] == {"DesiredCopyCount": 4, "CurrentCopyCount": 4}
     assert rolled["LastDeploymentConfig"] == {"RollingUpdatePolicy": policy}
-    assert fleets.made[-1].events == ["scaling to 4"]
+    assert fleets.all[-1].events == ["scaling to 4"]
     assert clock.seconds == 120
 
 
@@ -184,14 +172,14 @@ def test_alarm_rolls_an_update_back(
             },
         }
     )
-    assert settled(serving)["Specification"] == SPECIFICATION
+    assert wait_for_component(serving)["Specification"] == SPECIFICATION
 
 
 def test_update_without_copies_applies_to_later_copies(
     serving: ComponentOperations, fleets: Fleets
 ) -> None:
     serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
-    settled(serving)
+    wait_for_component(serving)
     changed = {**SPECIFICATION, "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128}}
     size = {"Type": "COPY_COUNT", "Value": 1}
     rolling = {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}
@@ -202,51 +190,53 @@ def test_update_without_copies_applies_to_later_copies(
             "DeploymentConfig": {"RollingUpdatePolicy": rolling},
         }
     )
-    assert settled(serving)["Specification"] == changed
+    assert wait_for_component(serving)["Specification"] == changed
     (_, _, _, _, counts) = fleets.fleet_arguments[-1]
     assert counts == {"times": 0}
 
 
 def test_update_without_a_change_is_refused(serving: ComponentOperations) -> None:
-    assert "Specify a Specification" in refusal(serving.update_inference_component, TIMES)
+    assert "Specify a Specification" in error_message(serving.update_inference_component, TIMES)
 
 
 def test_deletion_is_refused_during_an_operation(
     host: ComponentOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
     def state(call: Callable[..., Any], request: dict[str, Any]) -> str:
-        return refusal(call, request).rpartition(" ")[2]
+        return error_message(call, request).rpartition(" ")[2]
 
     fleets.ready.clear()
     host.create_inference_component(REQUEST)
-    arn = described(host)["InferenceComponentArn"]
-    assert refusal(host.delete_inference_component, TIMES) == (
+    arn = describe_component(host)["InferenceComponentArn"]
+    assert error_message(host.delete_inference_component, TIMES) == (
         f'Cannot delete inference component "{arn}" while it is in state CREATE_IN_PROGRESS'
     )
     fleets.ready.set()
-    settled(host)
+    wait_for_component(host)
     clock.filled.clear()
     scaled = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
     host.update_inference_component_runtime_config(scaled)
     assert state(host.delete_inference_component, TIMES) == "UPDATE_RC_IN_PROGRESS"
     assert state(host.update_inference_component_runtime_config, scaled) == "UPDATE_RC_IN_PROGRESS"
     clock.filled.set()
-    settled(host)
-    fleets.quiet.clear()
+    wait_for_component(host)
+    fleets.idle.clear()
     host.delete_inference_component(TIMES)
     assert state(host.delete_inference_component, TIMES) == "DELETE_IN_PROGRESS"
-    fleets.quiet.set()
+    fleets.idle.set()
     eventually(lambda: not host.components)
-    assert "Could not find inference component" in refusal(host.describe_inference_component, TIMES)
+    assert "Could not find inference component" in error_message(
+        host.describe_inference_component, TIMES
+    )
 
 
 def test_components_outlive_their_endpoint(serving: ComponentOperations) -> None:
     serving.delete_endpoint({"EndpointName": "Empty"})
     eventually(lambda: not serving.endpoints_by_name)
-    assert described(serving)["InferenceComponentStatus"] == "InService"
+    assert describe_component(serving)["InferenceComponentStatus"] == "InService"
     create_host(serving, "Another")
     request = {**REQUEST, "EndpointName": "Another"}
-    assert "already existing" in refusal(serving.create_inference_component, request)
+    assert "already existing" in error_message(serving.create_inference_component, request)
     serving.delete_inference_component(TIMES)
     eventually(lambda: not serving.components)
 
@@ -260,25 +250,16 @@ def test_list_filters_by_endpoint_and_status(serving: ComponentOperations) -> No
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
 
 
-def test_endpoint_keeps_its_instance_type(serving: ComponentOperations) -> None:
-    request = {"EndpointName": "Empty", "EndpointConfigName": "next"}
-    create_config(serving, "next", InstanceType="ml.g5.2xlarge")
-    assert refusal(serving.update_endpoint, request) == (
-        "Cannot update endpoint with a different instance type for endpoints to which you plan to "
-        "deploy Inference Components."
-    )
-
-
 def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
-    made = len(fleets.made)
+    fleet_count = len(fleets.all)
     serving.update_endpoint({"EndpointName": "Empty", "EndpointConfigName": "next"})
     eventually(lambda: endpoint(serving)["EndpointConfigName"] == "next")
     (variant,) = endpoint(serving)["ProductionVariants"]
     assert variant["ManagedInstanceScaling"] == scaling
-    assert len(fleets.made) == made
-    assert described(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
+    assert len(fleets.all) == fleet_count
+    assert describe_component(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
 
 
 @pytest.mark.parametrize(
@@ -289,20 +270,26 @@ def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: 
             {"EndpointConfigName": "same", "RetainAllVariantProperties": True},
             "specify only",
         ),
+        (
+            {"EndpointConfigName": "larger"},
+            "Cannot update endpoint with a different instance type for endpoints to which you plan "
+            "to deploy Inference Components.",
+        ),
     ],
 )
 def test_unsupported_endpoint_update_is_refused(
     serving: ComponentOperations, request_: dict[str, Any], message: str
 ) -> None:
     create_config(serving, "same")
+    create_config(serving, "larger", InstanceType="ml.g5.2xlarge")
     request = {"EndpointName": "Empty", **request_}
-    assert message in refusal(serving.update_endpoint, request)
+    assert message in error_message(serving.update_endpoint, request)
 
 
 def test_instance_count_cannot_be_set(serving: ComponentOperations) -> None:
     desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
     request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
-    refused = refusal(serving.update_endpoint_weights_and_capacities, request)
+    refused = error_message(serving.update_endpoint_weights_and_capacities, request)
     assert "ManagedInstanceScaling" in refused
 
 

@@ -69,10 +69,10 @@ def test_documented_deployment_is_accepted(config: Record) -> None:
     ],
 )
 def test_invalid_deployment_is_refused(config: Record, reason: str) -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         check_deployment(config, {"only": 10})
-    assert refused.value.code == "ValidationException"
-    assert refused.value.message.startswith(reason)
+    assert exc_info.value.code == "ValidationException"
+    assert exc_info.value.message.startswith(reason)
 
 
 def test_rolling_deployment_of_several_variants_is_refused() -> None:

@@ -15,8 +15,8 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
     delete,
+    error_message,
     is_serving,
-    refusal,
     serving_config,
     set_capacity,
     status,
@@ -50,12 +50,12 @@ def test_old_instances_answer_until_new_ones_are_healthy(
 def test_old_instances_drain_before_they_stop(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)
-    fleets.quiet.clear()
+    fleets.idle.clear()
     update(hosting)
     old = fleets.started[0]
     eventually(lambda: old.events == ["draining"])
     assert (status(hosting), serving_config(hosting)) == ("Updating", "two")
-    fleets.quiet.set()
+    fleets.idle.set()
     wait_in_service(hosting)
     assert old.events == ["draining", "stopped"]
     assert fleets.started[1].events == []
@@ -72,7 +72,7 @@ CAPTURED = {
 
 
 @pytest.mark.parametrize(
-    ("more", "enabled", "capture", "key"),
+    ("members", "enabled", "capture", "key"),
     [
         ({}, True, "Started", ""),
         ({"EnableCapture": True, "KmsKeyId": "alias/key"}, True, "Started", "alias/key"),
@@ -80,10 +80,10 @@ CAPTURED = {
     ],
 )
 def test_data_capture_is_described(
-    hosting: EndpointOperations, more: dict[str, Any], enabled: bool, capture: str, key: str
+    hosting: EndpointOperations, members: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
-    requests = {**CAPTURED, **more}
-    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": requests})
+    capture_config = {**CAPTURED, **members}
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": capture_config})
     create(hosting)
     assert "DataCaptureConfig" not in wait_in_service(hosting)
     update(hosting, "three")
@@ -109,9 +109,9 @@ def test_endpoint_in_transition_refuses_changes(
     fleets.ready.clear()
     create(hosting) if state == "Creating" else update(hosting)
     assert status(hosting) == state
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         update(hosting)
-    assert refusal(refused) == f'Cannot update in-progress endpoint "{ARN}:endpoint/text".'
+    assert error_message(exc_info) == f'Cannot update in-progress endpoint "{ARN}:endpoint/text".'
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         set_capacity(hosting, DesiredInstanceCount=4)
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
@@ -171,10 +171,10 @@ def test_failed_endpoint_refuses_updates(hosting: EndpointOperations, fleets: Fl
     fleets.fail("out of memory")
     create(hosting)
     eventually(lambda: status(hosting) == "Failed")
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         update(hosting)
     message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete and recreate it.'
-    assert refusal(refused) == message
+    assert error_message(exc_info) == message
     with pytest.raises(ApiError, match="Cannot update failed endpoint"):
         set_capacity(hosting, DesiredInstanceCount=4)
     assert status(hosting) == "Failed"
@@ -199,9 +199,9 @@ def test_endpoint_without_configuration_refuses_updates(hosting: EndpointOperati
     create(hosting)
     wait_in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         update(hosting)
-    assert refusal(refused) == (
+    assert error_message(exc_info) == (
         f'Could not find endpoint configuration "{ARN}:endpoint-config/one".'
     )
     assert status(hosting) == "InService"
@@ -232,10 +232,10 @@ def test_failed_update_has_a_minimum_duration(
     fleets.fail("Failed to download model data")
     update(hosting)
     eventually(lambda: clock.waiting)
-    described = hosting.describe_endpoint(TEXT)
-    assert (described["EndpointStatus"], described["EndpointConfigName"]) == ("Updating", "one")
-    assert "FailureReason" not in described
-    assert fleets.made[1].events[-1] == "stopped"
+    description = hosting.describe_endpoint(TEXT)
+    assert (description["EndpointStatus"], description["EndpointConfigName"]) == ("Updating", "one")
+    assert "FailureReason" not in description
+    assert fleets.all[1].events[-1] == "stopped"
     clock.filled.set()
     assert wait_in_service(hosting)["FailureReason"] == "Failed to download model data"
 
@@ -249,42 +249,42 @@ def test_failed_update_has_a_minimum_duration(
     ],
 )
 def test_scalable_target_keeps_its_instance_type(
-    hosting: EndpointOperations, scaled: set[str], new: dict[str, Any], refused: bool
+    hosting: EndpointOperations, scalable_variants: set[str], new: dict[str, Any], refused: bool
 ) -> None:
     hosting.create_model(model("n"))
     hosting.create_endpoint_config(config("three", **new))
     create(hosting)
     wait_in_service(hosting)
-    scaled.add("only")
+    scalable_variants.add("only")
     if refused:
         with pytest.raises(ApiError, match=r"^Variant only is a scalable target") as refusal_:
             update(hosting, "three")
-        assert "DeregisterScalableTarget" in refusal(refusal_)
+        assert "DeregisterScalableTarget" in error_message(refusal_)
         assert status(hosting) == "InService"
-        scaled.clear()
+        scalable_variants.clear()
     update(hosting, "three")
     assert wait_in_service(hosting)["EndpointConfigName"] == "three"
 
 
 def test_deletion_deregisters_scalable_targets(
-    hosting: EndpointOperations, fleets: Fleets, scaled: set[str]
+    hosting: EndpointOperations, fleets: Fleets, scalable_variants: set[str]
 ) -> None:
     fleets.ready.clear()
     create(hosting)
-    scaled.add("only")
+    scalable_variants.add("only")
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         hosting.delete_endpoint(TEXT)
-    assert scaled
+    assert scalable_variants
     fleets.ready.set()
     wait_in_service(hosting)
     delete(hosting)
-    assert not scaled
+    assert not scalable_variants
 
 
 def test_deletion_waits_for_invocations(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)
-    fleets.quiet.clear()
+    fleets.idle.clear()
     hosting.delete_endpoint(TEXT)
     assert status(hosting) == "Deleting"
     assert not is_serving(hosting)
@@ -293,7 +293,7 @@ def test_deletion_waits_for_invocations(hosting: EndpointOperations, fleets: Fle
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         hosting.delete_endpoint(TEXT)
     eventually(lambda: fleets.started[0].events == ["draining"])
-    fleets.quiet.set()
+    fleets.idle.set()
     eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
     assert fleets.started[0].events == ["draining", "stopped"]
     with pytest.raises(ApiError, match="Could not find endpoint"):
@@ -306,7 +306,7 @@ def test_stop_ends_draining_instances(
 ) -> None:
     create(hosting)
     wait_in_service(hosting)
-    fleets.quiet.clear()
+    fleets.idle.clear()
     hosting.delete_endpoint(TEXT) if transition == "deletion" else update(hosting)
     eventually(lambda: fleets.started[0].events == ["draining"])
     hosting.stop()
@@ -320,4 +320,4 @@ def test_stop_ends_starting_instances(hosting: EndpointOperations, fleets: Fleet
     update(hosting)
     create(hosting, "Images")
     hosting.stop()
-    assert [fleet.events for fleet in fleets.made] == [["stopped"]] * 3
+    assert [fleet.events for fleet in fleets.all] == [["stopped"]] * 3

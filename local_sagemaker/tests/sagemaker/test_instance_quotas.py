@@ -9,15 +9,11 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
-from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.sagemaker.endpoints import wait_in_service
+from local_sagemaker.tests.sagemaker.policies import rolling, size
 
 G5 = "ml.g5.xlarge for endpoint usage"
-ROLLING = {
-    "RollingUpdatePolicy": {
-        "MaximumBatchSize": {"Type": "INSTANCE_COUNT", "Value": 1},
-        "WaitIntervalInSeconds": 0,
-    }
-}
+ROLLING = rolling(size(1, "INSTANCE_COUNT"))
 
 
 @pytest.fixture
@@ -30,12 +26,6 @@ def create(sagemaker: JsonService, name: str, configuration: str) -> None:
     sagemaker.call("CreateEndpoint", request)
 
 
-def wait_in_service(hosting: EndpointOperations, name: str) -> None:
-    eventually(
-        lambda: hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"] == "InService"
-    )
-
-
 def create_config(hosting: EndpointOperations, count: int) -> str:
     """Create a configuration with this instance count, and return its name."""
     name = f"of-{count}"
@@ -43,18 +33,20 @@ def create_config(hosting: EndpointOperations, count: int) -> str:
     return name
 
 
-def refusal(sagemaker: JsonService, operation: str, **request: Any) -> str:
-    with pytest.raises(ApiError) as refused:
+def error_message(sagemaker: JsonService, operation: str, **request: Any) -> str:
+    with pytest.raises(ApiError) as exc_info:
         sagemaker.call(operation, request)
-    assert refused.value.code == "ResourceLimitExceeded"
-    return refused.value.message
+    assert exc_info.value.code == "ResourceLimitExceeded"
+    return exc_info.value.message
 
 
 def test_new_endpoint_beyond_the_quota_is_refused(
     hosting: EndpointOperations, sagemaker: JsonService
 ) -> None:
     create(sagemaker, "a", create_config(hosting, 3))
-    message = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
+    message = error_message(
+        sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3"
+    )
     assert message == (
         "The account-level service limit 'ml.g5.xlarge for endpoint usage' is 5 Instances, with "
         "current utilization of 3 Instances and a request delta of 3 Instances. Please contact AWS "
@@ -70,7 +62,7 @@ def test_update_strategy_determines_the_needed_quota(
     wait_in_service(hosting, "a")
     hosting.create_endpoint_config(config("next", InitialInstanceCount=3))
     update = {"EndpointName": "a", "EndpointConfigName": "next"}
-    assert "utilization of 3 Instances and a request delta of 3" in refusal(
+    assert "utilization of 3 Instances and a request delta of 3" in error_message(
         sagemaker, "UpdateEndpoint", **update
     )
     assert hosting.describe_endpoint(update)["EndpointStatus"] == "InService"
@@ -86,7 +78,7 @@ def test_update_in_progress_counts_both_fleets(
     fleets.ready.clear()
     hosting.create_endpoint_config(config("next", InitialInstanceCount=2))
     sagemaker.call("UpdateEndpoint", {"EndpointName": "a", "EndpointConfigName": "next"})
-    assert "utilization of 4 Instances" in refusal(
+    assert "utilization of 4 Instances" in error_message(
         sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-2"
     )
 
@@ -101,7 +93,7 @@ def test_scaling_out_beyond_the_quota_is_refused(
         capacities = [{"VariantName": "only", "DesiredInstanceCount": count}]
         return {"EndpointName": "a", "DesiredWeightsAndCapacities": capacities}
 
-    message = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
+    message = error_message(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
     assert "utilization of 4 Instances and a request delta of 2" in message
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
     wait_in_service(hosting, "a")

@@ -29,12 +29,12 @@ from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
     TIMES,
     create_host,
-    settled,
+    wait_for_component,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
-NOT_CAPTURED: Any = None
+NO_CAPTURE_WRITER: Any = None
 
 
 @pytest.fixture(autouse=True)
@@ -48,22 +48,22 @@ def _forward_to_fake_instance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def collected() -> MetricBuffer:
-    """The collected metrics; each invocation is in its own finished period."""
+def metric_buffer() -> MetricBuffer:
+    """The metric_buffer metrics; each invocation is in its own finished period."""
     return MetricBuffer(speed=1, clock=itertools.count(0, 60).__next__)
 
 
 @pytest.fixture
 def endpoint(
-    hosting: ComponentOperations, fleets: Fleets, collected: MetricBuffer
+    hosting: ComponentOperations, fleets: Fleets, metric_buffer: MetricBuffer
 ) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
-    described = hosting.describe_endpoint
-    eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
+    describe = hosting.describe_endpoint
+    eventually(lambda: describe({"EndpointName": "Text"})["EndpointStatus"] == "InService")
     yield Invocations(
-        hosting.endpoints_by_name, NOT_CAPTURED, collected, components=hosting.components
+        hosting.endpoints_by_name, NO_CAPTURE_WRITER, metric_buffer, components=hosting.components
     )
     assert fleets.started[0].busy == 0
 
@@ -85,15 +85,15 @@ def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: Cli
 def test_invocations_are_reported_with_duration_and_result(
     hosting: ComponentOperations,
     endpoint: Invocations,
-    collected: MetricBuffer,
+    metric_buffer: MetricBuffer,
     client_for: ClientFor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     messages: list[Any] = []
     observed = Invocations(
         hosting.endpoints_by_name,
-        NOT_CAPTURED,
-        collected,
+        NO_CAPTURE_WRITER,
+        metric_buffer,
         lambda *call: messages.append(call),
         components=hosting.components,
     )
@@ -147,9 +147,9 @@ def test_unsupported_member_is_refused(
     endpoint: Invocations, client_for: ClientFor, member: str, value: str
 ) -> None:
     client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ValidationError) as refused:
+    with pytest.raises(client.exceptions.ValidationError) as exc_info:
         client.invoke_endpoint(EndpointName="Text", Body=b"{}", **{member: value})
-    assert refused.value.response["Error"]["Message"] == (
+    assert exc_info.value.response["Error"]["Message"] == (
         f"The local SageMaker does not support {member}: leave it out."
     )
 
@@ -229,14 +229,14 @@ async def test_truncated_response_is_not_followed_by_an_error(
 ) -> None:
     async def fail_after_first_part(_: FakeInstance, invocation: Invocation) -> None:
         await invocation.start_response([(b"content-length", b"9"), *invocation.response_headers])
-        await invocation.send_part(b"part", more=True)
+        await invocation.send_chunk(b"part", more=True)
         raise ApiError("ModelError", "broken off", status=424)
 
     monkeypatch.setattr(FakeInstance, "answer", fail_after_first_part)
     async with served(endpoint) as port:
-        with pytest.raises(http.client.IncompleteRead) as broken:
+        with pytest.raises(http.client.IncompleteRead) as exc_info:
             await asyncio.to_thread(request, port, b"", {})
-    assert broken.value.partial == b"part"
+    assert exc_info.value.partial == b"part"
     assert "Traceback" not in caplog.text
 
 
@@ -245,9 +245,9 @@ def test_unsupported_operation_is_refused(endpoint: Invocations, client_for: Cli
     paths = {name: model.operation_model(name).http["requestUri"] for name in model.operation_names}
     assert {name: f"/endpoints/{{EndpointName}}/{end}" for end, name in OPERATIONS.items()} == paths
     client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ClientError) as refused:
+    with pytest.raises(client.exceptions.ClientError) as exc_info:
         client.invoke_endpoint_async(EndpointName="Text", InputLocation="s3://b/k")
-    assert refused.value.response["Error"] == {
+    assert exc_info.value.response["Error"] == {
         "Code": "UnknownOperationException",
         "Message": "the local SageMaker has no InvokeEndpointAsync: it is not emulated",
     }
@@ -260,8 +260,8 @@ def test_response_stream_has_the_parts_of_the_container(
         headers = [(b"content-type", b"text/event-stream"), (b"content-length", b"6")]
         await invocation.start_response(headers)
         for part in (b"one", b"two"):
-            await invocation.send_part(part, more=True)
-        await invocation.send_part(b"", more=False)
+            await invocation.send_chunk(part, more=True)
+        await invocation.send_chunk(b"", more=False)
 
     monkeypatch.setattr(FakeInstance, "answer", invoke)
     client = client_for("sagemaker-runtime", endpoint)
@@ -286,7 +286,7 @@ def test_broken_stream_ends_with_an_error_event(
 ) -> None:
     async def invoke(_: object, invocation: Invocation) -> None:
         await invocation.start_response([])
-        await invocation.send_part(b"one", more=True)
+        await invocation.send_chunk(b"one", more=True)
         raise error
 
     monkeypatch.setattr(FakeInstance, "answer", invoke)
@@ -294,9 +294,9 @@ def test_broken_stream_ends_with_an_error_event(
     answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
     parts = iter(answer["Body"])
     assert next(parts)["PayloadPart"]["Bytes"] == b"one"
-    with closing(answer["Body"]), pytest.raises(EventStreamError) as broken:
+    with closing(answer["Body"]), pytest.raises(EventStreamError) as exc_info:
         next(parts)
-    assert broken.value.response["Error"] == {
+    assert exc_info.value.response["Error"] == {
         "Code": "ModelStreamError",
         "Message": f"{code}: {error.message}",
     }
@@ -305,24 +305,24 @@ def test_broken_stream_ends_with_an_error_event(
 # Metrics
 
 
-def totals(collected: MetricBuffer) -> dict[tuple[str, str | None], float]:
+def totals(metric_buffer: MetricBuffer) -> dict[tuple[str, str | None], float]:
     """Return the sums of the metrics, by name and configuration or instance type."""
     result: dict[tuple[str, str | None], float] = {}
-    for series in collected.take():
-        assert (series.place.endpoint, series.place.variant) == ("Text", "only")
-        key = (series.metric.name, series.place.config or series.place.instance_type)
+    for series in metric_buffer.take():
+        assert (series.dimensions.endpoint, series.dimensions.variant) == ("Text", "only")
+        key = (series.metric.name, series.dimensions.config or series.dimensions.instance_type)
         result[key] = result.get(key, 0) + sum(value * n for value, n in series.values.items())
     return result
 
 
 def test_metrics_of_variant_and_configuration(
-    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: MetricBuffer
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, metric_buffer: MetricBuffer
 ) -> None:
     fleets.started[0].counts = {"only": 4}
     client = client_for("sagemaker-runtime", endpoint)
     for _ in range(2):
         client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    result = totals(collected)
+    result = totals(metric_buffer)
     for config in (None, "one"):
         assert result["Invocations", config] == 2
         assert result["InvocationsPerInstance", config] == 0.5
@@ -333,13 +333,13 @@ def test_metrics_of_a_pool_have_the_instance_type(
     endpoint: Invocations,
     client_for: ClientFor,
     fleets: Fleets,
-    collected: MetricBuffer,
+    metric_buffer: MetricBuffer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(FakeInstance, "pool", Pool("ml.g6.xlarge", "model"))
     fleets.started[0].counts = {"only": 4}
     client_for("sagemaker-runtime", endpoint).invoke_endpoint(EndpointName="Text", Body=b"{}")
-    sums = totals(collected)
+    sums = totals(metric_buffer)
     assert (sums["Invocations", "ml.g6.xlarge"], sums["Invocations", None]) == (1, 1)
     assert sums["InvocationsPerInstance", "ml.g6.xlarge"] == 1
 
@@ -348,32 +348,34 @@ def test_metrics_of_a_pool_have_the_instance_type(
 
 
 @pytest.fixture
-def components(hosting: ComponentOperations, collected: MetricBuffer) -> Invocations:
+def components(hosting: ComponentOperations, metric_buffer: MetricBuffer) -> Invocations:
     """InvokeEndpoint of the endpoint `Empty`, which hosts the component `times`."""
     create_host(hosting, "Empty")
     hosting.create_inference_component(REQUEST)
-    settled(hosting)
+    wait_for_component(hosting)
     return Invocations(
-        hosting.endpoints_by_name, NOT_CAPTURED, collected, components=hosting.components
+        hosting.endpoints_by_name, NO_CAPTURE_WRITER, metric_buffer, components=hosting.components
     )
 
 
 def component_error(client: Any, code: str = "ValidationError", **names: str) -> str:
-    with pytest.raises(client.exceptions.ClientError) as refused:
+    with pytest.raises(client.exceptions.ClientError) as exc_info:
         client.invoke_endpoint(**{"EndpointName": "Empty", "Body": b"{}", **names})
-    assert refused.value.response["Error"]["Code"] == code
-    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
-    return str(refused.value.response["Error"]["Message"])
+    assert exc_info.value.response["Error"]["Code"] == code
+    assert exc_info.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    return str(exc_info.value.response["Error"]["Message"])
 
 
-def values(collected: MetricBuffer) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+def values(metric_buffer: MetricBuffer) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """Return the sums of the metrics, by name and dimensions."""
     return {
         (
             series.metric.name,
-            tuple((dimension["Name"], dimension["Value"]) for dimension in series.place.dimensions),
+            tuple(
+                (dimension["Name"], dimension["Value"]) for dimension in series.dimensions.to_aws()
+            ),
         ): sum(value * count for value, count in series.values.items())
-        for series in collected.take()
+        for series in metric_buffer.take()
     }
 
 
@@ -383,19 +385,19 @@ TIMES_ONLY = (("InferenceComponentName", "times"),)
 def test_component_is_invoked_and_has_its_own_metrics(
     components: Invocations,
     hosting: ComponentOperations,
-    collected: MetricBuffer,
+    metric_buffer: MetricBuffer,
     client_for: ClientFor,
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
     )
-    settled(hosting)
+    wait_for_component(hosting)
     answer = client_for("sagemaker-runtime", components).invoke_endpoint(
         EndpointName="Empty", InferenceComponentName="times", Body=b"{}"
     )
     assert answer["Body"].read() == b"times"
     assert answer["InvokedProductionVariant"] == "only"
-    metrics = values(collected)
+    metrics = values(metric_buffer)
     assert {dimensions for _, dimensions in metrics} == {TIMES_ONLY}
     assert metrics["Invocations", TIMES_ONLY] == 1
     assert metrics["InvocationsPerCopy", TIMES_ONLY] == 0.5
@@ -405,13 +407,13 @@ def test_component_is_invoked_and_has_its_own_metrics(
 def test_component_without_copies_refuses_and_counts_invocations(
     components: Invocations,
     hosting: ComponentOperations,
-    collected: MetricBuffer,
+    metric_buffer: MetricBuffer,
     client_for: ClientFor,
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
     )
-    settled(hosting)
+    wait_for_component(hosting)
     calls: list[Any] = []
     components._on_invocation = lambda *call: calls.append(call)
     client = client_for("sagemaker-runtime", components)
@@ -420,7 +422,7 @@ def test_component_without_copies_refuses_and_counts_invocations(
         "be in-progress (if configured) or try to increase the capacity by invoking "
         "UpdateInferenceComponentRuntimeConfig API."
     )
-    assert values(collected) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
+    assert values(metric_buffer) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
     ((name, variant, _, failed),) = calls
     assert (name, variant, failed) == ("Empty", "only", True)
 

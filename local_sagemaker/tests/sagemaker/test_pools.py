@@ -14,7 +14,6 @@ from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, 
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    refusal,
     status,
     update,
     wait_in_service,
@@ -34,14 +33,14 @@ def pooled_config(name: str, **variant: Any) -> dict[str, Any]:
 
 
 def test_scalable_target_may_change_to_pools_and_back(
-    hosting: EndpointOperations, scaled: set[str]
+    hosting: EndpointOperations, scalable_variants: set[str]
 ) -> None:
     """AWS machine learning blog, "Capacity-aware inference", 2026-05-04: policies stay."""
     hosting.create_model(model("other"))
     hosting.create_endpoint_config(pooled_config("pools"))
     create(hosting)
     wait_in_service(hosting)
-    scaled.add("only")
+    scalable_variants.add("only")
     for name in ("pools", "two"):
         update(hosting, name)
         assert wait_in_service(hosting)["EndpointConfigName"] == name
@@ -59,12 +58,6 @@ def test_creation_without_capacity_fails_after_the_timeout(
 
 
 # Undocumented choices of the emulator
-
-
-def test_missing_model_of_a_pool_is_refused(hosting: EndpointOperations) -> None:
-    with pytest.raises(ApiError, match='Could not find model "') as refused:
-        hosting.create_endpoint_config(pooled_config("pools"))
-    assert refusal(refused).endswith('model/other".')
 
 
 def test_pools_for_multi_model_containers_are_refused(hosting: EndpointOperations, s3: Any) -> None:

@@ -6,16 +6,24 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import config, model
-from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, refusal, wait_in_service
+from local_sagemaker.tests.sagemaker.endpoints import (
+    ARN,
+    create,
+    delete,
+    error_message,
+    wait_in_service,
+)
 
 
 def test_detailed_observability_can_be_disabled(hosting: EndpointOperations) -> None:
     metrics = {"EnableDetailedObservability": False}
     hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": metrics})
     for name, enabled in (("one", True), ("quiet", False)):
-        described = hosting.describe_endpoint_config({"EndpointConfigName": name})["MetricsConfig"]
-        assert described["EnableDetailedObservability"] is enabled
-        assert described["MetricPublishFrequencyInSeconds"] == 60
+        metrics_config = hosting.describe_endpoint_config({"EndpointConfigName": name})[
+            "MetricsConfig"
+        ]
+        assert metrics_config["EnableDetailedObservability"] is enabled
+        assert metrics_config["MetricPublishFrequencyInSeconds"] == 60
 
 
 @pytest.mark.parametrize("name", [str, str.upper])
@@ -27,11 +35,13 @@ def test_duplicate_name_is_refused(hosting: EndpointOperations, name: Callable[[
         hosting.create_endpoint_config(config(name("one")))
     with pytest.raises(ApiError) as endpoint:
         create(hosting, name("Text"), config="two")
-    assert refusal(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
-    assert refusal(configuration) == (
+    assert error_message(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
+    assert error_message(configuration) == (
         f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
     )
-    assert refusal(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
+    assert (
+        error_message(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,18 +62,18 @@ def test_duplicate_name_is_refused(hosting: EndpointOperations, name: Callable[[
 def test_missing_resource_is_named_in_the_error(
     hosting: EndpointOperations, operation: str, request_: dict[str, Any], kind: str
 ) -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         getattr(hosting, operation)(request_)
     path = kind.replace(" configuration", "-config")
-    assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
+    assert error_message(exc_info) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
 def test_role_that_sagemaker_cannot_assume_is_refused(hosting: EndpointOperations) -> None:
     role = "arn:aws:iam::000000000000:role"
     hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as exc_info:
         hosting.create_model({**model("o"), "ExecutionRoleArn": f"{role}/none"})
-    assert refusal(refused) == (
+    assert error_message(exc_info) == (
         "Could not access model data at s3://models/m.tar.gz. Please ensure that the role "
         f'"{role}/none" exists and that its trust relationship policy allows the action '
         '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
@@ -84,9 +94,9 @@ def test_tags_exist_until_the_resource_is_deleted(hosting: EndpointOperations) -
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     hosting.delete_model({"ModelName": "m"})
     for resource in resources:
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as exc_info:
             hosting.tags.list_tags(resource)
-        assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
+        assert error_message(exc_info).startswith(f'Could not find "{resource["ResourceArn"]}"')
 
 
 def test_tags_are_unique_and_limited_to_50(hosting: EndpointOperations) -> None:

@@ -62,6 +62,6 @@ def test_next_page_is_stable_despite_changes() -> None:
 
 @pytest.mark.parametrize("token", ["", "x", "é", "WzFd", "W" * 8000, "NQ==", "W1s" * 2000])
 def test_invalid_token_is_refused(token: str) -> None:
-    with pytest.raises(ApiError, match="Invalid NextToken") as refused:
+    with pytest.raises(ApiError, match="Invalid NextToken") as exc_info:
         listed(NextToken=token)
-    assert refused.value.code == "ValidationException"
+    assert exc_info.value.code == "ValidationException"

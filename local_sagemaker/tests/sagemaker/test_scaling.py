@@ -60,10 +60,10 @@ def test_failed_scaling_restores_the_instance_count(
     scale = FakeFleet.scale
 
     def record_scaling(fleet: FakeFleet, counts: Any) -> None:
-        now = variant_values(
+        values = variant_values(
             hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight"
         )
-        observed.append((status(hosting), *now))
+        observed.append((status(hosting), *values))
         scale(fleet, counts)
 
     monkeypatch.setattr(FakeFleet, "scale", record_scaling)
@@ -77,7 +77,7 @@ def test_failed_scaling_restores_the_instance_count(
     assert "FailureReason" not in wait_in_service(hosting)
 
 
-def test_stop_during_scaling(
+def test_stop_during_scaling_keeps_the_status(
     hosting: EndpointOperations, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)

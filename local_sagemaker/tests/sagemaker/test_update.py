@@ -35,13 +35,13 @@ def traffic_shifts(
     endpoint: EndpointOperations, clock: FakeClock, alarms: dict[str, str]
 ) -> list[TrafficShift]:
     """The time in seconds and the traffic share of the new fleet at each sleep of the clock."""
-    moments: list[TrafficShift] = []
-    clock.on_sleep = lambda seconds: moments.append((seconds, share(endpoint)))
+    samples: list[TrafficShift] = []
+    clock.on_sleep = lambda seconds: samples.append((seconds, share(endpoint)))
     alarms["errors"] = "OK"
-    return moments
+    return samples
 
 
-def described(hosting: EndpointOperations) -> Record:
+def describe(hosting: EndpointOperations) -> Record:
     return hosting.describe_endpoint(TEXT)
 
 
@@ -49,19 +49,19 @@ def share(hosting: EndpointOperations) -> float:
     return float(hosting.endpoints_by_name["Text"].new_fleet_share)
 
 
-def update(hosting: EndpointOperations, deployment: Record | None = None, **more: Any) -> Record:
+def update(hosting: EndpointOperations, deployment: Record | None = None, **members: Any) -> Record:
     """Update the endpoint, and return its description."""
     values = {} if deployment is None else {"DeploymentConfig": deployment}
-    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **values, **more})
-    assert answer == {"EndpointArn": described(hosting)["EndpointArn"]}
-    return described(hosting)
+    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **values, **members})
+    assert answer == {"EndpointArn": describe(hosting)["EndpointArn"]}
+    return describe(hosting)
 
 
-def outcome(described: Record) -> tuple[str, str, str | None]:
+def outcome(description: Record) -> tuple[str, str, str | None]:
     return (
-        described["EndpointStatus"],
-        described["EndpointConfigName"],
-        described.get("FailureReason"),
+        description["EndpointStatus"],
+        description["EndpointConfigName"],
+        description.get("FailureReason"),
     )
 
 
@@ -88,30 +88,30 @@ def test_events_of_updates_and_rollbacks(
     endpoint: EndpointOperations,
     clock: FakeClock,
     alarms: dict[str, str],
-    happenings: list[DashboardEvent],
+    dashboard_events: list[DashboardEvent],
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [event.message for event in happenings] == [
+    assert [event.message for event in dashboard_events] == [
         "Text is Creating: configuration old",
         "Text is InService: configuration old",
         "Text is Updating: configuration new",
         "Text is InService: configuration new",
     ]
-    assert {(event.kind, event.endpoint) for event in happenings} == {
+    assert {(event.kind, event.endpoint) for event in dashboard_events} == {
         (EventKind.ENDPOINT_STATUS, "Text")
     }
-    happenings.clear()
+    dashboard_events.clear()
     clock.on_sleep = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [(event.kind, event.message) for event in happenings] == [
+    assert [(event.kind, event.message) for event in dashboard_events] == [
         (EventKind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
         (EventKind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
         (EventKind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
-    happenings.clear()
+    dashboard_events.clear()
     endpoint.delete_endpoint(TEXT)
-    assert [(event.kind, event.message) for event in happenings] == [
+    assert [(event.kind, event.message) for event in dashboard_events] == [
         (EventKind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
         (EventKind.ENDPOINT_DELETED, "Text is deleted."),
     ]
@@ -143,8 +143,8 @@ def test_rolling_update_replaces_batches(
 
     def record_counts(seconds: float) -> None:
         old, new = (fleet.counts["only"] for fleet in fleets.started)
-        (current,) = described(endpoint)["ProductionVariants"]
-        (pending,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
+        (current,) = describe(endpoint)["ProductionVariants"]
+        (pending,) = describe(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
         assert [v["CurrentInstanceCount"] for v in (current, pending)] == [old, new]
         counts.append((seconds, old, new, share(endpoint)))
 
@@ -152,7 +152,7 @@ def test_rolling_update_replaces_batches(
     assert outcome(update(endpoint, rolling(size(25), wait=10))) == ("InService", "new", None)
     assert counts == [(10, 4, 1, 0.25), (20, 3, 2, 0.5), (30, 2, 3, 0.75), (40, 1, 4, 1)]
     assert fleets.started[0].events[-2:] == ["draining", "stopped"]
-    (variant,) = described(endpoint)["ProductionVariants"]
+    (variant,) = describe(endpoint)["ProductionVariants"]
     assert variant["CurrentInstanceCount"] == 4
 
 
@@ -160,10 +160,10 @@ def test_rolling_update_replaces_batches(
 
 
 def test_pending_deployment_is_described(endpoint: EndpointOperations, clock: FakeClock) -> None:
-    during: list[Record] = []
-    clock.on_sleep = lambda _: during.append(described(endpoint))
-    ended = update(endpoint, CANARY)
-    first = during[0]
+    descriptions: list[Record] = []
+    clock.on_sleep = lambda _: descriptions.append(describe(endpoint))
+    description = update(endpoint, CANARY)
+    first = descriptions[0]
     assert outcome(first) == ("Updating", "old", None)
     pending = first["PendingDeploymentSummary"]
     assert pending["EndpointConfigName"] == "new"
@@ -176,8 +176,8 @@ def test_pending_deployment_is_described(endpoint: EndpointOperations, clock: Fa
         "CurrentInstanceCount": 4,
         "DesiredInstanceCount": 4,
     }
-    assert "PendingDeploymentSummary" not in ended
-    assert ended["LastDeploymentConfig"] == CANARY
+    assert "PendingDeploymentSummary" not in description
+    assert description["LastDeploymentConfig"] == CANARY
 
 
 # Rollback
@@ -194,11 +194,11 @@ def test_alarm_rolls_back_without_a_failure_reason(
 ) -> None:
     alarms.update(errors="OK", slow="INSUFFICIENT_DATA")
     schedule(clock, second, lambda: alarms.update(slow="ALARM"))
-    before = described(endpoint)
-    ended = update(endpoint, {**CANARY, **auto_rollback("errors", "slow")})
-    assert outcome(ended) == ("InService", "old", None)
-    assert ended["ProductionVariants"] == before["ProductionVariants"]
-    assert "PendingDeploymentSummary" not in ended
+    before = describe(endpoint)
+    description = update(endpoint, {**CANARY, **auto_rollback("errors", "slow")})
+    assert outcome(description) == ("InService", "old", None)
+    assert description["ProductionVariants"] == before["ProductionVariants"]
+    assert "PendingDeploymentSummary" not in description
     assert clock.seconds == second
     assert fleets.started[0].events == []
     assert fleets.started[1].events == ["draining", "stopped"]
@@ -226,7 +226,7 @@ def test_old_fleet_answers_during_a_rollback(
     result: list[str] = []
 
     def record_state(_: FakeFleet) -> None:
-        during = described(endpoint)
+        during = describe(endpoint)
         result.extend(
             (during["EndpointStatus"], during["PendingDeploymentSummary"]["EndpointConfigName"])
         )
@@ -239,9 +239,9 @@ def test_old_fleet_answers_during_a_rollback(
 
 def test_deployment_timeout_rolls_back(endpoint: EndpointOperations, clock: FakeClock) -> None:
     slow = blue_green("LINEAR", LinearStepSize=size(10), wait=300, termination=0, timeout=600)
-    status, name, why = outcome(update(endpoint, slow))
+    status, name, reason = outcome(update(endpoint, slow))
     assert (status, name) == ("InService", "old")
-    assert why == "The deployment took longer than MaximumExecutionTimeoutInSeconds, 600 s."
+    assert reason == "The deployment took longer than MaximumExecutionTimeoutInSeconds, 600 s."
     assert clock.seconds == 610
 
 
@@ -275,7 +275,7 @@ def rollback_failed(
 def test_both_fleets_serve_after_a_failed_rollback(
     rollback_failed: EndpointOperations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert outcome(described(rollback_failed)) == (
+    assert outcome(describe(rollback_failed)) == (
         "UpdateRollbackFailed",
         "old",
         "in ALARM: errors; and the rollback failed: no room",
@@ -287,17 +287,17 @@ def test_update_repairs_a_failed_rollback(
     rollback_failed: EndpointOperations, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert outcome(update(rollback_failed)) == ("InService", "new", None)
-    assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
+    assert [fleet.events[-2:] for fleet in fleets.started[:2]] == [["draining", "stopped"]] * 2
     assert fleets.started[2].events == []
     rollback_failed.stop()
-    assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
+    assert [fleet.events[-2:] for fleet in fleets.started[:2]] == [["draining", "stopped"]] * 2
 
 
 # Stop
 
 
 @pytest.mark.parametrize("alarm", ["OK", "ALARM"])
-def test_stop_during_an_update(
+def test_stop_during_an_update_keeps_the_status(
     endpoint: EndpointOperations,
     alarms: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
@@ -315,12 +315,12 @@ def test_stop_during_an_update(
 
 
 def test_refused_update_changes_nothing(endpoint: EndpointOperations, fleets: Fleets) -> None:
-    before = described(endpoint)
-    for refused, why in (
+    before = describe(endpoint)
+    for refused, message in (
         (blue_green("CANARY", CanarySize=size(51)), "CanarySize is 51"),
         (auto_rollback("none"), "Could not find the CloudWatch alarm none"),
     ):
-        with pytest.raises(ApiError, match=why):
+        with pytest.raises(ApiError, match=message):
             update(endpoint, refused)
-    assert described(endpoint) == before
-    assert len(fleets.made) == 1
+    assert describe(endpoint) == before
+    assert len(fleets.all) == 1

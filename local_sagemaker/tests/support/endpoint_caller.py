@@ -1,4 +1,4 @@
-"""Invocations of an endpoint: answers and failures."""
+"""A client that invokes the models of an endpoint."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: ClientError) -> "Failure":
-        """Return the failure of a boto3 exception."""
+        """Return the failure in an exception of boto3."""
         response: Any = error.response
         status = response["ResponseMetadata"]["HTTPStatusCode"]
         return cls(status, response["Error"]["Code"], response["Error"]["Message"])
@@ -45,11 +45,13 @@ class EndpointCaller:
         self.endpoint = endpoint
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
-    def ask(self, model: str = "", **more: Any) -> float:
+    def predict(self, model: str = "", **members: Any) -> float:
         """Return the output of a model for `INPUT`. Raises `ClientError`."""
-        return float(json.loads(self.answer(model, **more)["Body"].read())["outputs"][0]["data"][0])
+        return float(
+            json.loads(self.invoke(model, **members)["Body"].read())["outputs"][0]["data"][0]
+        )
 
-    def answer(self, model: str = "", **more: Any) -> Any:
+    def invoke(self, model: str = "", **members: Any) -> Any:
         """Return the response of a model to `INPUT`. Raises `ClientError`."""
         tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [INPUT]}
         target = {"TargetModel": f"{model}.tar.gz"} if model else {}
@@ -57,20 +59,20 @@ class EndpointCaller:
             "ContentType": "application/json",
             "Body": json.dumps({"inputs": [tensor]}),
             **target,
-            **more,
+            **members,
         }
         return self._runtime.invoke_endpoint(EndpointName=self.endpoint, **request)
 
-    def failure(self, model: str = "", **more: Any) -> Failure:
+    def failure(self, model: str = "", **members: Any) -> Failure:
         """Return the failure of an invocation that must fail."""
         with pytest.raises(ClientError) as raised:
-            self.ask(model, **more)
+            self.predict(model, **members)
         return Failure.of(raised.value)
 
-    def call_or_failure(self, model: str = "") -> float | Failure:
+    def predict_or_failure(self, model: str = "") -> float | Failure:
         """Return the output of a model for `INPUT`, or the failure."""
         try:
-            return self.ask(model)
+            return self.predict(model)
         except ClientError as error:
             return Failure.of(error)
 

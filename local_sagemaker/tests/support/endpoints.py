@@ -8,16 +8,18 @@ QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
 """The log setting of the app's stages; the default logs a dozen lines per request."""
 
 
-def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
-    """Create an endpoint and wait until it is in service; `more` is passed to `configure`."""
+def create_endpoint(endpoint: str, container: dict[str, Any], **members: Any) -> None:
+    """Create an endpoint with a new configuration, and wait until it is in service."""
     sagemaker: Any = boto3.client("sagemaker")
-    configure(endpoint, container, **more)
+    create_config(endpoint, container, **members)
     sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
-    in_service(endpoint)
+    wait_in_service(endpoint)
 
 
-def configure(name: str, container: dict[str, Any], *, instances: int = 1, **more: Any) -> None:
-    """Create a model and a configuration of one variant; `more` are members of the latter."""
+def create_config(
+    name: str, container: dict[str, Any], *, instances: int = 1, **members: Any
+) -> None:
+    """Create a model, and a configuration with one variant and additional `members`."""
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
     sagemaker.create_endpoint_config(
@@ -30,11 +32,11 @@ def configure(name: str, container: dict[str, Any], *, instances: int = 1, **mor
                 "InitialInstanceCount": instances,
             }
         ],
-        **more,
+        **members,
     )
 
 
-def in_service(endpoint: str) -> None:
+def wait_in_service(endpoint: str) -> None:
     """Wait until an endpoint is in service."""
     boto3.client("sagemaker").get_waiter("endpoint_in_service").wait(
         EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
@@ -62,12 +64,16 @@ def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
 def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
     """Create an alarm on the model errors of a configuration."""
     cloudwatch: Any = boto3.client("cloudwatch")
-    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
+    dimensions = {
+        "EndpointName": endpoint,
+        "VariantName": "AllTraffic",
+        "EndpointConfigName": config,
+    }
     cloudwatch.put_metric_alarm(
         AlarmName=name,
         Namespace="AWS/SageMaker",
         MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
         Statistic="Average",
         Period=60,
         EvaluationPeriods=3,

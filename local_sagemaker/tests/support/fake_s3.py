@@ -47,8 +47,8 @@ class FakeS3:
         keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
         return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
 
-    def upload_file(self, file: str, bucket: str, key: str, **more: Any) -> None:
+    def upload_file(self, file: str, bucket: str, key: str, **members: Any) -> None:
         if bucket == "none":
             raise S3UploadFailedError("no such bucket")
         self.objects[bucket, key] = Path(file).read_bytes()
-        self.uploaded[key] = more["ExtraArgs"]
+        self.uploaded[key] = members["ExtraArgs"]

@@ -1,4 +1,4 @@
-"""Models that load in no time, for tests about what happens around a model."""
+"""Small Python models that load fast."""
 
 import io
 import itertools
@@ -22,15 +22,15 @@ import triton_python_backend_utils as pb_utils
 
 class TritonPythonModel:
     def execute(self, requests):
-        given = [pb_utils.get_input_tensor_by_name(it, "X").as_numpy() for it in requests]
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", it * FACTOR)]) for it in given]
+        inputs = [pb_utils.get_input_tensor_by_name(each, "X").as_numpy() for each in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * FACTOR)]) for x in inputs]
 """
 PLUS_ONE = TIMES.replace("* FACTOR", "+ 1")
 CANNOT_LOAD = (
     "class TritonPythonModel:\n",
     "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
 )
-"""An edit that makes a model fail when it is loaded."""
+"""Old and new text of a model's code: after the replacement, the model fails to load."""
 
 EXIT = "import os; os._exit(1)"
 PAUSE = """
@@ -69,11 +69,11 @@ import triton_python_backend_utils as pb_utils
 class TritonPythonModel:
     def execute(self, requests):
         for request in requests:
-            said = pb_utils.get_input_tensor_by_name(request, "PROMPT").as_numpy()
-            answer = pb_utils.InferenceResponse([pb_utils.Tensor("TEXT", said)])
+            prompt = pb_utils.get_input_tensor_by_name(request, "PROMPT").as_numpy()
+            response = pb_utils.InferenceResponse([pb_utils.Tensor("TEXT", prompt)])
             sender = request.get_response_sender()
             for _ in range(json.loads(request.parameters()).get("TIMES", 1)):
-                sender.send(answer)
+                sender.send(response)
             sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 """
 
@@ -117,20 +117,20 @@ def pack(folder: Path) -> bytes:
 
 
 def pack_python(folder: Path, code: str) -> bytes:
-    """Return the archive of one Python model, which is named as the folder it is written to."""
+    """Write a repository of one Python model, named as its folder, and return the archive."""
     return pack(write_python(folder, code))
 
 
 def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
-    """Return a model that multiplies, with one more statement at the beginning of its methods."""
+    """Return a model that multiplies its input, with a statement at the start of its methods."""
     code = TIMES.replace("FACTOR", str(factor))
     if initialize:
         code += f"\n    def initialize(self, args):\n        {initialize}\n"
-    return code.replace("        given", f"        {execute}\n        given") if execute else code
+    return code.replace("        inputs", f"        {execute}\n        inputs") if execute else code
 
 
 class Gate:
-    """A gate at which models wait until it is opened: a socket that their sandbox can reach."""
+    """A socket at which models wait until it is opened; their sandbox can reach it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -150,7 +150,7 @@ class Gate:
         return PAUSE.replace("GATE", str(self._path))
 
     def stops(self, factor: int, *, at: str) -> str:
-        """Return a model that multiplies and waits at the gate in one of its methods."""
+        """Return a model that multiplies its input and waits at the gate in one of its methods."""
         return self.pause + times(factor, **{at: "pause()"})
 
     def wait_until_reached(self) -> None:
@@ -158,7 +158,7 @@ class Gate:
         self._reached.wait()
 
     def open(self) -> None:
-        """Let all models through, now and later."""
+        """Let all waiting and all later models continue."""
         with self._lock:
             self._is_open = True
             for model in self._waiting:
@@ -185,7 +185,7 @@ class Gate:
 
 @contextmanager
 def gates() -> Iterator[Callable[[], Gate]]:
-    """Make gates below a folder that the sandbox of models does not hide."""
+    """Yield a function that makes gates, in a folder that the sandbox of models can access."""
     numbers = itertools.count()
     with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as opened:
         yield lambda: opened.enter_context(closing(Gate(Path(folder, str(next(numbers))))))

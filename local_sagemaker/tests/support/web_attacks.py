@@ -34,10 +34,10 @@ class Attack:
     body: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def to_bytes(self, host: str, **more: str) -> bytes:
-        """Return the raw HTTP/1.1 request; `more` overrides its headers."""
+    def to_bytes(self, host: str, **overrides: str) -> bytes:
+        """Return the raw HTTP/1.1 request; `overrides` replace headers."""
         headers = {"Host": host, "Connection": "close", **self.headers}
-        headers |= {name.replace("_", "-"): value for name, value in more.items()}
+        headers |= {name.replace("_", "-"): value for name, value in overrides.items()}
         if self.body:
             headers["Content-Length"] = str(len(self.body))
         lines = [f"{self.method} {self.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]

@@ -7,7 +7,7 @@ import pytest
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.watch.alarms import Alarms
 
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+STATE_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
 
 
@@ -27,7 +27,7 @@ class CloudWatch:
             "Period": 60,
             "StateValue": "OK",
             "StateReason": "below",
-            "StateUpdatedTimestamp": BEGAN,
+            "StateUpdatedTimestamp": STATE_TIME,
         }
 
     def get_paginator(self, operation: str) -> Any:
@@ -44,18 +44,18 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def happenings() -> list[DashboardEvent]:
+def events() -> list[DashboardEvent]:
     return []
 
 
 @pytest.fixture
-def alarms(cloudwatch: CloudWatch, happenings: list[DashboardEvent]) -> Alarms:
-    return Alarms(cloudwatch, happenings.append)
+def alarms(cloudwatch: CloudWatch, events: list[DashboardEvent]) -> Alarms:
+    return Alarms(cloudwatch, events.append)
 
 
 def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
-    assert alarms.look() == [
+    assert alarms.read() == [
         {
             "name": "slow",
             "endpoint": "text",
@@ -64,14 +64,14 @@ def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudW
             "condition": "Average > 500000 in 2 of 3 periods of 60 s",
             "value": 600000.0,
             "state": "OK",
-            "since": BEGAN.timestamp(),
+            "since": STATE_TIME.timestamp(),
         }
     ]
 
 
 def test_alarm_without_dimensions_and_data(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["Dimensions"] = []
-    (alarm,) = alarms.look()
+    (alarm,) = alarms.read()
     assert (alarm["value"], alarm["endpoint"], alarm["variant"]) == (None, None, None)
 
 
@@ -82,20 +82,20 @@ def test_metric_math_alarm_has_the_variant_of_its_metrics(
     names = {name: record.pop(name) for name in ("MetricName", "Dimensions")}
     stat = {"Metric": names, "Period": record.pop("Period"), "Stat": record.pop("Statistic")}
     record["Metrics"] = [{"Id": "e", "Expression": text}, {"Id": "m", "MetricStat": stat}]
-    (alarm,) = alarms.look()
+    (alarm,) = alarms.read()
     assert (alarm["endpoint"], alarm["variant"], alarm["watches"]) == ("text", "only", text)
     assert alarm["condition"] == "value > 500000 in 2 of 3 periods of 60 s"
 
 
 def test_state_change_is_reported_once(
-    alarms: Alarms, cloudwatch: CloudWatch, happenings: list[DashboardEvent]
+    alarms: Alarms, cloudwatch: CloudWatch, events: list[DashboardEvent]
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):
         cloudwatch.alarm["StateValue"] = state
-        alarms.look()
-    assert [(event.kind, event.message) for event in happenings] == [
+        alarms.read()
+    assert [(event.kind, event.message) for event in events] == [
         (EventKind.ALARM, "slow: from OK to ALARM. below"),
         (EventKind.ALARM_ENDED, "slow: from ALARM to OK. below"),
     ]
-    assert {(event.endpoint, event.variant) for event in happenings} == {("text", "only")}
-    assert {event.time for event in happenings} == {BEGAN.timestamp()}
+    assert {(event.endpoint, event.variant) for event in events} == {("text", "only")}
+    assert {event.time for event in events} == {STATE_TIME.timestamp()}

@@ -4,13 +4,13 @@ from local_sagemaker.watch.events import MAX_EVENTS, MAX_MESSAGE_LENGTH, Events
 MODEL = "m-0123456789ab.tar.gz"
 
 
-def tell(events: Events, message: str = "message", **more: float) -> None:
-    events.tell(DashboardEvent(EventKind.ALARM, message, "text", **more))  # type: ignore[arg-type]
+def add(events: Events, message: str = "message", **fields: float) -> None:
+    events.add(DashboardEvent(EventKind.ALARM, message, "text", **fields))  # type: ignore[arg-type]
 
 
 def test_event_fields() -> None:
     events = Events(clock=lambda: 7.0)
-    events.tell(
+    events.add(
         DashboardEvent(EventKind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", MODEL)
     )
     assert events.after(0) == [
@@ -30,14 +30,14 @@ def test_event_fields() -> None:
 
 def test_late_event_keeps_its_time() -> None:
     events = Events(clock=lambda: 7.0)
-    tell(events, time=5.0)
+    add(events, time=5.0)
     assert [event["time"] for event in events.after(0)] == [5.0]
 
 
 def test_events_after_a_sequence_number() -> None:
     events = Events()
     for message in "abc":
-        tell(events, message)
+        add(events, message)
     assert [event["message"] for event in events.after(1)] == ["b", "c"]
     assert events.after(3) == []
 
@@ -45,7 +45,7 @@ def test_events_after_a_sequence_number() -> None:
 def test_number_of_events_and_message_length_are_limited() -> None:
     events = Events()
     for _ in range(MAX_EVENTS + 1):
-        tell(events, "x" * (MAX_MESSAGE_LENGTH + 1))
-    kept = events.after(0)
-    assert (len(kept), kept[0]["sequence"]) == (MAX_EVENTS, 2)
-    assert kept[0]["message"] == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
+        add(events, "x" * (MAX_MESSAGE_LENGTH + 1))
+    latest = events.after(0)
+    assert (len(latest), latest[0]["sequence"]) == (MAX_EVENTS, 2)
+    assert latest[0]["message"] == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from local_sagemaker.tests.support.waiting import eventually
-from local_sagemaker.watch.lookup import Lookup
+from local_sagemaker.watch.lookup import CachedLookup
 
 
 class Source:
@@ -22,12 +22,12 @@ class Source:
             raise OSError("unreachable")
         return self.count
 
-    def lookup(self) -> Lookup[int]:
-        return Lookup(self.read, 0, seconds=1.0, clock=lambda: self.now)
+    def lookup(self) -> CachedLookup[int]:
+        return CachedLookup(self.read, 0, seconds=1.0, clock=lambda: self.now)
 
 
-def wait_until_finished(lookup: Lookup[int]) -> None:
-    eventually(lambda: not lookup._looking.locked())
+def wait_until_finished(lookup: CachedLookup[int]) -> None:
+    eventually(lambda: not lookup._fetching.locked())
 
 
 def test_source_is_read_when_the_value_is_old() -> None:
@@ -38,7 +38,7 @@ def test_source_is_read_when_the_value_is_old() -> None:
     wait_until_finished(lookup)
     source.now += 0.9
     assert lookup.latest() == 1
-    assert not lookup._looking.locked()
+    assert not lookup._fetching.locked()
     source.now += 0.2
     eventually(lambda: lookup.latest() == 2)
 
@@ -61,7 +61,7 @@ def test_slow_source_is_read_less_often() -> None:
     wait_until_finished(lookup)
     source.now += 37
     assert lookup.latest() == 1
-    assert not lookup._looking.locked()
+    assert not lookup._fetching.locked()
     source.now += 2
     eventually(lambda: lookup.latest() == 2)
 

@@ -3,7 +3,7 @@ import pytest
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
-from local_sagemaker.watch.models import model_events, model_name
+from local_sagemaker.watch.models import model_event_reporter, model_name
 from model_build import archive
 
 A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
@@ -33,7 +33,7 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
             "minilm was deleted from the volume to make room for bert.",
         ),
         (
-            ModelStep(ModelStepKind.FAIL, A, why="no such file"),
+            ModelStep(ModelStepKind.FAIL, A, reason="no such file"),
             EventKind.MODEL_FAILED,
             "minilm is not loaded: no such file",
         ),
@@ -41,7 +41,7 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
 )
 def test_event_message_of_a_model_step(step: ModelStep, kind: EventKind, message: str) -> None:
     messages: list[DashboardEvent] = []
-    model_events(messages.append)("text", "only", "i-0", step)
+    model_event_reporter(messages.append)("text", "only", "i-0", step)
     assert messages == [DashboardEvent(kind, message, "text", "only", "i-0", A)]
 
 

@@ -16,7 +16,7 @@ from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.state import Usage, Watch
+from local_sagemaker.watch.state import StateReader, Usage
 
 KEY = TargetKey(
     "sagemaker", "endpoint/text/variant/only_variant", "sagemaker:variant:DesiredInstanceCount"
@@ -29,18 +29,18 @@ MINILM = "minilm-0123456789ab.tar.gz"
 
 
 def plan(config: str, *variants: str) -> HostingPlan:
-    made = [
+    configs = [
         {"VariantName": variant, "ModelName": "m", "InstanceType": "ml.g5.xlarge"}
         for variant in variants
     ]
     container = {"Mode": "MultiModel"}
     return HostingPlan(
-        {"EndpointConfigName": config, "ProductionVariants": made},
+        {"EndpointConfigName": config, "ProductionVariants": configs},
         {"m": {"PrimaryContainer": container}},
     )
 
 
-def described(name: str, count: int = 2) -> dict[str, Any]:
+def variant_description(name: str, count: int = 2) -> dict[str, Any]:
     return {
         "VariantName": name,
         "CurrentWeight": 1.0,
@@ -74,7 +74,7 @@ class CloudWatch:
         return []
 
 
-class Local:
+class Dashboard:
     """A dashboard with the endpoint `text`."""
 
     def __init__(self) -> None:
@@ -82,13 +82,13 @@ class Local:
             "EndpointName": "text",
             "EndpointStatus": "InService",
             "EndpointConfigName": "one",
-            "ProductionVariants": [described("only_variant")],
+            "ProductionVariants": [variant_description("only_variant")],
         }
         self.endpoint = Endpoint(description, plan("one", "only_variant"), threading.RLock())
         self.targets: list[RegisteredTarget] = []
         self.components: dict[str, Component] = {}
         self.events, self.traffic = Events(), Traffic()
-        self.watch = Watch(
+        self.reader = StateReader(
             endpoints=lambda: [self.endpoint],
             components=self.components,
             targets=lambda: self.targets,
@@ -96,38 +96,38 @@ class Local:
             events=self.events,
             traffic=self.traffic,
             speed=60.0,
-            most=2,
+            max_processes=2,
             clock=lambda: 100.0,
         )
 
     def set_lookups(self, **results: Any) -> None:
-        """Set the results of the look-ups, and prevent further look-ups."""
+        """Set the cached results, and prevent further reads."""
         for name in ("_alarms", "_usage"):
-            lookup: Any = getattr(self.watch, name)
+            lookup: Any = getattr(self.reader, name)
             lookup._due, lookup._latest = float("inf"), results.get(name[1:], lookup._latest)
 
     def only_variant(self) -> Any:
-        (endpoint,) = self.watch.state()["endpoints"]
+        (endpoint,) = self.reader.state()["endpoints"]
         (variant,) = endpoint["variants"]
         return variant
 
 
 @pytest.fixture
-def local() -> Local:
-    made = Local()
-    made.set_lookups()
-    return made
+def local() -> Dashboard:
+    local = Dashboard()
+    local.set_lookups()
+    return local
 
 
-def test_instance_has_its_models(local: Local) -> None:
+def test_instance_has_its_models(local: Dashboard) -> None:
     stats = {"since": 90.0, "calls": 1, "answered": 7, "bytes": 5}
     loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
     local.set_lookups(usage={"i-1": Usage(memory=600, cpu=12.5)})
-    (messages,) = local.only_variant()["instances"]
-    first, second = messages.pop("models")
-    assert messages == {
+    (record,) = local.only_variant()["instances"]
+    first, second = record.pop("models")
+    assert record == {
         "id": "i-1",
         "state": "serving",
         "calls": 3,
@@ -146,19 +146,19 @@ def test_instance_has_its_models(local: Local) -> None:
     }  # fmt: skip
 
 
-def test_both_fleets_of_an_update_are_shown(local: Local) -> None:
+def test_both_fleets_of_an_update_are_shown(local: Dashboard) -> None:
     ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(1), ended)
     local.endpoint.attach_new_fleet(
         plan("two", "only_variant", "more"),
         fleet("two", instance(2, state="starting")),
-        [described("only_variant", 4), described("more")],
+        [variant_description("only_variant", 4), variant_description("more")],
         EndpointStatus="Updating",
     )
-    (messages,) = local.watch.state()["endpoints"]
-    assert (messages["status"], messages["configuration"]) == ("Updating", "one")
-    more, only = messages["variants"]
-    assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
+    (record,) = local.reader.state()["endpoints"]
+    assert (record["status"], record["configuration"]) == ("Updating", "one")
+    new, only = record["variants"]
+    assert (new["name"], new["instances"], new["instance_type"]) == ("more", [], "ml.g5.xlarge")
     assert only["current_count"] == 2  # of the serving fleet
     assert [(row["id"], row["state"]) for row in only["instances"]] == [
         ("i-1", "serving"),
@@ -166,7 +166,7 @@ def test_both_fleets_of_an_update_are_shown(local: Local) -> None:
     ]
 
 
-def test_scaling_of_a_variant(local: Local) -> None:
+def test_scaling_of_a_variant(local: Dashboard) -> None:
     assert local.only_variant()["scaling"] is None
     policy = {
         "PolicyName": "calls",
@@ -177,43 +177,45 @@ def test_scaling_of_a_variant(local: Local) -> None:
     local.targets = [RegisteredTarget(KEY, record, policies={"calls": policy})]
     alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
     local.set_lookups(alarms=alarms)
-    messages = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
-    assert local.only_variant()["scaling"] == {"min": 1, "max": 6, "policies": [messages]}
-    own = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
+    policy_record = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
+    assert local.only_variant()["scaling"] == {"min": 1, "max": 6, "policies": [policy_record]}
+    customized = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
     local.targets[0].policies["calls"] = {
-        **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": own,
+        **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": customized,
     }  # fmt: skip
-    (messages,) = local.only_variant()["scaling"]["policies"]
-    assert (messages["metric"], messages["value"]) == ("Own", None)
+    (policy_record,) = local.only_variant()["scaling"]["policies"]
+    assert (policy_record["metric"], policy_record["value"]) == ("Own", None)
 
 
-@pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])
-def test_limit_of_processes_is_shown(local: Local, count: int, most: int | None) -> None:
-    local.endpoint.description["ProductionVariants"] = [described("only_variant", count)]
-    assert local.only_variant()["processes_at_most"] == most
+@pytest.mark.parametrize(("count", "max_processes"), [(2, None), (3, 2)])
+def test_limit_of_processes_is_shown(
+    local: Dashboard, count: int, max_processes: int | None
+) -> None:
+    local.endpoint.description["ProductionVariants"] = [variant_description("only_variant", count)]
+    assert local.only_variant()["processes_at_most"] == max_processes
 
 
-def test_only_new_events_and_rates_are_returned(local: Local) -> None:
+def test_only_new_events_and_rates_are_returned(local: Dashboard) -> None:
     now = [50.0]
     local.traffic._clock = lambda: now[0]
     for _ in range(3):
         local.traffic.add("text", "only_variant", 0.1, False)
         now[0] += 1
-    local.endpoint.update_description(EndpointStatus="Updating")
-    state = local.watch.state(after=10, since=52)
+    local.endpoint.set_members(EndpointStatus="Updating")
+    state = local.reader.state(after=10, since=52)
     assert state["events"] == []
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
 
 
-def test_usage_of_running_servers(local: Local) -> None:
+def test_usage_of_running_servers(local: Dashboard) -> None:
     ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(7), ended)
-    assert local.watch._usages() == {"i-7": Usage(600, None)}
-    assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
+    assert local.reader._read_usages() == {"i-7": Usage(600, None)}
+    assert local.reader._read_usages() == {"i-7": Usage(600, 0.0)}
 
 
 def test_components_and_their_copies_are_shown(
-    local: Local,
+    local: Dashboard,
 ) -> None:
     config = {
         "EndpointConfigName": "empty",
@@ -229,7 +231,7 @@ def test_components_and_their_copies_are_shown(
             "InferenceComponentName": "times",
             "EndpointName": "text",
             "EndpointStatus": "Updating",
-            "ProductionVariants": [described("times", 3)],
+            "ProductionVariants": [variant_description("times", 3)],
         },
         component_plan("times", "ml.m5.xlarge", specification, {}),
         threading.RLock(),

@@ -1,35 +1,35 @@
-// The one axis of time: five minutes that end now, or where they were paused.
+// The time axis: five minutes that end now, or at the time of the pause.
 
 export const SPAN_S = 300;
 
 const NARROW = matchMedia("(max-width: 700px)");
 
 export const axis = {
-  now: 0, // the latest state's
-  paused: null,
-  moment: null, // that is looked at; null is the present
+  now: 0, // time of the latest state, in Unix seconds
+  pausedAt: null,
+  selected: null, // time of the cursor; null is the present
 
   get end() {
-    return this.paused ?? this.now;
+    return this.pausedAt ?? this.now;
   },
-  get begin() {
+  get start() {
     return this.end - SPAN_S;
   },
-  /** Pixels at the left, where names and numbers stand. */
+  /** Width of the column of names at the left, in pixels. */
   get gutter() {
     return NARROW.matches ? 46 : 150;
   },
   get narrow() {
     return NARROW.matches;
   },
-  /** Where a time is, from 0 to 1. */
-  place(time) {
-    return (time - this.begin) / SPAN_S;
+  /** Return the position of a time, from 0 (start) to 1 (end). */
+  position(time) {
+    return (time - this.start) / SPAN_S;
   },
-  /** The moment that is shown: a second that has ended. */
-  get shown() {
+  /** The selected second, or the last completed one. */
+  get shownSecond() {
     const last = Math.floor(this.end) - 1;
-    if (this.moment === null) return last;
-    return Math.min(last, Math.max(Math.ceil(this.begin), this.moment));
+    if (this.selected === null) return last;
+    return Math.min(last, Math.max(Math.ceil(this.start), this.selected));
   },
 };

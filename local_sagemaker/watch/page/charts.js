@@ -1,4 +1,4 @@
-// A variant's rate and latency over time, drawn by uPlot.
+// The charts of a variant's rate of calls and latency, drawn by uPlot.
 
 import uPlot from "./uplot.js";
 
@@ -10,79 +10,80 @@ const RATE_PX = 130;
 const LATENCY_PX = 156;
 const FONT = "11px system-ui, sans-serif";
 
-/** The two charts of a variant, in an element each. */
+/** The two charts of a variant; `rate` and `latency` are their parent elements. */
 export class Charts {
   constructor(rate, latency) {
-    this.#hosts = [rate, latency];
-    this.#make();
+    this.#parents = [rate, latency];
+    this.#create();
   }
 
-  #hosts;
+  #parents;
   #charts = [];
 
-  #make() {
+  #create() {
     const colours = theme();
-    const [rate, latency] = this.#hosts;
+    const [rate, latency] = this.#parents;
     const width = Math.max(120, rate.clientWidth);
     this.#charts = [
-      chart(rate, colours, { width, height: RATE_PX, times: false, least: 1, label: (it) => `${it}` }, [
+      createChart(rate, colours, { width, height: RATE_PX, showTimes: false, label: (value) => `${value}` }, [
         { stroke: colours.calls, fill: colours["calls-tint"], width: 1.5 },
         { stroke: colours.danger, fill: colours["danger-tint"], width: 1.5 },
       ]),
-      chart(latency, colours, { width, height: LATENCY_PX, times: true, least: 1, label: milliseconds }, [
+      createChart(latency, colours, { width, height: LATENCY_PX, showTimes: true, label: milliseconds }, [
         { stroke: colours.calls, width: 1.5, spanGaps: true },
         { stroke: colours.p95, width: 1.5, dash: [5, 3], spanGaps: true },
       ]),
     ];
   }
 
-  /** Draw [second, calls, errors, p50, p95] of each second, the oldest first. */
+  /** Draw the rates, which are [second, calls, errors, p50, p95], the oldest first. */
   show(rates) {
     const [rate, latency] = this.#charts;
-    const shown = rates.filter(([second]) => second >= axis.begin - 1 && second <= axis.end);
-    const columns = [0, 1, 2, 3, 4].map((column) => shown.map((it) => it[column]));
+    const shown = rates.filter(([second]) => second >= axis.start - 1 && second <= axis.end);
+    const columns = [0, 1, 2, 3, 4].map((column) => shown.map((values) => values[column]));
     rate.setData([columns[0], columns[1], columns[2]]);
     latency.setData([columns[0], columns[3], columns[4]]);
   }
 
-  /** Take the width that there is. */
+  /** Adapt the width to the page. */
   fit() {
-    const width = Math.max(120, this.#hosts[0].clientWidth);
+    const width = Math.max(120, this.#parents[0].clientWidth);
     if (this.#charts[0].width !== width) {
-      this.#charts.forEach((it) => it.setSize({ width, height: it.height }));
+      this.#charts.forEach((chart) => chart.setSize({ width, height: chart.height }));
     }
   }
 
-  /** Be made anew, of other colours. */
-  remake() {
-    this.end();
-    this.#make();
+  /** Create the charts again, with the current colours. */
+  recreate() {
+    this.destroy();
+    this.#create();
   }
 
-  end() {
-    this.#charts.forEach((it) => it.destroy());
+  /** Remove the charts. */
+  destroy() {
+    this.#charts.forEach((chart) => chart.destroy());
   }
 }
 
-function chart(host, colours, { width, height, times, least, label }, series) {
-  const line = { stroke: colours.quiet, font: FONT, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
+function createChart(parent, colours, { width, height, showTimes, label }, series) {
+  const axisStyle = { stroke: colours.quiet, font: FONT, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
   const options = {
     width,
     height,
-    padding: [6, 0, times ? 0 : 6, 0],
+    padding: [6, 0, showTimes ? 0 : 6, 0],
     cursor: { show: false },
     legend: { show: false },
     select: { show: false },
     scales: {
-      x: { range: () => [axis.begin, axis.end] },
-      y: { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.08)] },
+      x: { range: () => [axis.start, axis.end] },
+      y: { range: (_, __, maximum) => [0, Math.max(1, (maximum ?? 0) * 1.08)] },
     },
     axes: [
-      { ...line, show: times, size: 24, space: 70, incrs: [15, 30, 60, 120], values: (_, ticks) => ticks.map(clock) },
-      { ...line, size: () => axis.gutter, space: 26, values: (_, ticks) => ticks.map(label) },
+      { ...axisStyle, show: showTimes, size: 24, space: 70, incrs: [15, 30, 60, 120], values: (_, ticks) => ticks.map(clock) },
+      { ...axisStyle, size: () => axis.gutter, space: 26, values: (_, ticks) => ticks.map(label) },
     ],
-    series: [{}, ...series.map((it) => ({ points: { show: false }, ...it }))],
+    series: [{}, ...series.map((options) => ({ points: { show: false }, ...options }))],
   };
-  if (!times) options.axes[0] = { ...line, size: 0, space: 70, incrs: [15, 30, 60, 120], values: () => [] };
-  return new uPlot(options, [[], [], []], host);
+  if (!showTimes) options.axes[0] = { ...axisStyle, size: 0, space: 70, incrs: [15, 30, 60, 120], values: () => [] };
+  return new uPlot(options, [[], [], []], parent);
 }

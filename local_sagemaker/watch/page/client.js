@@ -1,59 +1,60 @@
-// Asks for the state each second, one ask at a time, and only for what is new in it.
+// Requests the state each second, one request at a time, with only the new events and rates.
 
-const EVERY_MS = 1000;
+const INTERVAL_MS = 1000;
 const TIMEOUT_MS = 10000;
-const OVERLAP_S = 3; // seconds of the rates are asked for again: one may have been incomplete
+const OVERLAP_S = 3; // the latest rates are requested again: a second may have been incomplete
 
 /**
- * Calls `began(state)` for the first state of a run, `told(state)` for each, and
- * `lost(since)` with a Date when nothing answers, and `lost(null)` when something does again.
+ * Poll the state. `onRun()` is called when a new run of the local SageMaker starts, `onState(state)`
+ * for each state, `onConnection(lostSince)` with a Date if a request fails, and with null if the next
+ * one succeeds.
  */
-export function follow({ began, told, lost }) {
+export function poll({ onRun, onState, onConnection }) {
   let run = null;
   let after = 0;
   let since = 0;
   let lostSince = null;
   let timer = 0;
-  let asking = false;
+  let isRequesting = false;
 
-  async function ask() {
+  async function request() {
     const query = `?after=${after}&since=${since}`;
-    const answer = await fetch(`state${query}`, {
+    const response = await fetch(`state${query}`, {
       cache: "no-store",
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    return answer.json();
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return response.json();
   }
 
-  async function turn() {
-    if (asking) return;
-    asking = true;
+  async function update() {
+    if (isRequesting) return;
+    isRequesting = true;
     clearTimeout(timer);
     try {
-      let state = await ask();
+      let state = await request();
       if (state.started !== run) {
         if (run !== null) {
           after = since = 0;
-          state = await ask();
+          state = await request();
         }
         run = state.started;
-        began(state);
+        onRun();
       }
       after = state.events.at(-1)?.sequence ?? after;
       since = Math.floor(state.now) - OVERLAP_S;
-      told(state);
-      if (lostSince !== null) lost((lostSince = null));
+      onState(state);
+      if (lostSince !== null) onConnection((lostSince = null));
     } catch {
-      if (lostSince === null) lost((lostSince = new Date()));
+      if (lostSince === null) onConnection((lostSince = new Date()));
     }
-    asking = false;
-    if (!document.hidden) timer = setTimeout(turn, EVERY_MS);
+    isRequesting = false;
+    if (!document.hidden) timer = setTimeout(update, INTERVAL_MS);
   }
 
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) clearTimeout(timer);
-    else turn();
+    else update();
   });
-  turn();
+  update();
 }

@@ -1,8 +1,8 @@
-// Elements, of text alone: what comes from a state is never markup.
+// Elements. Values from a state are always set as text, never as markup.
 
 export const $ = (id) => document.getElementById(id);
 
-/** Make an element; of its properties `class` and those with a dash are attributes. */
+/** Create an element. The property `class` and names with a dash are set as attributes. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -13,25 +13,25 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Set a text, and touch nothing where it is that already. */
-export function say(element, text) {
+/** Set the text of an element, unless it is unchanged. */
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 /**
- * Have an element for each item, in the order of the items: `begin(item)` makes one, `update(element,
- * item)` brings one up to date. Elements that stay keep their focus.
+ * Show one element per item, in the order of the items. `create(item)` returns a new element, and
+ * `update(element, item)` updates it. Existing elements are reused, so that they keep the focus.
  */
-export function each(parent, items, keyOf, begin, update) {
-  const known = new Map([...parent.children].map((it) => [it.dataset.key, it]));
-  const wanted = new Set(items.map((it) => String(keyOf(it))));
-  for (const [key, element] of known) if (!wanted.has(key)) element.remove();
+export function renderList(parent, items, keyOf, create, update) {
+  const elements = new Map([...parent.children].map((element) => [element.dataset.key, element]));
+  const keys = new Set(items.map((item) => String(keyOf(item))));
+  for (const [key, element] of elements) if (!keys.has(key)) element.remove();
   let next = parent.firstElementChild;
   for (const item of items) {
     const key = String(keyOf(item));
-    let element = known.get(key);
+    let element = elements.get(key);
     if (!element) {
-      element = begin(item);
+      element = create(item);
       element.dataset.key = key;
     }
     if (element === next) next = next.nextElementSibling;

@@ -1,49 +1,54 @@
-// The endpoints to choose from, each with what one wants to know of all of them.
+// The buttons for the endpoints, each with a summary of the endpoint.
 
-import { each, make, say } from "./elements.js";
-import { isOfScaling, milliseconds, rate } from "./words.js";
+import { renderList, make, setText } from "./elements.js";
+import { isScalingAlarm, milliseconds, rate } from "./words.js";
 
-const LATEST_S = 5;
+const SUMMARY_S = 5;
 
-/** Whether an alarm is in ALARM, and means harm. */
-export function alarming(alarm) {
-  return alarm.state === "ALARM" && !isOfScaling(alarm.name);
+/** Return whether an alarm is in state ALARM and indicates a problem. */
+export function isAlarming(alarm) {
+  return alarm.state === "ALARM" && !isScalingAlarm(alarm.name);
 }
 
-/** Show the endpoints; `choose(name)` is called for the one that is wanted. */
-export function showEndpoints(parent, { endpoints, alarms, now }, past, chosen, choose) {
-  const told = endpoints.map((endpoint, index) => ({
+/** Show the endpoints; `choose(name)` is called when the user selects one. */
+export function showEndpoints(parent, { endpoints, alarms, now }, past, chosenName, choose) {
+  const summaries = endpoints.map((endpoint, index) => ({
     endpoint,
     index,
-    ...latest(endpoint, past, now),
-    alarming: alarms.filter((it) => it.endpoint === endpoint.name && alarming(it)).length,
+    ...summarize(endpoint, past, now),
+    alarmCount: alarms.filter((alarm) => alarm.endpoint === endpoint.name && isAlarming(alarm)).length,
   }));
-  each(parent, told, (it) => it.endpoint.name, (it) => begin(it, choose), (element, it) => {
-    update(element, it, it.endpoint.name === chosen);
-  });
+  renderList(
+    parent,
+    summaries,
+    ({ endpoint }) => endpoint.name,
+    (summary) => create(summary, choose),
+    (element, summary) => update(element, summary, summary.endpoint.name === chosenName),
+  );
 }
 
-/** Return calls a second and the worst p95 of the last seconds, and how many instances serve. */
-function latest(endpoint, past, now) {
+/** Return the rates and the highest p95 of the last seconds, and the numbers of instances. */
+function summarize(endpoint, past, now) {
   let calls = 0;
   let p95 = null;
   let errors = 0;
-  let serving = 0;
-  let wanted = 0;
+  let currentCount = 0;
+  let desiredCount = 0;
   for (const variant of endpoint.variants) {
-    for (const rates of past.ratesOf(endpoint.name, variant.name).slice(-LATEST_S)) {
-      if (rates[0] < now - LATEST_S - 2) continue;
-      calls += rates[1] / LATEST_S;
-      errors += rates[2] / LATEST_S;
-      if (rates[4] !== null) p95 = Math.max(p95 ?? 0, rates[4]);
+    for (const rates of past.ratesOf(endpoint.name, variant.name).slice(-SUMMARY_S)) {
+      const [second, secondCalls, secondErrors, , secondP95] = rates;
+      if (second < now - SUMMARY_S - 2) continue;
+      calls += secondCalls / SUMMARY_S;
+      errors += secondErrors / SUMMARY_S;
+      if (secondP95 !== null) p95 = Math.max(p95 ?? 0, secondP95);
     }
-    serving += variant.current_count;
-    wanted += variant.desired_count;
+    currentCount += variant.current_count;
+    desiredCount += variant.desired_count;
   }
-  return { calls, errors, p95, serving, wanted };
+  return { calls, errors, p95, currentCount, desiredCount };
 }
 
-function begin({ endpoint }, choose) {
+function create({ endpoint }, choose) {
   const button = make("button", { type: "button", class: "endpoint" },
     make("span", { class: "number" }), make("strong"), make("span", { class: "status" }),
     make("span", { class: "figures" }), make("span", { class: "alarming" }));
@@ -51,16 +56,16 @@ function begin({ endpoint }, choose) {
   return button;
 }
 
-function update(button, { endpoint, index, calls, errors, p95, serving, wanted, alarming }, chosen) {
+function update(button, { endpoint, index, calls, errors, p95, currentCount, desiredCount, alarmCount }, isChosen) {
   const [key, name, status, figures, alarm] = button.children;
-  if (chosen) button.setAttribute("aria-current", "true");
+  if (isChosen) button.setAttribute("aria-current", "true");
   else button.removeAttribute("aria-current");
   button.dataset.status = endpoint.status;
-  say(key, index < 9 ? String(index + 1) : "");
-  say(name, endpoint.name);
-  say(status, endpoint.status);
-  const failing = errors ? `, ${rate(errors)} errors` : "";
-  say(figures, `${rate(calls)}${failing} · p95 ${milliseconds(p95)} · ${serving} of ${wanted}`);
-  alarm.hidden = !alarming;
-  say(alarm, alarming ? `▲ ${alarming} in ALARM` : "");
+  setText(key, index < 9 ? String(index + 1) : "");
+  setText(name, endpoint.name);
+  setText(status, endpoint.status);
+  const errorRate = errors ? `, ${rate(errors)} errors` : "";
+  setText(figures, `${rate(calls)}${errorRate} · p95 ${milliseconds(p95)} · ${currentCount} of ${desiredCount}`);
+  alarm.hidden = !alarmCount;
+  setText(alarm, alarmCount ? `▲ ${alarmCount} in ALARM` : "");
 }

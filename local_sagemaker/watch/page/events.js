@@ -1,64 +1,66 @@
-// The list of events, the newest first; what matters most is also said to who cannot see it.
+// The list of events, the newest first. Important events are also announced to screen readers.
 
-import { $, each, make, say } from "./elements.js";
-import { clock, short, withoutIds } from "./words.js";
+import { $, renderList, make, setText } from "./elements.js";
+import { clock, shortId, shortenAlarmNames } from "./words.js";
 
-const MOST_SHOWN = 150;
+const MAX_EVENTS = 150;
 const GROUPS = { endpoint: "endpoints", instance: "instances", model: "models", scaling: "scaling", alarm: "alarms" };
-const SAID = ["scaling", "scaling failed", "alarm", "endpoint rolled back"];
+const ANNOUNCED_KINDS = ["scaling", "scaling failed", "alarm", "endpoint rolled back"];
 const SIGNS = {
   "model evicted": "⏏", "model failed": "✕", "model loaded": "●", "instance healthy": "●",
   "instance unhealthy": "✕", "instance replaced": "↻", "instance ended": "■", scaling: "⇕", alarm: "▲", "endpoint rolled back": "↩",
 };
 
-const hidden = new Set();
+const hiddenGroups = new Set();
 
-/** Make the filters; `changed` is called when one was used. */
-export function makeFilters(changed) {
+/** Create the filters; `onChange` is called when the user changes one. */
+export function makeFilters(onChange) {
   for (const [group, name] of Object.entries(GROUPS)) {
     const box = make("input", { type: "checkbox", checked: true });
     box.addEventListener("change", () => {
-      if (box.checked) hidden.delete(group);
-      else hidden.add(group);
-      changed();
+      if (box.checked) hiddenGroups.delete(group);
+      else hiddenGroups.add(group);
+      onChange();
     });
     $("filters").append(make("label", {}, box, name));
   }
 }
 
-/** Show the events of an endpoint, and of nothing that has one. */
+/** Show the events of an endpoint, and the events without an endpoint. */
 export function showEvents(events, endpoint) {
   const shown = events
-    .filter((it) => (it.endpoint ?? endpoint) === endpoint && !hidden.has(groupOf(it)))
-    .filter((it) => !["model unloading", "model downloading"].includes(it.kind))
-    .sort((one, other) => other.time - one.time || other.sequence - one.sequence)
-    .slice(0, MOST_SHOWN);
-  const none = { sequence: "none", kind: "", time: null, message: "No event of these kinds yet." };
-  each($("events"), shown.length ? shown : [none], (it) => it.sequence, begin, () => {});
+    .filter((event) => (event.endpoint ?? endpoint) === endpoint && !hiddenGroups.has(groupOf(event)))
+    .filter(({ kind }) => !["model unloading", "model downloading"].includes(kind))
+    .sort((first, second) => second.time - first.time || second.sequence - first.sequence)
+    .slice(0, MAX_EVENTS);
+  const placeholder = { sequence: "none", kind: "", time: null, message: "No event of these kinds yet." };
+  renderList($("events"), shown.length ? shown : [placeholder], ({ sequence }) => sequence, create, () => {});
 }
 
-/** Say what matters of new events: scaling, alarms, rollbacks. */
+/** Announce new events about scaling, alarms and rollbacks. */
 export function announce(events) {
-  const said = events.filter((it) => SAID.includes(it.kind)).map((it) => withoutIds(it.message).split(". ")[0]);
-  if (said.length) say($("said"), said.slice(-2).join(". "));
+  const sentences = events
+    .filter(({ kind }) => ANNOUNCED_KINDS.includes(kind))
+    .map(({ message }) => shortenAlarmNames(message).split(". ")[0]);
+  if (sentences.length) setText($("announcement"), sentences.slice(-2).join(". "));
 }
 
 function groupOf(event) {
   return event.kind.split(" ")[0];
 }
 
-function begin(event) {
+function create(event) {
   const item = make("li", { "data-kind": event.kind });
   if (event.time === null) {
     item.append(make("p", {}, event.message));
     return item;
   }
-  const where = [event.variant, event.instance && short(event.instance)].filter(Boolean).join(" · ");
+  const location = [event.variant, event.instance && shortId(event.instance)].filter(Boolean).join(" · ");
   item.append(
     make("time", { dateTime: new Date(event.time * 1000).toISOString() }, clock(event.time)),
     make("span", { class: "kind" }, make("span", { "aria-hidden": "true" }, `${SIGNS[event.kind] ?? "○"} `), event.kind),
-    make("p", { title: event.message }, withoutIds(event.message)),
-    make("small", {}, where),
+    make("p", { title: event.message }, shortenAlarmNames(event.message)),
+    make("small", {}, location),
   );
   return item;
 }

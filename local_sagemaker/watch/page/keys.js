@@ -1,14 +1,14 @@
-// What the keyboard does.
+// Keyboard commands.
 
 import { axis } from "./axis.js";
 import { $ } from "./elements.js";
 
-/** Listen; `choose(index)` takes an endpoint, `pause()` pauses or goes on, `changed()` shows anew. */
-export function listen({ choose, pause, changed }) {
+/** Handle keys; `choose(index)` selects an endpoint, `onTime()` is called for a new selected time. */
+export function handleKeys({ choose, togglePause, onTime }) {
   const moves = {
-    ArrowLeft: (shown, step) => shown - step,
-    ArrowRight: (shown, step) => shown + step,
-    Home: () => Math.ceil(axis.begin),
+    ArrowLeft: (second, step) => second - step,
+    ArrowRight: (second, step) => second + step,
+    Home: () => Math.ceil(axis.start),
     End: () => null,
   };
   document.addEventListener("keydown", (event) => {
@@ -19,20 +19,20 @@ export function listen({ choose, pause, changed }) {
     } else if (/^[1-9]$/.test(event.key)) {
       choose(Number(event.key) - 1);
     } else if (event.key === " " && !onControl) {
-      pause();
+      togglePause();
     } else if (event.key === "Escape") {
-      axis.moment = null;
-      changed();
+      axis.selected = null;
+      onTime();
     } else if (event.key in moves && !(onControl && event.target.type === "checkbox")) {
-      const moved = moves[event.key](axis.shown, event.shiftKey ? 10 : 1);
-      axis.moment = moved !== null && moved >= Math.floor(axis.end) - 1 ? null : moved;
-      if (axis.moment !== null) axis.moment = Math.max(axis.moment, Math.ceil(axis.begin));
-      changed();
+      const time = moves[event.key](axis.shownSecond, event.shiftKey ? 10 : 1);
+      axis.selected = time !== null && time >= Math.floor(axis.end) - 1 ? null : time;
+      if (axis.selected !== null) axis.selected = Math.max(axis.selected, Math.ceil(axis.start));
+      onTime();
     } else {
       return;
     }
     event.preventDefault();
   });
   $("help").addEventListener("click", () => $("keys").showModal());
-  $("pause").addEventListener("click", pause);
+  $("pause").addEventListener("click", togglePause);
 }

@@ -1,20 +1,21 @@
-// Instances as lanes: names at the left, and beside them what was when, drawn.
+// The lanes of instances: the names of models at the left, and their phases drawn over time.
 
 import { axis } from "./axis.js";
-import { each, make, say } from "./elements.js";
+import { renderList, make, setText } from "./elements.js";
 import { theme } from "./theme.js";
-import { bytes, many, short, share } from "./words.js";
+import { bytes, plural, shortId, usedOf } from "./words.js";
 
-const MARKED = ["evicted", "failed"];
+const MARKED_ENDS = ["evicted", "failed"];
+const STATE_BOX = { top: 1, height: 3 }; // of the line that shows an instance's state
 
 /** Show the instances of a variant, each with its models. */
 export function showLanes(parent, instances) {
-  each(parent, instances, (it) => it.id, begin, update);
+  renderList(parent, instances, ({ id }) => id, create, update);
 }
 
-function begin(instance) {
+function create(instance) {
   const state = make("span", { class: "state" });
-  const title = make("h4", {}, make("span", { class: "id", title: instance.id }, short(instance.id)), state);
+  const title = make("h4", {}, make("span", { class: "id", title: instance.id }, shortId(instance.id)), state);
   const numbers = make("p", { class: "numbers" });
   const names = make("ul", { class: "names", "aria-label": `Models of ${instance.id}` });
   const canvas = make("canvas", { "aria-hidden": "true" });
@@ -25,78 +26,78 @@ function begin(instance) {
 function update(element, instance) {
   const [head, lane] = element.children;
   const [title, numbers] = head.children;
-  const told = instance.latest;
-  const state = instance.ended ? (instance.replaced ? "replaced" : "ended") : (told?.state ?? "starting");
+  const { latest } = instance;
+  const state = instance.ended ? (instance.replaced ? "replaced" : "ended") : (latest?.state ?? "starting");
   element.dataset.state = state;
-  say(title.lastChild, state);
-  each(numbers, told && !instance.ended ? numbersOf(told) : [], (it) => it.name, beginNumber, updateNumber);
-  const rows = [...instance.models.values()].filter((it) => it.spans.some((span) => !(span.to < axis.begin)));
+  setText(title.lastChild, state);
+  renderList(numbers, latest && !instance.ended ? numbersOf(latest) : [], ({ name }) => name, createNumber, updateNumber);
+  const models = [...instance.models.values()].filter(({ spans }) => spans.some((span) => !(span.to < axis.start)));
   const [names, canvas] = lane.children;
-  each(names, rows, (it) => it.target, beginName, updateName);
-  draw(canvas, instance, rows, names);
+  renderList(names, models, ({ target }) => target, createName, updateName);
+  draw(canvas, instance, models, names);
 }
 
-function numbersOf({ calls, cpu, memory, memory_limit: most, disk, disk_limit: room }) {
+function numbersOf({ calls, cpu, memory, memory_limit: memoryLimit, disk, disk_limit: diskLimit }) {
   return [
-    { name: "calls", text: `${many(calls, "call")} under way` },
+    { name: "calls", text: `${plural(calls, "call")} in progress` },
     { name: "cpu", text: `CPU ${cpu === null ? "–" : `${Math.round(cpu)} %`}` },
-    { name: "memory", text: `memory ${share(memory, most)}`, full: (memory ?? 0) / most },
-    { name: "volume", text: `volume ${share(disk, room)}`, full: disk / room },
+    { name: "memory", text: `memory ${usedOf(memory, memoryLimit)}`, share: (memory ?? 0) / memoryLimit },
+    { name: "volume", text: `volume ${usedOf(disk, diskLimit)}`, share: disk / diskLimit },
   ];
 }
 
-function beginNumber({ full }) {
-  const meter = full === undefined ? [] : [make("meter", { high: 0.9, "aria-hidden": "true" })];
+function createNumber({ share }) {
+  const meter = share === undefined ? [] : [make("meter", { high: 0.9, "aria-hidden": "true" })];
   return make("span", { class: "number" }, make("span"), ...meter);
 }
 
-function updateNumber(element, { text, full }) {
-  say(element.firstChild, text);
-  if (full !== undefined) element.lastChild.value = full;
+function updateNumber(element, { text, share }) {
+  setText(element.firstChild, text);
+  if (share !== undefined) element.lastChild.value = share;
 }
 
-function beginName(model) {
+function createName(model) {
   return make("li", { title: model.target }, make("span", { class: "name" }), make("span", { class: "detail" }));
 }
 
 function updateName(element, model) {
   const span = model.spans.at(-1);
-  const told = span.to ? null : model.latest;
-  const state = span.to ? span.end : (told?.state ?? "loading");
-  const size = told?.disk ? bytes(told.disk) : "";
+  const latest = span.to ? null : model.latest;
+  const state = span.to ? span.end : (latest?.state ?? "loading");
+  const size = latest?.disk ? bytes(latest.disk) : "";
   element.dataset.state = state;
-  say(element.children[0], model.name);
-  say(element.children[1], state === "loaded" ? size : state);
+  setText(element.children[0], model.name);
+  setText(element.children[1], state === "loaded" ? size : state);
   element.setAttribute("aria-label",
     `${model.name}: ${state}${size && `, ${size} on the volume`}` +
-    (told ? `, ${many(told.calls, "call")} under way, ${told.answered} answered` : ""));
+    (latest ? `, ${plural(latest.calls, "call")} in progress, ${latest.answered} answered` : ""));
 }
 
-function draw(canvas, instance, rows, names) {
+function draw(canvas, instance, models, names) {
   const height = names.offsetHeight;
   const width = Math.max(0, canvas.parentElement.clientWidth - (axis.narrow ? 0 : axis.gutter));
   const left = axis.narrow ? axis.gutter : 0;
-  const context = sized(canvas, width, height);
+  const context = resize(canvas, width, height);
   const colours = theme();
-  const plot = { left, width: width - left, x: (time) => left + Math.max(0, Math.min(1, axis.place(time))) * (width - left) };
+  const plot = { left, width: width - left, x: (time) => left + Math.max(0, Math.min(1, axis.position(time))) * (width - left) };
   context.clearRect(0, 0, width, height);
-  minutes(context, plot, height, colours);
-  life(context, plot, instance, colours);
-  rows.forEach((model, index) => {
+  drawMinutes(context, plot, height, colours);
+  drawInstancePhases(context, plot, instance, colours);
+  const maxRate = Math.max(1, ...models.flatMap(({ callRates }) => callRates.map(([, rate]) => rate)));
+  models.forEach((model, index) => {
     const label = names.children[index];
     const top = label.offsetTop + (axis.narrow ? label.offsetHeight - 14 : 2);
-    const tall = axis.narrow ? 12 : label.offsetHeight - 4;
-    const most = Math.max(1, ...rows.flatMap((it) => it.served.map(([, rate]) => rate)));
-    for (const span of model.spans) bar(context, plot, span, model, top, tall, most, colours);
+    const box = { top, height: axis.narrow ? 12 : label.offsetHeight - 4 };
+    for (const span of model.spans) drawSpan(context, plot, span, model, box, maxRate, colours);
   });
 }
 
-function sized(canvas, width, height) {
+function resize(canvas, width, height) {
   const scale = devicePixelRatio;
-  const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
-  if (canvas.width !== wide || canvas.height !== tall) {
-    canvas.width = wide;
-    canvas.height = tall;
+  const [pixelWidth, pixelHeight] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== pixelWidth || canvas.height !== pixelHeight) {
+    canvas.width = pixelWidth;
+    canvas.height = pixelHeight;
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
   }
@@ -105,61 +106,61 @@ function sized(canvas, width, height) {
   return context;
 }
 
-function minutes(context, plot, height, colours) {
+function drawMinutes(context, plot, height, colours) {
   context.strokeStyle = colours.grid;
   context.lineWidth = 1;
   context.beginPath();
-  for (let at = Math.ceil(axis.begin / 60) * 60; at < axis.end; at += 60) {
-    const x = Math.round(plot.x(at)) + 0.5;
+  for (let time = Math.ceil(axis.start / 60) * 60; time < axis.end; time += 60) {
+    const x = Math.round(plot.x(time)) + 0.5;
     context.moveTo(x, 0);
     context.lineTo(x, height);
   }
   context.stroke();
 }
 
-function life(context, plot, instance, colours) {
+function drawInstancePhases(context, plot, instance, colours) {
   const to = instance.ended ?? axis.end;
-  const serves = instance.healthy ?? (instance.latest?.state === "serving" ? instance.since : to);
-  const leaves = instance.leaving ?? to;
-  hatched(context, plot.x(instance.since), plot.x(serves), 1, 3, colours.waiting);
+  const servesFrom = instance.healthy ?? (instance.latest?.state === "serving" ? instance.since : to);
+  const leavesAt = instance.leaving ?? to;
+  drawHatched(context, plot.x(instance.since), plot.x(servesFrom), STATE_BOX, colours.waiting);
   context.fillStyle = colours.served;
-  context.fillRect(plot.x(serves), 1, plot.x(leaves) - plot.x(serves), 3);
-  hatched(context, plot.x(leaves), plot.x(to), 1, 3, colours.gone);
+  context.fillRect(plot.x(servesFrom), STATE_BOX.top, plot.x(leavesAt) - plot.x(servesFrom), STATE_BOX.height);
+  drawHatched(context, plot.x(leavesAt), plot.x(to), STATE_BOX, colours.gone);
 }
 
-function bar(context, plot, span, model, top, tall, most, colours) {
+function drawSpan(context, plot, span, model, box, maxRate, colours) {
   const to = span.to ?? axis.end;
-  if (to < axis.begin) return;
+  if (to < axis.start) return;
   const loaded = span.loaded ?? to;
-  hatched(context, plot.x(span.from), plot.x(Math.min(loaded, to)), top, tall, colours.waiting);
+  drawHatched(context, plot.x(span.from), plot.x(Math.min(loaded, to)), box, colours.waiting);
   const [from, until] = [plot.x(loaded), plot.x(to)];
   if (until > from) {
     context.fillStyle = colours["loaded-tint"];
-    context.fillRect(from, top, until - from, tall);
+    context.fillRect(from, box.top, until - from, box.height);
     context.fillStyle = colours.loaded;
-    context.fillRect(from, top + tall - 2, until - from, 2);
-    served(context, plot, model, loaded, to, top, tall, most, colours);
+    context.fillRect(from, box.top + box.height - 2, until - from, 2);
+    drawCallRates(context, plot, model, { from: loaded, to }, box, maxRate, colours);
   }
-  if (span.to && span.to >= axis.begin) {
+  if (span.to && span.to >= axis.start) {
     const next = model.spans[model.spans.indexOf(span) + 1];
-    end(context, until, span.end, plot.x(next?.from ?? axis.end) - until, top, tall, colours);
+    drawEnd(context, until, span.end, plot.x(next?.from ?? axis.end) - until, box, colours);
   }
 }
 
-function served(context, plot, model, from, to, top, tall, most, colours) {
-  const wide = Math.max(1.5, plot.width / 300);
+function drawCallRates(context, plot, model, { from, to }, { top, height }, maxRate, colours) {
+  const width = Math.max(1.5, plot.width / 300);
   context.fillStyle = colours.served;
-  for (const [time, rate] of model.served) {
-    if (time < from || time - 1 > to || time < axis.begin || time > axis.end) continue;
-    const high = Math.max(2, (tall - 2) * Math.sqrt(rate / most));
-    context.fillRect(plot.x(time) - wide, top + tall - high, wide, high);
+  for (const [time, rate] of model.callRates) {
+    if (time < from || time - 1 > to || time < axis.start || time > axis.end) continue;
+    const barHeight = Math.max(2, (height - 2) * Math.sqrt(rate / maxRate));
+    context.fillRect(plot.x(time) - width, top + height - barHeight, width, barHeight);
   }
 }
 
-function end(context, x, kind, room, top, tall, colours) {
+function drawEnd(context, x, kind, availableWidth, { top, height }, colours) {
   context.fillStyle = kind === "unloaded" ? colours.quiet : colours.danger;
-  context.fillRect(x - 1, top - 1, 2, tall + 2);
-  if (MARKED.includes(kind)) {
+  context.fillRect(x - 1, top - 1, 2, height + 2);
+  if (MARKED_ENDS.includes(kind)) {
     context.beginPath();
     context.moveTo(x - 5, top - 1);
     context.lineTo(x + 5, top - 1);
@@ -167,25 +168,25 @@ function end(context, x, kind, room, top, tall, colours) {
     context.fill();
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    if (context.measureText(kind).width + 9 < room) context.fillText(kind, x + 7, top + tall / 2 + 0.5);
+    if (context.measureText(kind).width + 9 < availableWidth) context.fillText(kind, x + 7, top + height / 2 + 0.5);
   }
 }
 
-function hatched(context, from, to, top, tall, colour) {
+function drawHatched(context, from, to, { top, height }, colour) {
   if (to <= from) return;
   context.save();
   context.beginPath();
-  context.rect(from, top, to - from, tall);
+  context.rect(from, top, to - from, height);
   context.clip();
   context.strokeStyle = colour;
   context.lineWidth = 1.5;
   context.beginPath();
-  for (let x = Math.floor((from - tall) / 5) * 5; x < to; x += 5) {
-    context.moveTo(x, top + tall);
-    context.lineTo(x + tall, top);
+  for (let x = Math.floor((from - height) / 5) * 5; x < to; x += 5) {
+    context.moveTo(x, top + height);
+    context.lineTo(x + height, top);
   }
   context.stroke();
   context.lineWidth = 1;
-  context.strokeRect(from + 0.5, top + 0.5, Math.max(0, to - from - 1), tall - 1);
+  context.strokeRect(from + 0.5, top + 0.5, Math.max(0, to - from - 1), height - 1);
   context.restore();
 }

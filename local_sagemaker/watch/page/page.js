@@ -1,13 +1,13 @@
-// The page: one state after the other, and what is chosen of it.
+// The page: shows the latest state, and stores what the user has selected.
 
 import { showAlarms } from "./alarms.js";
 import { axis } from "./axis.js";
-import { follow } from "./client.js";
-import { followPointer, showMoment } from "./cursor.js";
-import { $, say } from "./elements.js";
-import { alarming, showEndpoints } from "./endpoints.js";
+import { poll } from "./client.js";
+import { followPointer, showSelectedTime } from "./cursor.js";
+import { $, setText } from "./elements.js";
+import { isAlarming, showEndpoints } from "./endpoints.js";
 import { announce, makeFilters, showEvents } from "./events.js";
-import { listen } from "./keys.js";
+import { handleKeys } from "./keys.js";
 import { Past } from "./past.js";
 import { onTheme } from "./theme.js";
 import { showVariants } from "./variants.js";
@@ -15,72 +15,72 @@ import { clock } from "./words.js";
 
 let state = null;
 let past = new Past();
-let chosen = null;
+let chosenName = null;
 let isFirst = true;
 
-follow({ began, told, lost });
-listen({ choose: (index) => choose(state?.endpoints[index]?.name), pause, changed: showTime });
+poll({ onRun, onState, onConnection });
+handleKeys({ choose: (index) => choose(state?.endpoints[index]?.name), togglePause, onTime: showTime });
 followPointer(showTime);
 makeFilters(show);
 onTheme(show);
 addEventListener("resize", show);
 
-function began() {
+function onRun() {
   past = new Past();
-  chosen = null;
+  chosenName = null;
   isFirst = true;
-  axis.paused = axis.moment = null;
+  axis.pausedAt = axis.selected = null;
 }
 
-function told(next) {
-  state = next;
-  axis.now = next.now;
-  past.add(next);
-  if (!isFirst) announce(next.events);
+function onState(newState) {
+  state = newState;
+  axis.now = state.now;
+  past.add(state);
+  if (!isFirst) announce(state.events);
   isFirst = false;
   show();
 }
 
-function lost(since) {
+function onConnection(lostSince) {
   const banner = $("lost");
-  banner.hidden = since === null;
-  say(banner, since === null ? "" : `The local SageMaker has not answered since ${since.toLocaleTimeString("en-GB")}. ` +
-    "It is asked again each second; start it with ./tritonsm up.");
+  banner.hidden = lostSince === null;
+  setText(banner, lostSince === null ? "" : `The local SageMaker has not answered since ${lostSince.toLocaleTimeString("en-GB")}. ` +
+    "The page tries again each second; start it with ./tritonsm up.");
 }
 
 function choose(name) {
   if (!name) return;
-  chosen = name;
+  chosenName = name;
   show();
 }
 
-function pause() {
-  axis.paused = axis.paused === null ? axis.now : null;
-  $("pause").setAttribute("aria-pressed", String(axis.paused !== null));
-  say($("pause"), axis.paused === null ? "Pause" : "Go on");
+function togglePause() {
+  axis.pausedAt = axis.pausedAt === null ? axis.now : null;
+  $("pause").setAttribute("aria-pressed", String(axis.pausedAt !== null));
+  setText($("pause"), axis.pausedAt === null ? "Pause" : "Resume");
   show();
 }
 
 function show() {
   if (!state) return;
   const { endpoints, alarms } = state;
-  const endpoint = endpoints.find((it) => it.name === chosen) ?? endpoints[0];
-  chosen = endpoint?.name ?? null;
-  say($("run"), `since ${clock(state.started)} · AWS's time ${state.speed} times as fast`);
+  const endpoint = endpoints.find(({ name }) => name === chosenName) ?? endpoints[0];
+  chosenName = endpoint?.name ?? null;
+  setText($("run"), `since ${clock(state.started)} · AWS's waits ${state.speed} times as fast`);
   $("none").hidden = Boolean(endpoint);
   $("endpoint").hidden = !endpoint;
-  showEndpoints($("endpoints"), state, past, chosen, choose);
-  document.title = endpoint ? `${alarms.some(alarming) ? "▲ " : ""}${chosen} · Local SageMaker` : "Local SageMaker";
+  showEndpoints($("endpoints"), state, past, chosenName, choose);
+  document.title = endpoint ? `${alarms.some(isAlarming) ? "▲ " : ""}${chosenName} · Local SageMaker` : "Local SageMaker";
   if (!endpoint) return;
   const failure = endpoint.failure ? ` · ${endpoint.failure}` : "";
-  say($("about"), `${endpoint.name} is ${endpoint.status} · configuration ${endpoint.configuration}${failure}`);
+  setText($("about"), `${endpoint.name} is ${endpoint.status} · configuration ${endpoint.configuration}${failure}`);
   showVariants($("variants"), endpoint, past);
-  showAlarms(alarms, chosen);
-  showEvents(past.events, chosen);
-  showMoment(endpoint, past);
+  showAlarms(alarms, chosenName);
+  showEvents(past.events, chosenName);
+  showSelectedTime(endpoint, past);
 }
 
 function showTime() {
-  const endpoint = state?.endpoints.find((it) => it.name === chosen);
-  if (endpoint) showMoment(endpoint, past);
+  const endpoint = state?.endpoints.find(({ name }) => name === chosenName);
+  if (endpoint) showSelectedTime(endpoint, past);
 }

@@ -1,9 +1,9 @@
-// What has happened in the last minutes, by instance and model: from events, and from each state.
+// The last minutes of instances and models, collected from events and states.
 
-const KEPT_S = 600;
-const MISSING_S = 5; // what no state has for so long has ended, whatever was not told
+const STORED_S = 600;
+const MISSING_S = 5; // an instance or model that is missing in all states for so long has ended
 
-/** The past of one run. */
+/** The past of one run of the local SageMaker. */
 export class Past {
   #last = 0; // the sequence number of the last event
 
@@ -13,16 +13,16 @@ export class Past {
     this.events = [];
   }
 
-  /** Take in a state. */
+  /** Add the data of a state. */
   add(state) {
-    for (const event of state.events) this.#happened(event);
+    for (const event of state.events) this.#addEvent(event);
     for (const endpoint of state.endpoints) {
       for (const variant of endpoint.variants) {
-        this.#counted(key(endpoint.name, variant.name), variant.rates, state.now);
-        for (const instance of variant.instances) this.#seen(endpoint, variant, instance, state.now);
+        this.#addRates(key(endpoint.name, variant.name), variant.rates, state.now);
+        for (const instance of variant.instances) this.#addInstance(endpoint, variant, instance, state.now);
       }
     }
-    this.#forget(state.now);
+    this.#deleteOld(state.now);
   }
 
   /** Return the rates of a variant, the oldest first. */
@@ -30,30 +30,30 @@ export class Past {
     return this.rates.get(key(endpoint, variant)) ?? [];
   }
 
-  /** Return the instances of a variant that there were since a time, the oldest first. */
+  /** Return the instances of a variant that existed since a time, the oldest first. */
   instancesOf(endpoint, variant, since) {
     return [...this.instances.values()].filter(
-      (it) => it.endpoint === endpoint && it.variant === variant && !(it.ended < since),
+      (instance) => instance.endpoint === endpoint && instance.variant === variant && !(instance.ended < since),
     );
   }
 
-  #happened(event) {
+  #addEvent(event) {
     if (event.sequence <= this.#last) return;
     this.#last = event.sequence;
     this.events.push(event);
     if (event.instance === null) return;
     const instance = this.#instance(event.endpoint, event.variant, event.instance, event.time);
-    const at = event.time;
+    const { time } = event;
     if (event.model !== null) {
-      stepped(row(instance, event.model, event.name), event.kind, at);
+      addStep(modelOf(instance, event.model, event.name), event.kind, time);
     } else if (event.kind === "instance healthy") {
-      instance.healthy ??= at; // later ones: it passes pings again
+      instance.healthy ??= time; // later events: it passes pings again
     } else if (event.kind === "instance leaving") {
-      instance.leaving = at;
+      instance.leaving = time;
     } else if (event.kind === "instance replaced") {
-      instance.replaced = at;
+      instance.replaced = time;
     } else if (event.kind === "instance ended") {
-      ended(instance, at);
+      endInstance(instance, time);
     }
   }
 
@@ -64,42 +64,44 @@ export class Past {
     return this.instances.get(id);
   }
 
-  #counted(name, told, now) {
+  #addRates(name, newRates, now) {
     const rates = this.rates.get(name) ?? [];
-    while (rates.length && rates.at(-1)[0] >= told.first) rates.pop();
-    told.calls.forEach((calls, it) =>
-      rates.push([told.first + it, calls, told.errors[it], told.p50[it], told.p95[it]]),
+    while (rates.length && rates.at(-1)[0] >= newRates.first) rates.pop();
+    newRates.calls.forEach((calls, index) =>
+      rates.push([
+        newRates.first + index, calls, newRates.errors[index], newRates.p50[index], newRates.p95[index],
+      ]),
     );
-    while (rates.length && rates[0][0] < now - KEPT_S) rates.shift();
+    while (rates.length && rates[0][0] < now - STORED_S) rates.shift();
     this.rates.set(name, rates);
   }
 
-  #seen(endpoint, variant, told, now) {
-    const instance = this.#instance(endpoint.name, variant.name, told.id, now - KEPT_S);
+  #addInstance(endpoint, variant, record, now) {
+    const instance = this.#instance(endpoint.name, variant.name, record.id, now - STORED_S);
     if (instance.ended) return;
-    instance.latest = told;
+    instance.latest = record;
     instance.seen = now;
-    for (const model of told.models) {
-      const known = row(instance, model.target, model.name);
-      let span = known.spans.at(-1);
+    for (const modelRecord of record.models) {
+      const model = modelOf(instance, modelRecord.target, modelRecord.name);
+      let span = model.spans.at(-1);
       if (!span || span.to) {
-        known.spans.push((span = { from: model.since }));
+        model.spans.push((span = { from: modelRecord.since }));
       }
       span.seen = now;
-      if (model.state === "loaded") span.loaded ??= model.since;
-      answered(known, model, now);
+      if (modelRecord.state === "loaded") span.loaded ??= modelRecord.since;
+      addAnswered(model, modelRecord, now);
     }
   }
 
-  #forget(now) {
+  #deleteOld(now) {
     for (const instance of this.instances.values()) {
-      if (!instance.ended && instance.seen < now - MISSING_S) ended(instance, instance.seen);
-      if (instance.ended < now - KEPT_S) this.instances.delete(instance.id);
+      if (!instance.ended && instance.seen < now - MISSING_S) endInstance(instance, instance.seen);
+      if (instance.ended < now - STORED_S) this.instances.delete(instance.id);
       for (const [target, model] of instance.models) {
         const seen = model.spans.at(-1)?.seen;
-        if (seen < now - MISSING_S) left(model, seen);
-        model.spans = model.spans.filter((it) => !(it.to < now - KEPT_S));
-        while (model.served.length && model.served[0][0] < now - KEPT_S) model.served.shift();
+        if (seen < now - MISSING_S) endModel(model, seen);
+        model.spans = model.spans.filter((span) => !(span.to < now - STORED_S));
+        while (model.callRates.length && model.callRates[0][0] < now - STORED_S) model.callRates.shift();
         if (!model.spans.length) instance.models.delete(target);
       }
     }
@@ -111,50 +113,50 @@ function key(endpoint, variant) {
   return `${endpoint}\n${variant}`;
 }
 
-/** A model of an instance: when it was there, and [time, calls a second] of what it answered. */
-function row(instance, target, name) {
+/** Return a model of an instance, with its `spans` of time and `callRates`: [time, calls per second]. */
+function modelOf(instance, target, name) {
   if (!instance.models.has(target)) {
-    instance.models.set(target, { target, name, spans: [], served: [], latest: null, counted: null });
+    instance.models.set(target, { target, name, spans: [], callRates: [], latest: null, lastCount: null });
   }
   return instance.models.get(target);
 }
 
-function stepped(model, kind, at) {
+function addStep(model, kind, time) {
   let span = model.spans.at(-1);
   if (kind === "model downloading" || !span || span.to) {
     if (kind === "model deleted") return; // it was not loaded
-    model.spans.push((span = { from: at }));
+    model.spans.push((span = { from: time }));
   }
-  span.seen = at;
-  if (kind === "model loading") span.loading = at;
-  if (kind === "model loaded") span.loaded = at;
-  if (kind === "model unloading") span.unloading = at;
+  span.seen = time;
+  if (kind === "model loading") span.loading = time;
+  if (kind === "model loaded") span.loaded = time;
+  if (kind === "model unloading") span.unloading = time;
   const end = { "model unloaded": "unloaded", "model evicted": "evicted", "model failed": "failed" }[kind];
   if (end) {
-    span.to = at;
+    span.to = time;
     span.end = end;
-    model.counted = null;
+    model.lastCount = null;
   }
 }
 
-function ended(instance, at) {
-  instance.ended = at;
-  for (const model of instance.models.values()) left(model, at);
+function endInstance(instance, time) {
+  instance.ended = time;
+  for (const model of instance.models.values()) endModel(model, time);
 }
 
-/** Have a model end, unless how it did was told. */
-function left(model, at) {
+/** End a model, unless an event has already ended it. */
+function endModel(model, time) {
   const span = model.spans.at(-1);
   if (!span || span.to) return;
-  Object.assign(span, { to: at, end: "ended" });
-  model.counted = null;
+  Object.assign(span, { to: time, end: "ended" });
+  model.lastCount = null;
 }
 
-function answered(model, told, now) {
-  const before = model.counted;
-  model.latest = told;
-  model.counted = { at: now, answered: told.answered };
-  if (before && told.answered > before.answered && now > before.at) {
-    model.served.push([now, (told.answered - before.answered) / (now - before.at)]);
+function addAnswered(model, record, now) {
+  const last = model.lastCount;
+  model.latest = record;
+  model.lastCount = { time: now, answered: record.answered };
+  if (last && record.answered > last.answered && now > last.time) {
+    model.callRates.push([now, (record.answered - last.answered) / (now - last.time)]);
   }
 }

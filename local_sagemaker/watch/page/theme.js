@@ -1,4 +1,4 @@
-// The colours of the style sheet, for what is drawn.
+// The colours of the style sheet, for canvases and charts.
 
 const NAMES = [
   "text", "quiet", "line", "grid", "calls", "calls-tint", "danger", "danger-tint", "p95", "loaded",
@@ -10,15 +10,15 @@ let colours = null;
 export function theme() {
   if (!colours) {
     const style = getComputedStyle(document.documentElement);
-    colours = Object.fromEntries(NAMES.map((it) => [it, style.getPropertyValue(`--${it}`).trim()]));
+    colours = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   }
   return colours;
 }
 
-/** Call `changed` when the reader's scheme changes. */
-export function onTheme(changed) {
+/** Call `onChange` when the browser's colour scheme changes. */
+export function onTheme(onChange) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     colours = null;
-    changed();
+    onChange();
   });
 }

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Numbers, sizes and times in words.
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -8,7 +8,7 @@ export function bytes(size) {
   return `${size >= 10 * MIB || size === 0 ? Math.round(size / MIB) : (size / MIB).toFixed(1)} MiB`;
 }
 
-export function share(used, limit) {
+export function usedOf(used, limit) {
   return used === null ? "not measured yet" : `${bytes(used)} of ${bytes(limit)}`;
 }
 
@@ -30,23 +30,23 @@ export function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }
 
-export function many(count, one) {
-  return `${count} ${one}${count === 1 ? "" : "s"}`;
+export function plural(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** An id of EC2's, as short as it is still one of a kind here. */
-export function short(id) {
+/** Return the beginning of an instance id, which is unique enough for the page. */
+export function shortId(id) {
   return id.slice(0, 8);
 }
 
-const OF_SCALING = /TargetTracking-(?:endpoint\/[^/\s]+\/variant|inference-component)\/\S+?-(Alarm(?:High|Low))-[0-9a-f-]{36}/g;
+const SCALING_ALARM = /TargetTracking-(?:endpoint\/[^/\s]+\/variant|inference-component)\/\S+?-(Alarm(?:High|Low))-[0-9a-f-]{36}/g;
 
-/** A text with the alarms of scaling policies by what they are: their names are made of UUIDs. */
-export function withoutIds(text) {
-  return text.replace(OF_SCALING, "$1");
+/** Shorten the names of scaling policies' alarms, which contain UUIDs, to AlarmHigh or AlarmLow. */
+export function shortenAlarmNames(text) {
+  return text.replace(SCALING_ALARM, "$1");
 }
 
-/** Whether an alarm is a scaling policy's own: that it is in ALARM means no harm. */
-export function isOfScaling(name) {
+/** Return whether an alarm belongs to a scaling policy: then the state ALARM is no problem. */
+export function isScalingAlarm(name) {
   return name.startsWith("TargetTracking-");
 }

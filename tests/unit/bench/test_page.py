@@ -13,7 +13,7 @@ def row(case: str, side: str, *seconds: float) -> dict[str, Any]:
 
 
 def test_page_and_plots_are_current() -> None:
-    files = page.files()
+    files = page.render_files()
     assert page.PAGE in files
     for path, text in files.items():
         assert path.read_text() == text, f"{path.name} is not current: python -m bench.page"
@@ -33,7 +33,7 @@ def test_factor_is_the_median_ratio_to_the_next_row() -> None:
 
 def test_plot_has_a_bar_to_the_right_for_factors_above_one() -> None:
     rows = [row("a", "ours", 4), row("a", "floor", 1), row("b", "ours", 1), row("b", "tar", 4)]
-    svg = ElementTree.fromstring(page.plot(rows))
+    svg = ElementTree.fromstring(page.render_plot(rows))
     right, left = svg.findall("{*}rect")[1:]
     middle = svg.find("{*}line")
     assert middle is not None

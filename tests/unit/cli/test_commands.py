@@ -14,10 +14,10 @@ def test_module_of_a_command_adds_its_parser(command: Command) -> None:
     parser = Parser(prog="tritonsm")
     commands = parser.add_subparsers(parser_class=Parser)
     importlib.import_module(command.module).add_to(commands)
-    added = commands.choices[command.name]
-    assert added.prog == f"tritonsm {command.name}"
-    assert added.description
-    assert "python -m" not in added.format_help()
+    command_parser = commands.choices[command.name]
+    assert command_parser.prog == f"tritonsm {command.name}"
+    assert command_parser.description
+    assert "python -m" not in command_parser.format_help()
 
 
 def test_table_has_every_command_of_model_build() -> None:

@@ -9,7 +9,7 @@ import pytest
 import cdk_cli
 import checked_yaml
 from cli import deploy
-from cli.deploy import newest_line
+from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from local_sagemaker import Folder
 from release.preflight import capacity_errors
@@ -27,7 +27,7 @@ def test_invalid_stage_is_reported_before_any_change(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "load_stage", load_invalid_stage)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: pytest.fail("bootstrapped"))
-    monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
+    monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(checked_yaml.InvalidFile, match=r"dev\.yaml:3: wrong"):
         deploy.run(argparse.Namespace(stage="dev", local=True))
 
@@ -36,7 +36,7 @@ def test_local_stage_is_not_deployed_to_aws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
+    monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(CommandError, match="add --local"):
         deploy.run(argparse.Namespace(stage="local", local=False))
 
@@ -48,28 +48,28 @@ def test_deleted_catalog_entry_is_restored(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("boto3.client", lambda *_: ssm)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
-    monkeypatch.setattr(deploy, "cdk", lambda *_, **__: None)
+    monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: None)
     local = argparse.Namespace(stage="local", local=True)
     assert deploy.run(local) == 0
     name = "/triton/local/text/minilm"
     assert capsys.readouterr().out.endswith(f"restored deleted catalog entries: {name}\n")
-    assert ssm.current(name)["endpoint"] == "local-text"
+    assert ssm.current_value(name)["endpoint"] == "local-text"
     ssm.put(name, {"model": "minilm", "version": "published"})
     assert deploy.run(local) == 0
-    assert ssm.current(name)["version"] == "published"
+    assert ssm.current_value(name)["version"] == "published"
     assert capsys.readouterr().out == "deployed: local\n"
 
 
-def test_newest_line_of_the_newest_build(tmp_path: Path) -> None:
-    assert newest_line(tmp_path) == ""
+def test_newest_build_line_is_from_the_newest_log(tmp_path: Path) -> None:
+    assert newest_build_line(tmp_path) == ""
     for time, name, log in ((1, "b", "older\n"), (2, "a", "packing\n\n[Container] 10:01 exit 0\n")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "build.log").write_text(log)
         os.utime(tmp_path / name / "build.log", (time, time))
-    assert newest_line(tmp_path) == "packing"
+    assert newest_build_line(tmp_path) == "packing"
 
 
-def test_missing_capacity_is_reported_with_the_fix(
+def test_missing_capacity_error_has_the_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -80,7 +80,7 @@ def test_missing_capacity_is_reported_with_the_fix(
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
-    monkeypatch.setattr(deploy, "cdk", fail)
+    monkeypatch.setattr(deploy, "run_cdk", fail)
     monkeypatch.setattr(capacity_errors, "advice", advice)
     message = "local-text: no capacity\n  fix of local-text: no capacity in local"
     with pytest.raises(CommandError, match=f"^{message}$"):
@@ -105,5 +105,5 @@ def test_templates_are_validated_only_by_a_deploy_to_aws(
         return cdk_cli.CdkResult(succeeded=True, error_lines=())
 
     monkeypatch.setattr(cdk_cli, "run", run)
-    deploy.cdk(command, "dev", local=Folder.default() if local else None)
+    deploy.run_cdk(command, "dev", local=Folder.default() if local else None)
     assert environments == [environment]

@@ -30,13 +30,21 @@ def test_overview_lists_commands_without_importing_packages() -> None:
         "import sys; from cli.dispatch import parse_command; parse_command([])(); "
         "print('imported:', *{name.partition('.')[0] for name in sys.modules})"
     )
-    message, imported = _run("-c", script).split("imported:")
+    overview, imported = _run("-c", script).split("imported:")
     assert all(
-        f"  {command.name} " in message and command.summary in message
+        f"  {command.name} " in overview and command.summary in overview
         for command in COMMANDS.values()
     )
-    heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_sagemaker", "model_build"}
-    assert heavy.isdisjoint(imported.split())
+    slow_packages = {
+        "boto3",
+        "aws_cdk",
+        "torch",
+        "numpy",
+        "pydantic",
+        "local_sagemaker",
+        "model_build",
+    }
+    assert slow_packages.isdisjoint(imported.split())
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["stages", "--help"]])
@@ -77,9 +85,9 @@ def test_wrong_arguments_have_the_exit_code_of_the_command(
 ) -> None:
     with pytest.raises(SystemExit, match=code):
         parse_command([name])
-    printed = capsys.readouterr().err
-    assert printed.startswith("error: the following arguments are required: ")
-    assert printed.endswith(f"(tritonsm {name} --help)\n")
+    error = capsys.readouterr().err
+    assert error.startswith("error: the following arguments are required: ")
+    assert error.endswith(f"(tritonsm {name} --help)\n")
 
 
 def test_local_option_configures_the_local_sagemaker(
@@ -91,13 +99,13 @@ def test_local_option_configures_the_local_sagemaker(
     assert capsys.readouterr().err == (
         "error: the local SageMaker is not running: run `up` first\n"
     )
-    folder, observed = Folder.default(), dict[str, str]()
+    folder, environment = Folder.default(), dict[str, str]()
     folder.root.mkdir()
     running = RunningSageMaker(pid=1, port=4566, python="3.10")
     monkeypatch.setattr(RunningSageMaker, "is_alive", lambda _: True)
-    folder.remember(running)
-    monkeypatch.setattr("os.environ", observed)
-    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(observed)))
+    folder.write_state(running)
+    monkeypatch.setattr("os.environ", environment)
+    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(environment)))
     with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
         command()
-    assert observed == client_environment(running, folder)
+    assert environment == client_environment(running, folder)

@@ -18,7 +18,7 @@ COMMIT = "a" * 40
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
+def event_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
     """Return the requested numbers of events of a stage with a wrong delivery and a rollback."""
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
@@ -42,11 +42,13 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
 
 
 def test_table_has_caller_and_action_and_reason(
-    calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    event_counts: list[int | None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["history", "prod", "--last", "2"]) == 0
-    assert calls == [2]
+    assert event_counts == [2]
     _, rolled_back, wrong, reason = capsys.readouterr().out.splitlines()
     assert rolled_back.split() == [
         *("2026-11-22", "03:00:00", "rollback", "done"),
@@ -59,7 +61,9 @@ def test_table_has_caller_and_action_and_reason(
 
 
 def test_control_characters_are_escaped(
-    calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    event_counts: list[int | None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     event = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
@@ -70,12 +74,14 @@ def test_control_characters_are_escaped(
     assert r"[b]x\x1b[2J" in out
 
 
-def test_json_has_all_versions(calls: list[int | None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_all_versions(
+    event_counts: list[int | None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["history", "prod", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert [(event["action"], event["result"]) for event in printed] == [
+    events = json.loads(capsys.readouterr().out)
+    assert [(event["action"], event["result"]) for event in events] == [
         ("rollback", "done"),
         ("deliver", "wrong"),
     ]
-    assert printed[1]["versions"] == VERSIONS
-    assert (printed[1]["commit"], printed[1]["who"]) == (COMMIT, CALLER)
+    assert events[1]["versions"] == VERSIONS
+    assert (events[1]["commit"], events[1]["who"]) == (COMMIT, CALLER)

@@ -11,7 +11,7 @@ import pytest
 from cli import inputs
 from cli.errors import CommandError
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import arrays_of
+from endpoint_client._payload import to_arrays
 from release.delivery.golden import Golden
 
 ENTRY = CatalogEntry(
@@ -50,7 +50,7 @@ def test_inputs_from_a_json_file_and_from_bytes(tmp_path: Path) -> None:
     result = inputs.request_inputs(options, ENTRY, None)
     assert result["FILE"].tolist() == [[255, 216]]
     assert {key: result[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
-    arrays_of(ENTRY, result)
+    to_arrays(ENTRY, result)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_input_is_set_once(tmp_path: Path) -> None:
             inputs.request_inputs(["X=[1, 2]", second], ENTRY, None)
 
 
-def test_default_inputs_are_those_of_the_sample(tmp_path: Path) -> None:
+def test_default_inputs_are_from_golden_json(tmp_path: Path) -> None:
     (tmp_path / "m" / "tests").mkdir(parents=True)
     (tmp_path / "m" / "tests" / "golden.json").write_text(
         '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
@@ -102,17 +102,17 @@ def entry_with_input(datatype: str, *shape: int) -> CatalogEntry:
 @pytest.mark.parametrize("shape", [(1,), (-1, 6), (-1, 2, 3), (2, -1), (-1,)])
 def test_suggested_option_is_valid(datatype: str, shape: tuple[int, ...]) -> None:
     entry = entry_with_input(datatype, *shape)
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError) as raised:
         inputs.request_inputs([], entry, None)
-    option, suggested = shlex.split(str(refused.value).rpartition(" add ")[2])
+    option, suggestion = shlex.split(str(raised.value).rpartition(" add ")[2])
     assert option == "--input"
-    arrays_of(entry, inputs.request_inputs([suggested], entry, None))
+    to_arrays(entry, inputs.request_inputs([suggestion], entry, None))
 
 
 def test_suggested_file_for_a_large_input_is_valid(tmp_path: Path) -> None:
     entry = entry_with_input("FP32", -1, 3, 224, 224)
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError) as raised:
         inputs.request_inputs([], entry, None)
     golden = tmp_path / "golden.json"
-    golden.write_text(str(refused.value).partition(" such as ")[2])
-    arrays_of(entry, inputs.request_inputs([], entry, Golden.read(golden)))
+    golden.write_text(str(raised.value).partition(" such as ")[2])
+    to_arrays(entry, inputs.request_inputs([], entry, Golden.read(golden)))

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.test_repository import ROOT
 
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
-EARLY = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); {KILL}; main([])"
-IMPORTING = f"dispatch.parse_command = lambda _: {KILL}; main([])"
-CONVERTED = f"""
+WHILE_BLOCKED = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); {KILL}; main([])"
+DURING_IMPORT = f"dispatch.parse_command = lambda _: {KILL}; main([])"
+CONVERTED_ERROR = f"""
 def command():
     try:
         {KILL}
@@ -21,12 +21,12 @@ def command():
 dispatch.parse_command = lambda _: command
 sys.exit(main([]))
 """
-RUNNING = f"dispatch.parse_command = lambda _: lambda: {KILL}; sys.exit(main([]))"
+DURING_COMMAND = f"dispatch.parse_command = lambda _: lambda: {KILL}; sys.exit(main([]))"
 
 
 @pytest.mark.parametrize(
     "script",
-    [EARLY, IMPORTING, CONVERTED, RUNNING],
+    [WHILE_BLOCKED, DURING_IMPORT, CONVERTED_ERROR, DURING_COMMAND],
     ids=["blocked", "importing", "converted to another error", "running"],
 )
 def test_interrupt_has_exit_code_130(script: str) -> None:

@@ -1,5 +1,7 @@
-"""Test of `tritonsm invoke` with a fake client."""
+"""Tests of `tritonsm invoke` with a fake client."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,28 +9,51 @@ import pytest
 
 from cli import invoke
 from cli.__main__ import main
-from endpoint_client import NoCopies
+from endpoint_client import CatalogEntry, NoCopies, Tensor
+
+ENTRY = CatalogEntry(
+    model="speaks",
+    version="1",
+    endpoint="dev-talk",
+    target_model=None,
+    inputs=(Tensor("PROMPT", "BYTES", (1,)),),
+    outputs=(),
+)
 
 
-@pytest.mark.parametrize(("options", "seconds"), [([], 0), (["--wait", "900"], 900)])
-def test_wait_is_passed_to_the_client(
-    options: list[str],
-    seconds: float,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    waits: list[float] = []
+class FakeClient:
+    """A fake of `EndpointClient` with one decoupled model."""
 
-    class FakeClient:
-        def __init__(self, *, wait_until_ready: float, **_: Any) -> None:
-            waits.append(wait_until_ready)
+    def __init__(self, *, wait_until_ready: float, **_: Any) -> None:
+        self._wait_seconds = wait_until_ready
 
-        def resolve(self, _: str) -> None:
-            raise NoCopies("no copy")
+    def resolve(self, model: str) -> CatalogEntry:
+        if model != "speaks":
+            raise NoCopies(f"waited {self._wait_seconds:g} s")
+        return ENTRY
 
+    def stream(self, _: str, inputs: Any, *, parameters: dict[str, int]) -> Iterator[Any]:
+        yield from [{"TEXT": inputs["PROMPT"][0]}] * parameters["TIMES"]
+
+
+@pytest.fixture(autouse=True)
+def _stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "dev.yaml").write_text("region: us-east-1\nendpoints: {}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(invoke, "EndpointClient", FakeClient)
+
+
+@pytest.mark.parametrize(("options", "seconds"), [([], 0), (["--wait", "900"], 900)])
+def test_wait_is_passed_to_the_client(
+    options: list[str], seconds: float, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["invoke", "dev", "night", "minilm", *options]) == 1
-    assert waits == [seconds]
+    assert capsys.readouterr().err == f"error: waited {seconds} s\n"
+
+
+def test_stream_prints_each_response_as_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--input", "PROMPT=hello", "--parameter", "TIMES=2", "--stream"]
+    assert main(["invoke", "dev", "talk", "speaks", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line) for line in lines] == 2 * [{"TEXT": "hello"}]

@@ -16,9 +16,9 @@ from cli import local_option
 from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.waiting import eventually
 
-UNTIL_KILLED = "import signal; signal.pause()"
-# Like Node.js from PyPI: a program whose child process outlives it.
-CDK = f"""#!{sys.executable}
+WAIT_FOR_SIGNAL = "import signal; signal.pause()"
+# Like Node.js from PyPI, this program starts a child process that does not end with it.
+FAKE_CDK = f"""#!{sys.executable}
 import os, pathlib, signal, sys
 def end(*_):
     pathlib.Path(__file__).with_name("ended").touch()
@@ -35,7 +35,7 @@ while True:
 @pytest.fixture
 def server() -> Iterator["subprocess.Popen[bytes]"]:
     """Return a process that replaces the local SageMaker."""
-    with subprocess.Popen([sys.executable, "-c", UNTIL_KILLED]) as process:
+    with subprocess.Popen([sys.executable, "-c", WAIT_FOR_SIGNAL]) as process:
         yield process
         process.kill()
 
@@ -48,7 +48,7 @@ def running(
     monkeypatch.setattr("os.environ", dict(os.environ))  # the command changes it
     folder, running = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
-    folder.remember(running)
+    folder.write_state(running)
     return running
 
 
@@ -59,7 +59,7 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     cdk = tmp_path / "cdk"
-    cdk.write_text(CDK)
+    cdk.write_text(FAKE_CDK)
     cdk.chmod(0o755)
     monkeypatch.setattr(cdk_cli, "CLI", cdk)
     # On output, because an interrupt during the start of a process would leave the process running.

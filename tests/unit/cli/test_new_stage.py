@@ -43,19 +43,19 @@ def test_endpoints_replace_those_of_the_copy(stages: Path) -> None:
     assert new.model_copy(update={"endpoints": base.endpoints}) == base
 
 
-def test_models_are_spread_over_endpoints(stages: Path) -> None:
+def test_models_are_assigned_to_endpoints_in_turn(stages: Path) -> None:
     models = [ModelSource(Path(name)) for name in ("a", "b", "c", "d", "e")]
-    assert new_stage.spread(models, 2) == ["e001=a,c,e", "e002=b,d"]
-    assert len(new_stage.spread(models, 9)) == 5
-    assert new_stage.spread(models, 0) == []
-    endpoints = new_stage.spread(all_models(MODELS), 3)
+    assert new_stage.assign_models(models, 2) == ["e001=a,c,e", "e002=b,d"]
+    assert len(new_stage.assign_models(models, 9)) == 5
+    assert new_stage.assign_models(models, 0) == []
+    endpoints = new_stage.assign_models(all_models(MODELS), 3)
     path = new_stage.write("trial", "local", endpoints, stages=stages, models=MODELS)
-    spread = [
+    assigned_models = [
         name
         for endpoint in load_stage("trial", stages).endpoints.values()
         for name in endpoint.models
     ]
-    assert sorted(spread) == sorted(model.name for model in all_models(MODELS))
+    assert sorted(assigned_models) == sorted(model.name for model in all_models(MODELS))
     assert path.name == "trial.yaml"
 
 

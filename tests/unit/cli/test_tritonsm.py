@@ -22,11 +22,11 @@ print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
 def repository(tmp_path: Path) -> Path:
     """Return a folder with `tritonsm`, a link to it, and a Python that prints its arguments."""
     shutil.copy(ROOT / "tritonsm", tmp_path)
-    programs = tmp_path / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    (programs / "python").write_text(FAKE_PYTHON)
-    (programs / "python").chmod(0o755)
-    (programs / "tritonsm").symlink_to("../../tritonsm")
+    bin_folder = tmp_path / ".venv" / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "python").write_text(FAKE_PYTHON)
+    (bin_folder / "python").chmod(0o755)
+    (bin_folder / "tritonsm").symlink_to("../../tritonsm")
     return tmp_path
 
 
@@ -46,38 +46,38 @@ def _start(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 def test_script_runs_the_python_of_the_repository_with_blocked_interrupts(
     repository: Path, path: str
 ) -> None:
-    started = _start(path, repository)
-    message, blocked = started.stdout.splitlines()
+    process = _start(path, repository)
+    message, blocked = process.stdout.splitlines()
     assert message == "['-m', 'cli', 'lint', 'a b'] None"
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
 
 
 def test_script_runs_if_env_cannot_block_signals(repository: Path) -> None:
-    programs = repository / "bin"
-    programs.mkdir()
-    (programs / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
-    (programs / "env").chmod(0o755)  # like env of macOS
-    started = subprocess.run(
+    bin_folder = repository / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
+    (bin_folder / "env").chmod(0o755)  # like env of macOS
+    process = subprocess.run(
         ["bash", "./tritonsm", "lint"],
         cwd=repository,
-        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        env={"PATH": f"{bin_folder}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert started.stdout.splitlines() == ["['-m', 'cli', 'lint'] None", "[]"]
-    assert started.stderr == ""
+    assert process.stdout.splitlines() == ["['-m', 'cli', 'lint'] None", "[]"]
+    assert process.stderr == ""
 
 
-def test_other_folder_is_an_error(repository: Path, tmp_path: Path) -> None:
+def test_run_from_another_folder_is_an_error(repository: Path, tmp_path: Path) -> None:
     (repository / "models").mkdir()
-    started = _start(str(repository / "tritonsm"), repository / "models")
-    assert started.returncode == 1
-    assert started.stderr == f"error: paths are relative to the repository: cd {repository}\n"
+    process = _start(str(repository / "tritonsm"), repository / "models")
+    assert process.returncode == 1
+    assert process.stderr == f"error: paths are relative to the repository: cd {repository}\n"
 
 
 def test_missing_environment_is_an_error(repository: Path) -> None:
     shutil.rmtree(repository / ".venv")
-    started = _start("./tritonsm", repository)
-    assert started.returncode == 1
-    assert started.stderr == "error: .venv is missing: run make install first\n"
+    process = _start("./tritonsm", repository)
+    assert process.returncode == 1
+    assert process.stderr == "error: .venv is missing: run make install first\n"

@@ -4,8 +4,8 @@ from platform_facts import UnknownFact, backend, backends
 
 
 def test_only_tensorflow_has_a_last_release() -> None:
-    ended = {row.name: row.last_release for row in backends() if row.last_release}
-    assert ended == {"tensorflow": "25.02"}
+    last_releases = {row.name: row.last_release for row in backends() if row.last_release}
+    assert last_releases == {"tensorflow": "25.02"}
 
 
 def test_backend_availability_ends_with_its_last_release() -> None:

@@ -63,5 +63,5 @@ def test_release_unavailable_in_region_is_an_error(
         )
     assert str(raised.value) == (
         f"region {region_name} has no SageMaker Triton {release_name}: "
-        f"the newest release it has is {newest}"
+        f"its newest release is {newest}"
     )

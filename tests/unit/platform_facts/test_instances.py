@@ -2,23 +2,23 @@ import pytest
 
 from platform_facts import Support, UnknownFact, gpus, instance_type, instance_types
 from platform_facts._instances import GIB_PER_VCPU
-from tests.unit.platform_facts.conftest import Accepted
+from tests.unit.platform_facts.conftest import EnumValues
 
 WITH_GPU = [row for row in instance_types() if row.gpu]
 
 
 @pytest.fixture
-def offered(accepted: Accepted) -> set[str]:
-    return accepted("ProductionVariantInstanceType")
+def api_names(enum_values: EnumValues) -> set[str]:
+    return enum_values("ProductionVariantInstanceType")
 
 
-def test_every_name_is_valid_in_the_sagemaker_api(offered: set[str]) -> None:
-    assert {row.name for row in instance_types()} - offered == set()
+def test_every_name_is_valid_in_the_sagemaker_api(api_names: set[str]) -> None:
+    assert {row.name for row in instance_types()} - api_names == set()
 
 
-def test_gpu_families_have_every_size(offered: set[str]) -> None:
+def test_gpu_families_have_every_size(api_names: set[str]) -> None:
     families = {row.family for row in WITH_GPU} - {"p2"}  # p2: only .xlarge
-    assert {name for name in offered if name.split(".")[1] in families} == {
+    assert {name for name in api_names if name.split(".")[1] in families} == {
         row.name for row in instance_types() if row.family in families
     }
 
@@ -29,10 +29,10 @@ def test_gpu_instances_have_known_gpus() -> None:
 
 
 def test_cpu_instances_support_multi_model_hosting() -> None:
-    without = [row for row in instance_types() if not row.gpu]
-    assert without
-    assert [row.name for row in without if row.gpu_count] == []
-    assert [row.name for row in without if row.multi_model is not Support.YES] == []
+    cpu_types = [row for row in instance_types() if not row.gpu]
+    assert cpu_types
+    assert [row.name for row in cpu_types if row.gpu_count] == []
+    assert [row.name for row in cpu_types if row.multi_model is not Support.YES] == []
 
 
 def test_memory_of_cpu_families_is_known() -> None:
@@ -44,17 +44,12 @@ def test_memory_of_cpu_families_is_known() -> None:
 
 
 def test_multi_model_hosting_needs_a_single_gpu() -> None:
-    wrong = [row for row in WITH_GPU if (row.multi_model is Support.NO) != (row.gpu_count > 1)]
-    assert [row.name for row in wrong] == []
+    mismatches = [row for row in WITH_GPU if (row.multi_model is Support.NO) != (row.gpu_count > 1)]
+    assert [row.name for row in mismatches] == []
 
 
 def test_multi_model_hosting_on_g6_is_undocumented() -> None:
     assert instance_type("ml.g6.xlarge").multi_model is Support.UNDOCUMENTED
-
-
-def test_unsourced_fields_of_family_and_size_are_merged() -> None:
-    assert instance_type("ml.g4dn.xlarge").unsourced == ("local_nvme",)
-    assert instance_type("ml.g4dn.12xlarge").unsourced == ("local_nvme", "gpu_count")
 
 
 def test_unknown_instance_type_error_suggests_names() -> None:

@@ -20,8 +20,10 @@ def test_accounts_have_twelve_digits() -> None:
 
 def test_dns_suffix_of_china_regions() -> None:
     suffixes = {True: "amazonaws.com.cn", False: "amazonaws.com"}
-    wrong = [row for row in regions() if row.dns_suffix != suffixes[row.name.startswith("cn-")]]
-    assert [row.name for row in wrong] == []
+    mismatches = [
+        row for row in regions() if row.dns_suffix != suffixes[row.name.startswith("cn-")]
+    ]
+    assert [row.name for row in mismatches] == []
 
 
 def test_account_sets_are_disjoint() -> None:

@@ -1,18 +1,17 @@
 import pytest
 from packaging.version import Version
 
-from platform_facts import (
-    ComputeCapability,
-    UnknownFact,
-    cuda_satisfies,
-    inference_ami,
-    oldest_release,
-    release,
-    releases,
-)
+from platform_facts import ComputeCapability, UnknownFact, oldest_release, release, releases
+from tests.unit.platform_facts.conftest import EnumValues
 
-GPU_3_1 = "al2-ami-sagemaker-inference-gpu-3-1"
-GPU_4_1 = "al2023-ami-sagemaker-inference-gpu-4-1"
+AMI_CUDA_VERSIONS = {
+    "al2-ami-sagemaker-inference-gpu-2": "12.2",
+    "al2-ami-sagemaker-inference-gpu-2-1": "12.2",
+    "al2-ami-sagemaker-inference-gpu-3-1": "12.4",
+    "al2023-ami-sagemaker-inference-gpu-4-1": "13.0",
+}
+"""Values of InferenceAmiVersion, with the CUDA version of their driver (SageMaker developer guide,
+container-nvidia-compliance)."""
 
 
 def test_releases_are_listed_newest_first() -> None:
@@ -23,21 +22,27 @@ def test_releases_are_listed_newest_first() -> None:
     ]
 
 
-def test_inference_amis_support_the_cuda_of_the_release() -> None:
-    wrong = [
-        (row.name, name)
+def test_ami_versions_match_the_sagemaker_api(enum_values: EnumValues) -> None:
+    values = enum_values("ProductionVariantInferenceAmiVersion")
+    assert AMI_CUDA_VERSIONS.keys() == {name for name in values if "neuron" not in name}
+
+
+def test_inference_amis_support_the_cuda_major_version_of_the_release() -> None:
+    # A driver of CUDA 12.x runs images of all 12.y and of earlier versions (NVIDIA, "CUDA
+    # Compatibility", minor-version compatibility).
+    unsupported = [
+        (row.name, ami)
         for row in releases()
-        for name in row.inference_amis
-        if not row.cuda or not cuda_satisfies(offered=inference_ami(name).cuda, needed=row.cuda)
+        for ami in row.inference_amis
+        if not row.cuda or Version(AMI_CUDA_VERSIONS[ami]).major < Version(row.cuda).major
     ]
-    assert wrong == []
+    assert unsupported == []
 
 
 def test_release_with_unknown_cuda_has_no_inference_ami() -> None:
     row = release("22.10")
     assert row.cuda is None
     assert row.preferred_inference_ami is None
-    assert {"cuda", "inference_amis"} <= set(row.unsourced)
 
 
 def test_backends_of_releases() -> None:
@@ -65,36 +70,36 @@ def test_versions_are_valid_for_pip(field: str) -> None:
 
 def test_onnx_opset_and_ir_are_known_with_onnxruntime() -> None:
     fields = ("onnxruntime", "onnx_opset", "onnx_ir")
-    wrong = [
+    incomplete = [
         row for row in releases() if len({getattr(row, field) is None for field in fields}) > 1
     ]
-    assert [row.name for row in wrong] == []
+    assert [row.name for row in incomplete] == []
 
 
 def test_minimum_compute_capability_does_not_decrease() -> None:
-    floors = [
+    minimums = [
         row.minimum_compute_capability
         for row in releases()
         if row.minimum_compute_capability is not None
     ]
-    assert floors == sorted(floors, reverse=True)
+    assert minimums == sorted(minimums, reverse=True)
 
 
-def test_release_runs_from_its_minimum_compute_capability() -> None:
-    row = release("25.04")
-    assert row.runs_on(ComputeCapability(7, 5)) is True
-    assert row.runs_on(ComputeCapability(10, 0)) is True
-    assert row.runs_on(ComputeCapability(7, 0)) is False
-
-
-@pytest.mark.parametrize(("name", "runs"), [("22.08", False), ("22.09", None), ("25.09", True)])
-def test_release_does_not_run_on_a_newer_gpu(name: str, runs: bool | None) -> None:
-    # CUDA 11.8 brought 8.9 and 9.0; 22.08 is built with 11.7.
-    assert release(name).runs_on(ComputeCapability(8, 9)) is runs
-
-
-def test_support_of_release_with_unknown_minimum_is_unknown() -> None:
-    assert release("21.08").runs_on(ComputeCapability(8, 6)) is None
+@pytest.mark.parametrize(
+    ("name", "capability", "required"),
+    [
+        ("25.04", (7, 5), None),
+        ("25.04", (10, 0), None),
+        ("25.04", (7, 0), "7.5 or more"),
+        ("22.08", (8, 9), "8.6 or less"),  # CUDA 11.8 brought 8.9; 22.08 is built with 11.7
+        ("22.09", (8, 9), None),
+        ("21.08", (8, 6), None),
+    ],
+)
+def test_required_compute_capability(
+    name: str, capability: tuple[int, int], required: str | None
+) -> None:
+    assert release(name).required_compute_capability(ComputeCapability(*capability)) == required
 
 
 def test_unknown_release_error_suggests_names() -> None:

@@ -18,15 +18,14 @@ def main(arguments: list[str]) -> int:
     return code
 
 
-def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
 def test_shipped_json_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
-    # Where this fails: make schema
     shipped = Path(stages.__file__).with_name("stage.schema.json").read_text()
-    assert printed(["--schema"], capsys) == shipped
+    assert output_of(["--schema"], capsys) == shipped, "run make schema"
 
 
 def test_stage_files_reference_the_json_schema() -> None:
@@ -37,7 +36,7 @@ def test_stage_files_reference_the_json_schema() -> None:
 
 
 def test_listing_has_a_line_per_stage(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [line.split() for line in printed([], capsys).splitlines()]
+    rows = [line.split() for line in output_of([], capsys).splitlines()]
     assert rows == [
         [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]
         for name in stages.stage_names()
@@ -49,17 +48,17 @@ def test_listing_has_a_line_per_stage(capsys: pytest.CaptureFixture[str]) -> Non
 def test_invalid_stage_does_not_hide_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good = (load.FOLDER / "dev.yaml").read_text()
-    for name, content in {"a_b": good, "broken": "- a", "dev": good}.items():
+    valid = (load.FOLDER / "dev.yaml").read_text()
+    for name, content in {"a_b": valid, "broken": "- a", "dev": valid}.items():
         (tmp_path / f"{name}.yaml").write_text(content)
     monkeypatch.setattr(command, "stage_names", lambda: load.stage_names(tmp_path))
     monkeypatch.setattr(command, "load_stage", lambda name: load.load_stage(name, tmp_path))
     assert main([]) == 1
-    printed = capsys.readouterr()
-    assert [line.split()[0] for line in printed.out.splitlines()] == ["dev"]
-    name, broken = printed.err.splitlines()
+    output = capsys.readouterr()
+    assert [line.split()[0] for line in output.out.splitlines()] == ["dev"]
+    name, broken = output.err.splitlines()
     assert name.startswith("error: ")
-    assert "a_b.yaml: a stage's name" in name
+    assert "a_b.yaml: the names of stacks start with" in name
     assert "broken.yaml:1: write a mapping" in broken
 
 

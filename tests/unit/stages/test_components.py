@@ -1,14 +1,14 @@
 """Endpoints of inference components in a stage: plan and invalid settings."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import checked_yaml
-from stages import StageConfig, load_stage
+from stages import load_stage
 from stages.plan import EndpointPlan, StagePlan
+from tests.unit.stages.conftest import Load, Problems
 
 STAGE = """\
 region: us-east-1
@@ -33,15 +33,9 @@ endpoints:
 """
 
 
-def stage(text: str, folder: Path) -> StageConfig:
-    path = folder / "stage.yaml"
-    path.write_text(text)
-    return checked_yaml.load(path, StageConfig)
-
-
 @pytest.fixture
-def plan(tmp_path: Path) -> EndpointPlan:
-    return StagePlan.of("dev", stage(STAGE, tmp_path)).endpoints["text"]
+def plan(load: Load) -> EndpointPlan:
+    return StagePlan.of("dev", load(STAGE)).endpoints["text"]
 
 
 def test_names_contain_the_instance_type(plan: EndpointPlan) -> None:
@@ -54,16 +48,16 @@ def test_names_contain_the_instance_type(plan: EndpointPlan) -> None:
     assert entries["bert"]["inference_component"] == "dev-text-g5-2xlarge-bert"
 
 
-def test_other_hosting_modes_have_no_component_fields(tmp_path: Path) -> None:
-    text = 'region: us-east-1\nrelease: "25.09"\nendpoints: { text: { models: [minilm], '
+def test_other_hosting_modes_have_no_component_fields(load: Load) -> None:
+    start = 'region: us-east-1\nrelease: "25.09"\nendpoints: { text: { models: [minilm], '
     for hosting in ("multi-model", "single-model"):
-        written = f"{text}hosting: {hosting}, instance_type: ml.g5.xlarge }} }}\n"
-        planned = StagePlan.of("dev", stage(written, tmp_path)).endpoints["text"]
-        assert list(planned.catalog[0]) == [
+        text = f"{start}hosting: {hosting}, instance_type: ml.g5.xlarge }} }}\n"
+        plan = StagePlan.of("dev", load(text)).endpoints["text"]
+        assert list(plan.catalog[0]) == [
             "model", "version", "endpoint", "target_model", "signature",
         ]  # fmt: skip
-        assert planned.name == planned.full_name == "dev-text"
-        assert "components" not in planned.as_json()
+        assert plan.name == plan.full_name == "dev-text"
+        assert "components" not in plan.as_json()
 
 
 def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None:
@@ -90,27 +84,9 @@ def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None
     }
 
 
-def test_longest_update_counts_batches_of_max_copies(plan: EndpointPlan) -> None:
+def test_update_duration_counts_batches_of_max_copies(plan: EndpointPlan) -> None:
     # 20 minutes for instances and 20 for each of three batches: 50 % of 3 copies is one.
-    assert plan.longest_update == 1200 + 3 * 1200
-
-
-Problems = Callable[[str], list[str]]
-
-
-@pytest.fixture
-def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
-    """Return the function that loads a text as prod.yaml and returns its error lines."""
-    monkeypatch.chdir(tmp_path)
-
-    def problems_of(text: str) -> list[str]:
-        assert text != STAGE
-        (tmp_path / "prod.yaml").write_text(text, encoding="utf-8")
-        with pytest.raises(checked_yaml.InvalidFile) as raised:
-            load_stage("prod", tmp_path)
-        return str(raised.value).splitlines()
-
-    return problems_of
+    assert plan.max_update_seconds == 1200 + 3 * 1200
 
 
 BLOCK = STAGE[STAGE.index("    components:") :]
@@ -129,7 +105,7 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "us-east-1",
             "eu-west-3",
-            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker refuses 0 in eu-west-3: "
+            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker rejects 0 in eu-west-3: "
             "write 1, with which copies still scale to zero",
         ),
         (BLOCK, "", r"prod\.yaml:5: endpoints\.text\.components: names none: write one for each"),
@@ -147,13 +123,13 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "    components:",
             "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
-            r"prod\.yaml:10: endpoints\.text\.scaling: components scale one by one",
+            r"prod\.yaml:10: endpoints\.text\.scaling: components scale by copies",
         ),
         (
             "instance_type: ml.g5.2xlarge",
             "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
-            r"prod\.yaml:8: endpoints\.text\.instance_types: components take one type here: write "
-            "instance_type",
+            r"prod\.yaml:8: endpoints\.text\.instance_types: components support one instance "
+            "type: write instance_type",
         ),
         (
             "    instances: { min: 0, max: 4 }",
@@ -187,19 +163,19 @@ def test_invalid_component_setting_is_an_error_at_its_line(
     assert any(re.match(problem, line) for line in lines), lines
 
 
-def test_production_components_may_scale_to_zero(tmp_path: Path) -> None:
+def test_production_components_may_scale_to_zero(load: Load) -> None:
     text = STAGE.replace("min: 1, max: 1", "min: 0, max: 2, concurrency: 4")
-    assert stage(text.replace("endpoints:", PRODUCTION), tmp_path).production
+    assert load(text.replace("endpoints:", PRODUCTION)).production
 
 
-def test_copies_scale_to_zero_with_a_minimum_instance(tmp_path: Path) -> None:
+def test_copies_scale_to_zero_with_a_minimum_instance(load: Load) -> None:
     text = STAGE.replace("us-east-1", "eu-west-3")
     text = text.replace("instances: { min: 0", "instances: { min: 1")
-    assert stage(text, tmp_path).endpoints["text"].instances
+    assert load(text).endpoints["text"].instances
 
 
 def test_too_long_component_name_is_an_error(tmp_path: Path) -> None:
-    name = "a" * 41  # and 23 characters of `-text-g5-2xlarge-minilm`
+    name = "a" * 41  # followed by the 23 characters of `-text-g5-2xlarge-minilm`
     (tmp_path / f"{name}.yaml").write_text(STAGE)
     with pytest.raises(checked_yaml.InvalidFile) as raised:
         load_stage(name, tmp_path)
@@ -209,10 +185,10 @@ def test_too_long_component_name_is_an_error(tmp_path: Path) -> None:
 
 
 def test_name_with_instance_type_must_be_unique(tmp_path: Path) -> None:
-    other = "  text-g5-2xlarge: { models: [minilm], instance_type: ml.g5.xlarge }\n"
-    (tmp_path / "dev.yaml").write_text(STAGE + other)
+    second_endpoint = "  text-g5-2xlarge: { models: [minilm], instance_type: ml.g5.xlarge }\n"
+    (tmp_path / "dev.yaml").write_text(STAGE + second_endpoint)
     with pytest.raises(
         checked_yaml.InvalidFile,
-        match="dev-text-g5-2xlarge, as text is: write another name",
+        match="dev-text-g5-2xlarge, like text: write another name",
     ):
         load_stage("dev", tmp_path)

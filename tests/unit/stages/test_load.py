@@ -67,19 +67,6 @@ def test_path_is_not_a_stage_name(name: str) -> None:
         load_stage(name)
 
 
-def test_invalid_stage_error_has_file_and_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "prod.yaml").write_text(VALID.replace("release", "relese"))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(checked_yaml.InvalidFile) as raised:
-        load_stage("prod", tmp_path)
-    assert str(raised.value).splitlines() == [
-        "prod.yaml:1: release: missing: add this key",
-        "prod.yaml:2: relese: unknown key; write release",
-    ]
-
-
 def test_stack_name_conflict_of_two_stages_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(VALID.replace("text:", "eu-text:"))
     (tmp_path / "mine-eu.yaml").write_text(VALID)
@@ -96,14 +83,14 @@ def test_stages_in_different_regions_do_not_conflict(tmp_path: Path) -> None:
     (tmp_path / "mine-eu.yaml").write_text(VALID)
     (tmp_path / "mine.yaml").write_text(VALID)
     load_stage("mine", tmp_path)
-    apart = VALID.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
-    assert apart.count("us-west-2") == 1
-    (tmp_path / "mine.yaml").write_text(apart)
+    west = VALID.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
+    assert west.count("us-west-2") == 1
+    (tmp_path / "mine.yaml").write_text(west)
     load_stage("mine", tmp_path)
 
 
 def test_too_long_endpoint_name_is_an_error(tmp_path: Path) -> None:
     name = "s" * 59
     (tmp_path / f"{name}.yaml").write_text(VALID)
-    with pytest.raises(checked_yaml.InvalidFile, match="of 64 characters, and SageMaker takes 63"):
+    with pytest.raises(checked_yaml.InvalidFile, match="of 64 characters, and SageMaker allows 63"):
         load_stage(name, tmp_path)

@@ -35,29 +35,29 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
 
 
 def test_variants_with_the_same_gpu_share_an_archive() -> None:
-    planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
-    assert [pool.prefix for pool in planned.pools] == 2 * ["text/cuda-25.09-sm86/"]
-    (archive,) = planned.archives
+    endpoint = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
+    assert [pool.prefix for pool in endpoint.pools] == 2 * ["text/cuda-25.09-sm86/"]
+    (archive,) = endpoint.archives
     assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
 
 
 def test_variants_with_different_gpus_have_separate_archives() -> None:
-    planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
-    targets = [str(archive.target) for archive in planned.archives]
+    endpoint = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
+    targets = [str(archive.target) for archive in endpoint.archives]
     assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
 
 
 def test_pools_with_different_gpus_have_separate_archives() -> None:
-    planned = plan(
+    endpoint = plan(
         hosting="single-model", instance_type=None, instance_types=["ml.g6.xlarge", "ml.g5.xlarge"]
     )
-    (variant,) = planned.variants
+    (variant,) = endpoint.variants
     assert [pool.instance_type.name for pool in variant.pools] == ["ml.g6.xlarge", "ml.g5.xlarge"]
-    assert [archive.key.rpartition("/")[0] for archive in planned.archives] == [
+    assert [archive.key.rpartition("/")[0] for archive in endpoint.archives] == [
         "text/cuda-25.09-sm89",
         "text/cuda-25.09-sm86",
     ]
-    (entry,) = planned.catalog
+    (entry,) = endpoint.catalog
     assert entry["target_model"] is None
 
 
@@ -151,8 +151,8 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     ("instance_type", "engines"), [("ml.g5.xlarge", True), ("ml.m5.xlarge", False)]
 )
 def test_engines_are_planned_only_for_gpus(instance_type: str, engines: bool) -> None:
-    planned = plan(instance_type=instance_type, models=["minilm"])
-    (files,) = planned.as_json()["engines"].values()
+    endpoint = plan(instance_type=instance_type, models=["minilm"])
+    (files,) = endpoint.as_json()["engines"].values()
     assert bool(files) is engines
 
 

@@ -36,9 +36,9 @@ class TritonPythonModel(StandIn):
         )
         self.pipeline.build()
 
-    def answer(self, arrays: Arrays) -> Any:
+    def run_one(self, arrays: Arrays) -> Any:
         try:
-            return super().answer(arrays)
+            return super().run_one(arrays)
         except RuntimeError as error:
             self.build()  # a failed pipeline cannot be reused
             return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
@@ -49,4 +49,4 @@ class TritonPythonModel(StandIn):
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Run requests one by one, so that an invalid image only fails its own request."""
-        return [self.answer(self.input_arrays(request)) for request in requests]
+        return [self.run_one(self.input_arrays(request)) for request in requests]

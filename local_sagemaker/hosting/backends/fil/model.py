@@ -36,9 +36,9 @@ class TritonPythonModel(StandIn):
         values = {name: parameter["string_value"] for name, parameter in parameters.items()}
         self.type = values.get("model_type", "xgboost")
         self.file = FILES[self.type]
-        self.classifies = values.get("output_class") == "true"
+        self.returns_class = values.get("output_class") == "true"
         self.threshold = float(values.get("threshold", 0.5))
-        self.gives_probabilities = values.get("predict_proba") == "true"
+        self.returns_probabilities = values.get("predict_proba") == "true"
         super().initialize(args)
 
     def load(self, path: Path) -> None:
@@ -55,9 +55,9 @@ class TritonPythonModel(StandIn):
     def run(self, arrays: Arrays) -> Arrays:
         scores = gtil.predict(self.model, arrays[0], nthread=1)[:, 0, :].astype(np.float32)
         classes = scores.shape[1]
-        if self.gives_probabilities:
+        if self.returns_probabilities:
             return [np.hstack([1 - scores, scores]) if classes == 1 else scores]
-        if not self.classifies:
+        if not self.returns_class:
             return [scores]
-        chosen = scores > self.threshold if classes == 1 else scores.argmax(1)[:, None]
-        return [chosen.astype(np.float32)]
+        labels = scores > self.threshold if classes == 1 else scores.argmax(1)[:, None]
+        return [labels.astype(np.float32)]

@@ -19,5 +19,5 @@ class TritonPythonModel(StandIn):
 
     def run(self, arrays: Arrays) -> Arrays:
         inputs = dict(zip(self.inputs, arrays, strict=True))
-        answers: Arrays = self.session.run(self.outputs, inputs)
-        return answers
+        outputs: Arrays = self.session.run(self.outputs, inputs)
+        return outputs

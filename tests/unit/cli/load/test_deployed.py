@@ -11,7 +11,7 @@ import pytest
 
 from cli.dispatch import parse_command
 from cli.load import arguments, size
-from cli.load.deployed import DeployedEndpoint, may_be_loaded
+from cli.load.deployed import DeployedEndpoint, is_load_allowed
 from cli.load.generator import Generator
 from stages import load_stage
 from tests.unit.cli.load.support import step
@@ -54,9 +54,9 @@ class FakeSageMaker:
 
 @pytest.fixture
 def sagemaker(monkeypatch: pytest.MonkeyPatch) -> FakeSageMaker:
-    fake = FakeSageMaker()
-    monkeypatch.setattr(boto3, "client", lambda *_: fake)
-    return fake
+    sagemaker = FakeSageMaker()
+    monkeypatch.setattr(boto3, "client", lambda *_: sagemaker)
+    return sagemaker
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
     assert endpoint.is_production
     sagemaker.meta.endpoint_url = "http://127.0.0.1:4566"
     local = DeployedEndpoint.read("prod-text", Path("stages"))
-    assert local.is_laptop
+    assert local.is_local
     assert not local.is_production
 
 
@@ -87,7 +87,7 @@ def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> Non
     assert endpoint.instances == {"ml.g5.xlarge": 1, "ml.g6.2xlarge": 3}
 
 
-def test_endpoint_of_components_is_not_sized(
+def test_components_cannot_be_sized(
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -113,21 +113,21 @@ def test_endpoint_of_components_is_not_sized(
 def test_production_needs_a_confirmation(
     monkeypatch: pytest.MonkeyPatch, yes: bool, answer: str | None, allowed: bool
 ) -> None:
-    production, other = (
+    production, development = (
         DeployedEndpoint(
             name=f"{stage}-text",
             stage=stage,
             config=load_stage(stage),
             instances={},
             variants=(),
-            is_laptop=False,
+            is_local=False,
         )
         for stage in ("prod", "dev")
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: answer is not None)
     monkeypatch.setattr("builtins.input", lambda _: answer)
-    assert may_be_loaded([other, production], yes=yes) is allowed
-    assert may_be_loaded([other], yes=False)
+    assert is_load_allowed([development, production], yes=yes) is allowed
+    assert is_load_allowed([development], yes=False)
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_production_is_not_loaded_without_a_terminal(
     with pytest.raises(SystemExit) as raised:
         parse_command(command)()
     assert raised.value.code == 2
-    printed = capsys.readouterr()
-    assert "2.82 USD an hour" in printed.out
-    assert "loading production needs a confirmation" in printed.err
+    output = capsys.readouterr()
+    assert "2.82 USD an hour" in output.out
+    assert "loading production needs a confirmation" in output.err
 
 
-def test_miss_in_the_first_step_has_exit_code_1(
+def test_missed_objective_in_the_first_step_has_exit_code_1(
     sagemaker: FakeSageMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     p95 = 10.0
@@ -174,7 +174,9 @@ def test_miss_in_the_first_step_has_exit_code_1(
 
 
 @pytest.fixture
-def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMaker) -> Path:
+def sizing_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMaker
+) -> Path:
     """Return the folder of results, for two instances that sustain 100 requests per second."""
 
     async def measure(*_: Any) -> list[Any]:
@@ -185,7 +187,7 @@ def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMa
     monkeypatch.setattr(DeployedEndpoint, "client", lambda _: client)
     metrics = {"prod-text/AllTraffic": {"GPUUtilization": 97.0}}
     monkeypatch.setattr(
-        size, "with_metrics", lambda _, steps: [replace(step, metrics=metrics) for step in steps]
+        size, "add_metrics", lambda _, steps: [replace(step, metrics=metrics) for step in steps]
     )
     monkeypatch.setattr(arguments, "MODELS", tmp_path)
     (tmp_path / "minilm").mkdir()
@@ -196,14 +198,14 @@ SIZE = ["size", "minilm", "--endpoint", "prod-text", "--p95", "50", "--peak-rps"
 
 
 def test_size_saves_the_rate_of_one_instance(
-    sized: Path, capsys: pytest.CaptureFixture[str]
+    sizing_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parse_command(SIZE)() == 0
     printed = capsys.readouterr().out
     assert "minilm fd7fc2b15569 on ml.g5.xlarge: 50 requests per second and instance" in printed
     assert "limited by: GPU (GPUUtilization 97 %)" in printed
     assert "scaling: { min_count: 2, max_count: 4, max_rps: 50 }" in printed
-    [file] = sized.iterdir()
+    [file] = sizing_folder.iterdir()
     saved = json.loads(file.read_text())
     assert (saved["measured_on"], saved["max_rps"], saved["release"]) == (
         "ml.g5.xlarge",
@@ -212,8 +214,8 @@ def test_size_saves_the_rate_of_one_instance(
     )
 
 
-def test_endpoint_that_scales_is_not_sized(
-    sized: Path,
+def test_endpoint_that_scales_during_the_test_is_not_sized(
+    sizing_folder: Path,
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -226,7 +228,7 @@ def test_endpoint_that_scales_is_not_sized(
     monkeypatch.setattr(Generator, "measure", measure)
     assert parse_command(SIZE)() == 1
     assert "prod-text scaled during the test" in capsys.readouterr().err
-    assert not sized.exists()
+    assert not sizing_folder.exists()
 
 
 def test_invalid_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cli.load import endpoint_metrics
 from cli.load.deployed import DeployedEndpoint
-from cli.load.endpoint_metrics import with_metrics
+from cli.load.endpoint_metrics import add_metrics
 from stages import load_stage
 from tests.unit.cli.load.support import START, step
 
@@ -50,7 +50,7 @@ def endpoint(**changes: Any) -> DeployedEndpoint:
         "config": load_stage("prod", STAGES),
         "instances": {"ml.g5.xlarge": 1},
         "variants": ("AllTraffic",),
-        "is_laptop": False,
+        "is_local": False,
     }
     return DeployedEndpoint(**values | changes)
 
@@ -67,7 +67,7 @@ def metrics(
         for start, duration in zip(starts, seconds, strict=True)
     ]
     pauses: list[float] = []
-    measured = with_metrics([endpoint()], steps, pauses.append)
+    measured = add_metrics([endpoint()], steps, pauses.append)
     assert pauses == [10]  # a wait for the last minute
     assert [list(result.metrics) for result in measured] == [["prod-text/AllTraffic"]] * len(steps)
     return [result.metrics["prod-text/AllTraffic"] for result in measured]
@@ -104,7 +104,7 @@ def test_triton_metrics_are_read_if_they_are_published(
     )
     monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
     steps = [step(1, start=START, seconds=120)]
-    [measured] = with_metrics([endpoint(config=published)], steps, lambda _: None)
+    [measured] = add_metrics([endpoint(config=published)], steps, lambda _: None)
     assert measured.metrics["prod-text/AllTraffic"]["TritonQueueShare"] == 0.75
     expressions = [
         query["Expression"]
@@ -120,5 +120,5 @@ def test_triton_metrics_are_read_if_they_are_published(
 def test_wait_for_metrics_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_: FakeCloudWatch())
     old = step(1, start=datetime.now(UTC) - timedelta(hours=1))
-    [measured] = with_metrics([endpoint()], [old], lambda _: pytest.fail("waited"))
+    [measured] = add_metrics([endpoint()], [old], lambda _: pytest.fail("waited"))
     assert measured.metrics == {"prod-text/AllTraffic": {}}

@@ -10,7 +10,7 @@ import pytest
 import platform_facts
 from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
-from cli.load.fleet import MAX_MODELS, Demand, assign, plan
+from cli.load.fleet import MAX_MODELS, Demand, assign_shares, plan_fleet
 
 ROOT = Path(__file__).parents[4]
 DEMAND = Demand(models=1000, exponent=1.1, rps=500, model_mib=400, hits=0.9)
@@ -38,47 +38,47 @@ def test_hit_rates_match_a_simulated_cache(count: int, exponent: float, capacity
 
 
 def test_models_that_fit_in_memory_are_always_hits() -> None:
-    shares = assign(zipf(7, 1.0), 2)  # rows of four models, and of three
+    shares = assign_shares(zipf(7, 1.0), 2)  # rows of four models, and of three
     assert hit_rates(shares, [4, 9]) == pytest.approx([1, 1], abs=1e-6)
 
 
 def test_models_are_assigned_to_endpoints_by_rank() -> None:
-    assert assign(np.array([5.0, 4, 3, 2, 1]), 2).tolist() == [[5, 3, 1], [4, 2, 0]]
+    assert assign_shares(np.array([5.0, 4, 3, 2, 1]), 2).tolist() == [[5, 3, 1], [4, 2, 0]]
 
 
 def test_fleet_has_the_fewest_endpoints_for_the_hit_rate() -> None:
-    fleet = plan(DEMAND, "ml.g5.xlarge", None, "us-east-1")
+    fleet = plan_fleet(DEMAND, "ml.g5.xlarge", None, "us-east-1")
     assert fleet
     assert fleet.capacity == 49  # 80 % of 24 GiB
     assert fleet.lowest_hits >= 0.9
-    fewer = assign(zipf(1000, 1.1), fleet.endpoints - 1)
-    assert fewer.sum(axis=1) @ hit_rates(fewer, 49) < 0.9
+    assigned = assign_shares(zipf(1000, 1.1), fleet.endpoints - 1)
+    assert assigned.sum(axis=1) @ hit_rates(assigned, 49) < 0.9
     assert fleet.highest_hits > fleet.lowest_hits
     assert fleet.instances == 2 * fleet.endpoints
     assert fleet.monthly_usd == pytest.approx(1.4084 * 730 * fleet.instances)
 
 
 def test_endpoint_has_at_most_max_models() -> None:
-    small = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
-    fleet = plan(small, "ml.m5.xlarge", None, "us-east-1")
+    demand = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
+    fleet = plan_fleet(demand, "ml.m5.xlarge", None, "us-east-1")
     assert fleet
     assert fleet.endpoints == -(-1000 // MAX_MODELS)
     assert (fleet.lowest_hits, fleet.loads_per_second) == pytest.approx((1, 0), abs=1e-5)
 
 
 def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
-    fleet = plan(DEMAND, "ml.g5.xlarge", 20, "us-east-1")
+    fleet = plan_fleet(DEMAND, "ml.g5.xlarge", 20, "us-east-1")
     assert fleet
-    smallest = plan(DEMAND, "ml.g5.xlarge", None, "us-east-1")
+    smallest = plan_fleet(DEMAND, "ml.g5.xlarge", None, "us-east-1")
     assert smallest
     assert fleet.endpoints == smallest.endpoints
     assert 2 * fleet.endpoints < fleet.instances < 60 * fleet.endpoints
     assert fleet.needed_rps <= 20 < smallest.needed_rps
 
 
-def test_type_without_memory_for_a_model_has_no_plan() -> None:
-    huge = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
-    assert plan(huge, "ml.g5.xlarge", None, "us-east-1") is None
+def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
+    demand = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
+    assert plan_fleet(demand, "ml.g5.xlarge", None, "us-east-1") is None
 
 
 def test_table_has_assumptions_and_measured_rates(

@@ -11,9 +11,9 @@ from cli.dispatch import parse_command
 from cli.errors import CommandError
 from cli.load import mix
 from cli.load.mix import ModelTarget
-from cli.load.request_inputs import GENERATED, Request, draw, requests_of
+from cli.load.request_inputs import GENERATED, Request, model_requests, random_requests
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import arrays_of
+from endpoint_client._payload import to_arrays
 
 A, B = ModelTarget("dev-text", "a"), ModelTarget("dev-text", "b")
 
@@ -29,7 +29,8 @@ def test_requests_of_a_zipf_mix_have_its_shares() -> None:
     assert shares == {A: pytest.approx(2 / 3), B: pytest.approx(1 / 3)}
     requests = {target: [Request(target, {})] for target in (A, B)}
     counts = Counter(
-        request.target for request in islice(draw(shares, requests, np.random.default_rng(0)), 9000)
+        request.target
+        for request in islice(random_requests(shares, requests, np.random.default_rng(0)), 9000)
     )
     assert counts[A] / 9000 == pytest.approx(2 / 3, abs=0.02)
 
@@ -75,8 +76,8 @@ def test_generated_inputs_match_the_signature(
 ) -> None:
     signature = entry(Tensor("X", datatype, shape))
     random = np.random.default_rng(0)
-    [request] = requests_of(A, signature, GENERATED, tmp_path, random)
-    arrays_of(signature, request.inputs)
+    [request] = model_requests(A, signature, GENERATED, tmp_path, random)
+    to_arrays(signature, request.inputs)
 
 
 def test_inputs_of_golden_json_or_generated_inputs(tmp_path: Path) -> None:
@@ -85,9 +86,9 @@ def test_inputs_of_golden_json_or_generated_inputs(tmp_path: Path) -> None:
         '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
     )
     signature, random = entry(Tensor("X", "FP32", (-1, 2))), np.random.default_rng(0)
-    [expected] = requests_of(A, signature, None, tmp_path, random)
+    [expected] = model_requests(A, signature, None, tmp_path, random)
     assert expected.inputs["X"].tolist() == [[0.5, 0.5]]
-    [generated] = requests_of(B, signature, None, tmp_path, random)
+    [generated] = model_requests(B, signature, None, tmp_path, random)
     assert generated.inputs["X"].shape == (1, 2)
 
 
@@ -99,10 +100,10 @@ def test_inputs_from_files_of_a_folder(tmp_path: Path) -> None:
     inputs = [
         [
             request.inputs
-            for request in requests_of(target, signature, str(tmp_path), tmp_path, random)
+            for request in model_requests(target, signature, str(tmp_path), tmp_path, random)
         ]
         for target in (A, B)
     ]
     assert inputs == [[{"X": [[1]]}, {"X": [[2]]}], [{"X": [[3]]}]]
     with pytest.raises(CommandError, match=r"nowhere: no \*\.json file"):
-        requests_of(A, signature, "nowhere", tmp_path, random)
+        model_requests(A, signature, "nowhere", tmp_path, random)

@@ -55,18 +55,18 @@ def test_callers_wait_for_the_previous_answer() -> None:
 
 
 def test_errors_are_counted_by_type_and_end_a_step() -> None:
-    sent = 0
+    call_count = 0
 
     async def send(_: Request) -> None:
-        nonlocal sent
-        sent += 1
+        nonlocal call_count
+        call_count += 1
         await asyncio.sleep(0.01)
         raise NoCapacity("the queue is full")
 
     times = np.arange(0, 60, 0.1)
     measured = run(open_loop(send, REQUESTS, 10, 60, 0.05, times))
-    assert measured.errors == {"NoCapacity": sent}
+    assert measured.errors == {"NoCapacity": call_count}
     assert measured.error_share == 1
     assert measured.first_error == "NoCapacity: the queue is full"
     assert measured.latency_ms == {}
-    assert MIN_CALLS <= sent < 2 * MIN_CALLS
+    assert MIN_CALLS <= call_count < 2 * MIN_CALLS

@@ -90,7 +90,7 @@ def test_variant_with_several_instance_types(aws: Aws) -> None:
     assert _report(aws).endpoints[0].variants[0].instance_types == pools
 
 
-def test_only_the_stage_is_reported(aws: Aws) -> None:
+def test_report_has_only_resources_of_the_stage(aws: Aws) -> None:
     """The names of the stage prod-eu begin with "prod-" too."""
     summaries = [_summary(name) for name in ("my-prod-text", "prod-eu-text", "prod-text")]
     aws.answers["sagemaker.ListEndpoints"] = {"Endpoints": summaries}
@@ -147,7 +147,7 @@ def _catalog_of_components(*models: str) -> dict[str, Any]:
     }
 
 
-def test_components_have_copies_or_do_not_exist(aws: Aws) -> None:
+def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
     def describe(request: dict[str, str]) -> Any:
         name = request["InferenceComponentName"]
         if name.endswith("deleted"):
@@ -184,13 +184,13 @@ def test_denied_sections_are_listed(aws: Aws) -> None:
     ]
 
 
-def test_other_errors_are_raised(aws: Aws) -> None:
+def test_error_other_than_denied_access_is_raised(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("InternalServiceFault")
     with pytest.raises(ClientError, match="InternalServiceFault"):
         _report(aws)
 
 
-def test_endpoint_that_is_deleted_meanwhile_is_omitted(aws: Aws) -> None:
+def test_endpoint_deleted_after_listing_is_omitted(aws: Aws) -> None:
     missing = error("ValidationException", 'Could not find endpoint "prod-text".')
     aws.answers["sagemaker.DescribeEndpoint"] = missing
     assert _report(aws).endpoints == []
@@ -228,7 +228,7 @@ TEMPLATE = {
 }
 
 
-def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
+def _deploy_stack(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
     """Deploy a stack with the configuration `config`, and an empty catalog and bucket."""
     bucket = {"OutputKey": "ExportsOutputRefModelsBucket970C6ADA", "OutputValue": "bucket"}
     stack = {
@@ -254,7 +254,7 @@ def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None
 
 
 def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
-    _deployed(aws, "another")
+    _deploy_stack(aws, "another")
     endpoint, entry, archive = _report(aws).differences
     assert "it serves with prod-text, but prod-text created another" in endpoint.text
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
@@ -263,14 +263,14 @@ def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
 
 
 def test_failed_stack_is_the_only_difference(aws: Aws) -> None:
-    _deployed(aws, "another", status="UPDATE_ROLLBACK_FAILED")
+    _deploy_stack(aws, "another", status="UPDATE_ROLLBACK_FAILED")
     (stack,) = _report(aws).differences
     assert (stack.subject, stack.text) == ("prod-text", "the stack is UPDATE_ROLLBACK_FAILED")
 
 
 def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
     """ListEndpoints does not return it; the catalog still has its models."""
-    _deployed(aws, "another")
+    _deploy_stack(aws, "another")
     parameters = [{"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)}]
     missing = error("ValidationException", 'Could not find endpoint "prod-text".')
     aws.answers |= {
@@ -285,7 +285,7 @@ def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
 
 def test_deleted_stack_is_a_difference(aws: Aws) -> None:
     """Its catalog entries are deleted too; only the record of deliveries has the endpoint."""
-    _deployed(aws, "another")
+    _deploy_stack(aws, "another")
     versions = {"text/minilm": "a"}
     delivered = Event(
         stage="prod", action="deliver", who="ada", versions=versions, commit="c" * 40

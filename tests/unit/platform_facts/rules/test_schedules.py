@@ -2,7 +2,7 @@
 
 import pytest
 
-from platform_facts.rules.schedules import expression, time_zone
+from platform_facts.rules.schedules import check_schedule, check_time_zone
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from platform_facts.rules.schedules import expression, time_zone
     ],
 )
 def test_documented_schedule_forms_are_valid(text: str) -> None:
-    assert expression(text) == []
+    assert check_schedule(text) == []
 
 
 CRON = "write ? for the day of month or the day of week, but not for both: "
@@ -66,13 +66,13 @@ CRON = "write ? for the day of month or the day of week, but not for both: "
     ],
 )
 def test_invalid_schedule_error_has_a_fix(text: str, message: str) -> None:
-    (problem,) = expression(text)
+    (problem,) = check_schedule(text)
     assert message in problem.message
 
 
 @pytest.mark.parametrize("name", ["UTC", "GMT", "Pacific/Tahiti", "Etc/GMT+9", "Europe/Amsterdam"])
 def test_canonical_time_zones_are_valid(name: str) -> None:
-    assert time_zone(name) == []
+    assert check_time_zone(name) == []
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_canonical_time_zones_are_valid(name: str) -> None:
 )
 def test_other_time_zone_names_are_invalid(name: str, close: str) -> None:
     message = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
-    (problem,) = time_zone(name)
+    (problem,) = check_time_zone(name)
     assert message in problem.message

@@ -308,8 +308,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: only comments or formatting change",
     ),
     "step name": (
-        (PULL_REQUEST, "name: Hand the review on", "name: Upload the review"),
-        f"{PULL_REQUEST}: jobs.review.steps.7.name: Hand the review on -> Upload the review",
+        (PULL_REQUEST, "name: Upload the review", "name: Publish the review"),
+        f"{PULL_REQUEST}: jobs.review.steps.7.name: Upload the review -> Publish the review",
     ),
     "longer timeout": (
         (PULL_REQUEST, "timeout-minutes: 30", "timeout-minutes: 45"),
@@ -318,6 +318,10 @@ NOTES: dict[str, tuple[Edit, str]] = {
     "additional dependency of a job": (
         (DEPLOY, "needs: dev", "needs: [dev, other]"),
         f"{DEPLOY}: jobs.prod.needs.1: none -> other",
+    ),
+    "token permission removed": (
+        (PULL_REQUEST, "      pull-requests: write # to post the comment\n", ""),
+        f"{PULL_REQUEST}: jobs.comment.permissions.pull-requests: write -> none",
     ),
     "code comment": (
         ("endpoint_client/_payload.py", '"""', '"""Other words. '),

@@ -1,4 +1,6 @@
-"""A Triton server that is already running, in SageMaker's multi-model mode: `try --server URL`.
+"""A Triton server that the user has started, in SageMaker's multi-model mode.
+
+`tritonsm try --server URL` uses it.
 
 The requests are SageMaker's (developer guide, "Custom container contract for multi-model
 endpoints"): POST /models loads an archive unpacked below /opt/ml/models, DELETE /models/NAME
@@ -28,15 +30,15 @@ REQUEST_TIMEOUT_SECONDS = 300
 
 
 @dataclass(frozen=True)
-class StartedTriton:
-    """A server that loads one archive from `FOLDER`."""
+class ExternalTriton:
+    """A server that loads archives from `FOLDER`."""
 
     url: str
 
     @contextmanager
-    def loaded(self, archive: Path) -> Iterator[None]:
+    def load(self, archive: Path) -> Iterator[None]:
         """Load an archive for the duration of the `with` block. Raise `CommandError`."""
-        name = _name(archive.name)
+        name = _container_name(archive.name)
         shutil.rmtree(FOLDER / name, ignore_errors=True)
         shutil.unpack_archive(archive, FOLDER / name / "model")
         body = json.dumps({"model_name": name, "url": str(MOUNTED_AT / name / "model")}).encode()
@@ -50,7 +52,7 @@ class StartedTriton:
 
     def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
         """Invoke a loaded model. Raise `CommandError` with Triton's message."""
-        path = f"/models/{_name(target_model)}/invoke"
+        path = f"/models/{_container_name(target_model)}/invoke"
         return self._request("POST", path, target_model, body, content_type)
 
     def _request(
@@ -70,6 +72,6 @@ class StartedTriton:
             ) from None
 
 
-def _name(target_model: str) -> str:
+def _container_name(target_model: str) -> str:
     """Return the model's name in the container, safe in a path."""
     return hashlib.sha256(target_model.encode()).hexdigest()[:32]

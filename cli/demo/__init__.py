@@ -1,1 +1,0 @@
-"""The demo: deploy and invoke a model on this machine (`make demo`)."""
