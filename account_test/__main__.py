@@ -25,7 +25,7 @@ from account_test.names import STAGE
 from account_test.removal import STACKS, Removal
 from account_test.report import StepOutcome
 from account_test.run import Run
-from account_test.state import FOLDER, InProgress, only_run
+from account_test.state import FOLDER, RunInProgress, lock_state
 from release.delivery.stack_status import operations_in_progress
 from release.delivery.steps import say
 from release.preflight.account import Account, NoCredentials, caller
@@ -33,7 +33,7 @@ from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict
 from release.tree import CheckoutError
 
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED_CODE = 128 + signal.SIGINT
 STEPS = Path(__file__).with_name("steps.toml")
 EMULATOR = "an emulator, whose responses prove nothing about AWS"
 
@@ -44,21 +44,24 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step, with its maximum number of `instances` and its estimated duration in `minutes`."""
+    """A step, with its maximum number of `instances` and estimated duration in `minutes`.
+
+    `does` describes the step, for example "reads quotas".
+    """
 
     name: str
     does: str
     instances: int = 0
     minutes: int = 0
 
-    def do(self, run: Run) -> StepOutcome:
-        """Run the step and return its outcome; an exception becomes a problem of the outcome."""
+    def run(self, run: Run) -> StepOutcome:
+        """Run the step and return its outcome, with the exception if it failed."""
         say(f"{self.name}: {self.does}")
         run.recorder.step, start, problem = self.name, time.monotonic(), ""
         functions = {**vars(free_steps), **vars(paid_steps)}
-        do: Callable[[Run], None] = functions[self.name.replace(" ", "_")]
+        function: Callable[[Run], None] = functions[self.name.replace(" ", "_")]
         try:
-            do(run)
+            function(run)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             say(f"  {problem}")
@@ -85,19 +88,19 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(options: argparse.Namespace) -> int:
     """Run the command; return 0 if all steps ran (even with problems) and nothing remains."""
     try:
-        with only_run(FOLDER) as state:
+        with lock_state(FOLDER) as state:
             if options.region:
                 platform_facts.region(options.region)
             checkout = Checkout.create(Path.cwd(), FOLDER.absolute() / "app", options.region)
             session = boto3.Session(region_name=checkout.stage["region"])
-            who = caller(session)
+            identity = caller(session)
             checkout.synthesise()
-            account = Account(session, who, checkout.tree, STAGE, checkout.assembly)
+            account = Account(session, identity, checkout.tree, STAGE, checkout.assembly)
             recorder = AnswerRecorder(session)
             return _run(Run(recorder, checkout, account), Removal(recorder, state), options)
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
-    except (CheckoutError, InProgress, CannotStart, platform_facts.UnknownFact) as error:
+    except (CheckoutError, RunInProgress, CannotStart, platform_facts.UnknownFact) as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
@@ -107,9 +110,9 @@ def run(options: argparse.Namespace) -> int:
 def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
     account, region = run.account.caller.account, run.account.region
     _check_other_runs(removal, account, region)
-    left = removal.find()
+    remains = removal.find()
     steps = [] if options.clean_up else _steps(free=options.free)
-    for line in _plan(run, steps, left):
+    for line in _plan(run, steps, remains):
         say(line)
     if not (options.yes or _confirmed()):
         raise CannotStart("not confirmed: nothing was created or deleted")
@@ -120,7 +123,7 @@ def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
     if not options.free:
         _check_preflight(run)
     removal.state.begin(account, region)
-    return _observe(run, removal, steps, options)
+    return _run_steps(run, removal, steps, options)
 
 
 def _steps(*, free: bool) -> list[PlannedStep]:
@@ -130,29 +133,29 @@ def _steps(*, free: bool) -> list[PlannedStep]:
 
 def _check_other_runs(removal: Removal, account: str, region: str) -> None:
     """Raise `CannotStart` if another run is in progress here, or unfinished elsewhere."""
-    left = removal.state.content
-    if "account" in left and (left["account"], left["region"]) != (account, region):
+    state = removal.state.content
+    if "account" in state and (state["account"], state["region"]) != (account, region):
         raise CannotStart(
-            f"a run in account {left['account']}, {left['region']}, is unfinished: run there with "
-            "--clean-up first"
+            f"a run in account {state['account']}, {state['region']}, is unfinished: run there "
+            "with --clean-up first"
         )
-    busy = operations_in_progress(removal.recorder.client("cloudformation"), STACKS)
-    if busy and not left:
+    stacks = operations_in_progress(removal.recorder.client("cloudformation"), STACKS)
+    if stacks and not state:
         raise CannotStart(
-            f"{', '.join(busy)}: a run on another machine is in progress or was interrupted: try "
+            f"{', '.join(stacks)}: a run on another machine is in progress or was interrupted: try "
             "again later"
         )
 
 
-def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) -> Iterator[str]:
+def _plan(run: Run, steps: Sequence[PlannedStep], remains: dict[str, list[str]]) -> Iterator[str]:
     yield f"In account {run.account.caller.account}, {run.account.region}, this run"
-    for kind, names in left.items():
+    for kind, names in remains.items():
         yield from (f"  deletes {kind} {name}, left over from an earlier run" for name in names)
     for step in steps:
         yield f"  {step.does}"
     if any(step.instances for step in steps):
-        known = [(step.instances, step.minutes) for step in steps]
-        yield from price.lines(run.checkout.instance_type, run.account.region, known)
+        durations = [(step.instances, step.minutes) for step in steps]
+        yield from price.cost_lines(run.checkout.instance_type, run.account.region, durations)
         yield f"It takes about {sum(step.minutes for step in steps)} minutes (our estimate)."
     else:
         yield "These steps are free according to AWS's documentation: docs/account-test.md."
@@ -165,16 +168,16 @@ def _confirmed() -> bool:
 
 
 def _check_preflight(run: Run) -> None:
-    refused = [finding for finding in run_checks(run.account) if finding.verdict is Verdict.REFUSED]
-    if refused:
-        lines = [
-            f"{finding.check}: {finding.subject}: {finding.message}: {finding.fix}"
-            for finding in refused
-        ]
+    lines = [
+        f"{finding.check}: {finding.subject}: {finding.message}: {finding.fix}"
+        for finding in run_checks(run.account)
+        if finding.verdict is Verdict.REFUSED
+    ]
+    if lines:
         raise CannotStart("the account is not ready:\n  " + "\n  ".join(lines))
 
 
-def _observe(
+def _run_steps(
     run: Run, removal: Removal, steps: Sequence[PlannedStep], options: argparse.Namespace
 ) -> int:
     """Run the steps, delete everything and write the report, also after Ctrl-C."""
@@ -182,26 +185,26 @@ def _observe(
     remaining = ["unknown: the deletion was interrupted; the next run continues it"]
     try:
         for step in steps:
-            outcomes.append(step.do(run))
+            outcomes.append(step.run(run))
             if step.name == "deploy" and outcomes[-1].problem:
                 break
     except KeyboardInterrupt:
-        code = INTERRUPTED
-        say("interrupted: deleting everything; Ctrl-C again leaves the rest to the next run")
+        code = INTERRUPTED_CODE
+        say("interrupted: deleting everything; after another Ctrl-C, the next run continues")
     try:
         say("removal: deletes everything")
         remaining = removal.remove_all()
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = INTERRUPTED_CODE
     stage, secrets = run.checkout.stage, {str(Path.cwd()): ".", str(Path.home()): "~"}
-    about = {
+    metadata = {
         "answered_by": EMULATOR if "AWS_ENDPOINT_URL" in os.environ else "AWS",
         "mode": "free" if options.free else "full",
         "region": stage["region"],
         "release": stage["release"],
         "instance_type": run.checkout.instance_type,
     }
-    content = report.content(about, run.recorder.answers, outcomes, remaining, secrets)
+    content = report.content(metadata, run.recorder.answers, outcomes, remaining, secrets)
     for line in report.write(options.report, content):
         say(line)
     say(f"report: {options.report}")

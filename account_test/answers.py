@@ -1,4 +1,4 @@
-"""Recorded responses of AWS: operation, relevant members, date."""
+"""Recording of AWS responses: operation, relevant members and date."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ from release.preflight.clients import client
 
 Record = dict[str, Any]
 
-KEPT = Path(__file__).with_name("kept.toml")
+RECORDED_MEMBERS = Path(__file__).with_name("recorded_members.toml")
 NOT_EMULATED = re.compile("the local SageMaker (has no|does not support)", re.IGNORECASE)
 """Error of the local SageMaker for operations that it does not emulate; not recorded."""
 
@@ -26,7 +26,7 @@ NOT_EMULATED = re.compile("the local SageMaker (has no|does not support)", re.IG
 class Answer:
     """A response; `error` has Code and Message of an error response.
 
-    Operations of the service "app" are values of this project, to compare with responses of AWS.
+    Operations of the service "app" record values of this project, for comparison with AWS.
     """
 
     step: str
@@ -48,7 +48,7 @@ class Answers(tuple[Answer, ...]):
     """Responses in the order of the calls."""
 
     def of(self, operation: str, step: str | None = None) -> "Answers":
-        """Return the responses of one operation, such as `DescribeEndpoint`, and of one step."""
+        """Return the responses of an operation, such as `DescribeEndpoint`, or only of a step."""
         answers = (answer for answer in self if answer.operation.endswith(f":{operation}"))
         return Answers(answer for answer in answers if step in (None, answer.step))
 
@@ -86,7 +86,7 @@ class AnswerRecorder:
             answer = getattr(aws, method)(**request)
         return answer
 
-    def ask(self, name: str, /, **request: Any) -> Record:
+    def call(self, name: str, /, **request: Any) -> Record:
         """Call an operation, such as `sagemaker:DescribeEndpoint`; record and return the response.
 
         Raise `ClientError`, which is recorded too.
@@ -96,12 +96,12 @@ class AnswerRecorder:
             answer = self.pages(service, operation, **request)
         except ClientError as error:
             if not NOT_EMULATED.search(str(error)):
-                self.keep(name, request, error=dict(error.response["Error"]))
+                self.record(name, request, error=dict(error.response["Error"]))
             raise
-        self.keep(name, request, kept(operation, answer))
+        self.record(name, request, select_members(operation, answer))
         return answer
 
-    def keep(
+    def record(
         self,
         name: str,
         request: Record,
@@ -109,24 +109,24 @@ class AnswerRecorder:
         error: Record | None = None,
     ) -> None:
         """Record a response, unless it equals the previous response to the same request."""
-        call = (self.step, name, request)
+        identity = (self.step, name, request)
         result = (_without_none(response or {}), error)
         for previous in reversed(self._answers):
-            if (previous.step, previous.operation, previous.request) == call:
+            if (previous.step, previous.operation, previous.request) == identity:
                 if (previous.response, previous.error) == result:
                     return
                 break
-        self._answers.append(Answer(self.step, datetime.now(UTC), *call[1:], *result))
+        self._answers.append(Answer(self.step, datetime.now(UTC), *identity[1:], *result))
 
 
 @cache
-def _members() -> dict[str, str]:
-    return tomllib.loads(KEPT.read_text())
+def _expressions() -> dict[str, str]:
+    return tomllib.loads(RECORDED_MEMBERS.read_text())
 
 
-def kept(operation: str, answer: Record) -> Record:
-    """Return the members of a response that kept.toml selects; none for other operations."""
-    expression = _members().get(operation)
+def select_members(operation: str, answer: Record) -> Record:
+    """Return the response members in recorded_members.toml; none for other operations."""
+    expression = _expressions().get(operation)
     members: Record = jmespath.search(expression, answer) if expression else {}
     return members
 

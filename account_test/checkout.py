@@ -15,18 +15,20 @@ APP = (
     *("constructs", "model_build", "platform_facts", "requirements", "stacks", "stages"),
 )
 """The files and folders of the repository that the app needs, except models."""
-SOURCE = Path(__file__).parent
+TEMPLATES = Path(__file__).parent
 
 
-def copy_app(repository: Path, to: Path) -> None:
+def copy_app(repository: Path, destination: Path) -> None:
     """Copy the app, without models."""
     for name in APP:
         source = repository / name
         if source.is_dir():
-            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                source, destination / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
-            shutil.copy2(source, to)
-    (to / "models").mkdir()
+            shutil.copy2(source, destination)
+    (destination / "models").mkdir()
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,9 @@ class Checkout:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         copy_app(repository, path)
-        shutil.copytree(SOURCE / MODEL, path / "models" / MODEL)
+        shutil.copytree(TEMPLATES / MODEL, path / "models" / MODEL)
         checkout = cls(path)
-        stage = yaml.safe_load((SOURCE / "stage.yaml").read_text())
+        stage = yaml.safe_load((TEMPLATES / "stage.yaml").read_text())
         checkout._write(stage | ({"region": region} if region else {}))
         return checkout
 
@@ -59,7 +61,7 @@ class Checkout:
 
     @property
     def stage(self) -> dict[str, Any]:
-        """The content of the stage's file."""
+        """The content of the stage file."""
         content: dict[str, Any] = yaml.safe_load(self._file.read_text())
         return content
 
@@ -68,13 +70,13 @@ class Checkout:
         """The instance type of the endpoint."""
         return str(self.stage["endpoints"][ENDPOINT]["instance_type"])
 
-    def configure(self, **keys: Any) -> None:
-        """Change keys of the endpoint in the stage's file."""
+    def configure(self, **settings: Any) -> None:
+        """Change settings of the endpoint in the stage file."""
         stage = self.stage
-        stage["endpoints"][ENDPOINT].update(keys)
+        stage["endpoints"][ENDPOINT].update(settings)
         self._write(stage)
 
-    def multiply_by(self, factor: int) -> None:
+    def set_factor(self, factor: int) -> None:
         """Change the factor of the test model, which creates a new version."""
         path = self.path / "models" / MODEL / MODEL / "1" / "model.py"
         text = path.read_text().replace("FACTOR = 2", f"FACTOR = {factor}")

@@ -8,13 +8,13 @@ from account_test.findings import StatementFinding, finding_for, inconclusive
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from release.delivery.stack_failures import readable_reason
 
-REFUSALS = ("InvalidInput", "ValidationError", "ValidationException")
+REJECTION_CODES = ("InvalidInput", "ValidationError", "ValidationException")
 """Error codes that reject the request itself; others, such as AccessDenied, prove nothing."""
-REFUSED_CALL = re.compile(r"Status Code: 4\d\d")
+REJECTED_CALL = re.compile(r"Status Code: 4\d\d")
 """Part of CloudFormation's reason if a service rejected the call, so no update started."""
-FAILED = re.compile("ROLLBACK|FAILED|DELETE")
+FAILED_STATUS = re.compile("ROLLBACK|FAILED|DELETE")
 ENDPOINT = "AWS::SageMaker::Endpoint"
-TIMED = (
+TIMED_OPERATIONS = (
     ("deploy", MODELS_STACK, "AWS::CloudFormation::Stack", f"`{MODELS_STACK}`"),
     ("deploy", ENDPOINT_STACK, "Custom::TritonModel", "builds"),
     ("update", ENDPOINT_STACK, ENDPOINT, "update of its endpoint"),
@@ -25,7 +25,7 @@ TIMED = (
 def first_deploy(answers: Answers) -> StatementFinding:
     """Decide by the statuses of the stacks and the response of the model."""
     stacks = answers.of("DescribeStacks", "deploy").successful
-    failed = [stack for stack in stacks if FAILED.search(stack.response["StackStatus"])]
+    failed = [stack for stack in stacks if FAILED_STATUS.search(stack.response["StackStatus"])]
     if failed:
         statuses = ", ".join(stack.response["StackStatus"] for stack in failed)
         return finding_for(False, f"{statuses}: {_failures(answers, 'deploy')}", *failed)
@@ -39,12 +39,12 @@ def first_deploy(answers: Answers) -> StatementFinding:
 
 def cloudformation_sees_failed_update(answers: Answers) -> StatementFinding:
     """Decide by the endpoint's events in an update whose containers do not start."""
-    return _sees_rollback(answers, "failed update")
+    return _decide_rollback_report(answers, "failed update")
 
 
 def cloudformation_sees_alarm_rollback(answers: Answers) -> StatementFinding:
     """Decide by the endpoint's events in an update that an alarm rolls back."""
-    return _sees_rollback(answers, "alarm")
+    return _decide_rollback_report(answers, "alarm")
 
 
 def stack_rollback(answers: Answers) -> StatementFinding:
@@ -87,7 +87,7 @@ def scaling_status(answers: Answers) -> StatementFinding:
         return inconclusive("DescribeEndpoint always returned InService")
     statuses = {answer.response["EndpointStatus"] for answer in changing}
     configs = {answer.response["EndpointConfigName"] for answer in endpoints}
-    pending = any(map(_pending, changing))
+    pending = any(map(_pending_config, changing))
     evidence = (
         f"{', '.join(sorted(statuses))}, {len(configs)} EndpointConfigName, "
         f"{'a' if pending else 'no'} PendingDeploymentSummary"
@@ -99,16 +99,16 @@ def scaling_status(answers: Answers) -> StatementFinding:
 def durations(answers: Answers) -> StatementFinding:
     """Decide by comparing the times of CloudFormation's events with the time budget."""
     budgets = answers.of("TimeBudget")[:1]
-    in_time, parts, used = [], [], list(budgets)
-    for step, stack, kind, row in TIMED:
-        times = [event["Timestamp"] for event in _events(answers, step, stack, kind)]
+    in_time, evidence, used_answers = [], [], list(budgets)
+    for step, stack, resource_type, row in TIMED_OPERATIONS:
+        times = [event["Timestamp"] for event in _events(answers, step, stack, resource_type)]
         if not times or not budgets:
-            return inconclusive(f"no events show how long {row} took", *used)
+            return inconclusive(f"no events show how long {row} took", *used_answers)
         seconds, limit = (max(times) - min(times)).total_seconds(), 60 * budgets[0].response[row]
         in_time.append(seconds <= limit)
-        parts.append(f"{row}: {seconds:.0f} s of {limit} s")
-        used += _of_stack(answers, "DescribeStackEvents", step, stack)
-    return finding_for(all(in_time), "; ".join(parts), *used)
+        evidence.append(f"{row}: {seconds:.0f} s of {limit} s")
+        used_answers += _of_stack(answers, "DescribeStackEvents", step, stack)
+    return finding_for(all(in_time), "; ".join(evidence), *used_answers)
 
 
 def accepted(answers: Answers) -> StatementFinding:
@@ -116,39 +116,39 @@ def accepted(answers: Answers) -> StatementFinding:
     if not answers:
         return inconclusive("the operation was not called")
     last = answers[-1]
-    if last.error and last.error["Code"] not in REFUSALS:
+    if last.error and last.error["Code"] not in REJECTION_CODES:
         return inconclusive(last.summary, last)
     return finding_for(last.error is None, last.summary, last)
 
 
-def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
+def _decide_rollback_report(answers: Answers, step: str) -> StatementFinding:
     """Decide whether CloudFormation reports an update that SageMaker has rolled back as failed."""
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
-    ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
-    if not ends:
+    results = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
+    if not results:
         return inconclusive("no stack event has the result of the endpoint's update")
-    used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
-    status, reason = ends[0]["ResourceStatus"], ends[0].get("ResourceStatusReason", "")
+    stack_events = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
+    status, reason = results[0]["ResourceStatus"], results[0].get("ResourceStatusReason", "")
     evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
     if status == "UPDATE_FAILED":
-        return finding_for(None if REFUSED_CALL.search(reason) else True, evidence, *used)
+        return finding_for(None if REJECTED_CALL.search(reason) else True, evidence, *stack_events)
     endpoints = answers.of("DescribeEndpoint", step).successful
-    new = {*map(_pending, endpoints)} - {None, *map(_config, endpoints[:1])}
-    deploying = [endpoint for endpoint in endpoints if _pending(endpoint) in new][:1]
+    new_configs = {*map(_pending_config, endpoints)} - {None, *map(_config, endpoints[:1])}
+    deploying = [endpoint for endpoint in endpoints if _pending_config(endpoint) in new_configs][:1]
     in_service = [
         answer for answer in endpoints if answer.response["EndpointStatus"] == "InService"
     ]
-    after = [answer for answer in in_service if deploying and answer.date > deploying[0].date]
-    if not after or any(_config(answer) in new for answer in in_service):
-        return inconclusive("no response shows that SageMaker rolled back an update", *used)
-    return finding_for(False, evidence, *deploying, after[0], *used)
+    final = [answer for answer in in_service if deploying and answer.date > deploying[0].date]
+    if not final or any(_config(answer) in new_configs for answer in in_service):
+        return inconclusive("no response shows that SageMaker rolled back an update", *stack_events)
+    return finding_for(False, evidence, *deploying, final[0], *stack_events)
 
 
 def _config(endpoint: Answer) -> Any:
     return endpoint.response["EndpointConfigName"]
 
 
-def _pending(endpoint: Answer) -> Any:
+def _pending_config(endpoint: Answer) -> Any:
     """Return the configuration that is being deployed, or None."""
     return endpoint.response.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
 
@@ -158,18 +158,21 @@ def _of_stack(answers: Answers, operation: str, step: str, stack: str) -> list[A
     return [answer for answer in successful if answer.request["StackName"] == stack]
 
 
-def _events(answers: Answers, step: str, stack: str, kind: str) -> list[Record]:
-    """Return a stack's events of one type of resource, the oldest first."""
-    described = _of_stack(answers, "DescribeStackEvents", step, stack)
-    events = [event for answer in described for event in answer.response["StackEvents"]]
-    of_kind = (event for event in events if event["ResourceType"] == kind)
-    return sorted(of_kind, key=lambda event: event["Timestamp"])
+def _events(answers: Answers, step: str, stack: str, resource_type: str) -> list[Record]:
+    """Return a stack's events of a resource type, oldest first."""
+    events = [
+        event
+        for answer in _of_stack(answers, "DescribeStackEvents", step, stack)
+        for event in answer.response["StackEvents"]
+        if event["ResourceType"] == resource_type
+    ]
+    return sorted(events, key=lambda event: event["Timestamp"])
 
 
 def _failures(answers: Answers, step: str) -> str:
     """Return the failure reasons of a step's stack events."""
-    described = answers.of("DescribeStackEvents", step).successful
-    events = [event for answer in described for event in answer.response["StackEvents"]]
+    successful = answers.of("DescribeStackEvents", step).successful
+    events = [event for answer in successful for event in answer.response["StackEvents"]]
     reasons = (
         f"{event['LogicalResourceId']}: {readable_reason(event.get('ResourceStatusReason', ''))}"
         for event in events

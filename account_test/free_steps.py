@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from account_test.answers import Record
 from account_test.names import ENDPOINT_STACK, FREE, STAGE, TAG, VARIANT
-from account_test.policies import policies_of
+from account_test.policies import iam_policies
 from account_test.run import Run
 from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
 from account_test.waiting import pauses
@@ -30,11 +30,11 @@ from release.preflight.quotas import (
 )
 from release.template_resources import resolve
 
-LARGEST_BODY = 51_200
-"""Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""
-ROLE_SECONDS = 60
-"""Maximum time until SageMaker can assume a new role. A choice of this project."""
-PULL = (
+MAX_TEMPLATE_BYTES = 51_200
+"""Maximum size of a template in a request (CloudFormation API reference, ValidateTemplate)."""
+ROLE_TIMEOUT_SECONDS = 60
+"""Maximum time until SageMaker can assume a new role. Our choice."""
+MODEL_ACTIONS = (
     *("ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage"),
     *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
 )
@@ -42,6 +42,7 @@ PULL = (
 SECOND_TYPE = "ml.m5.xlarge"
 """An instance type of another family that supports multi-model endpoints."""
 
+# Statements whose decision is known, to check the simulation itself.
 DENIED_CONTROL = {"Action": DENIED_ACTION, "Resource": "*"}
 ALLOWED_CONTROL = {
     **{"Effect": "Allow", "Action": ALLOWED_ACTION, "Resource": "*"},
@@ -57,27 +58,25 @@ def quotas(run: Run) -> None:
         SAGEMAKER: [instances_quota(run.checkout.instance_type), ALL_INSTANCES],
         CODEBUILD: sorted(builds),
     }.items():
-        known = run.account.quotas.of(service)
-        values = {name: known[name].value for name in names if name in known}
-        run.recorder.keep("service-quotas:Quotas", {"Service": service, "Names": names}, values)
+        all_quotas = run.account.quotas.of(service)
+        values = {name: all_quotas[name].value for name in names if name in all_quotas}
+        run.recorder.record("service-quotas:Quotas", {"Service": service, "Names": names}, values)
 
 
 def templates(run: Run) -> None:
     """Validate the templates with CloudFormation."""
     for template in run.account.templates.values():
         body = json.dumps(template, separators=(",", ":"))
-        if len(body) <= LARGEST_BODY:
-            run.recorder.ask("cloudformation:ValidateTemplate", TemplateBody=body)
+        if len(body) <= MAX_TEMPLATE_BYTES:
+            run.recorder.call("cloudformation:ValidateTemplate", TemplateBody=body)
 
 
 def policies(run: Run) -> None:
     """Simulate each statement of the endpoint's role, and an action that no statement allows."""
-    template, known = run.account.templates[ENDPOINT_STACK], run.pseudo_parameters
     _simulate(run, _document(ALLOWED_CONTROL), ALLOWED_CONTROL)
-    for policy in policies_of(ENDPOINT_STACK, template, known):
-        if policy.guards is None:
-            for statement in (*policy.document["Statement"], DENIED_CONTROL):
-                _simulate(run, json.dumps(policy.document), statement)
+    for policy in iam_policies(run.account.templates[ENDPOINT_STACK], run.pseudo_parameters):
+        for statement in (*policy["Statement"], DENIED_CONTROL):
+            _simulate(run, json.dumps(policy), statement)
 
 
 def configurations(run: Run) -> None:
@@ -89,8 +88,8 @@ def configurations(run: Run) -> None:
         "Action": "sts:AssumeRole",
     }
     role = iam.create_role(RoleName=FREE, AssumeRolePolicyDocument=_document(trust), Tags=tags)
-    pull = _document({"Effect": "Allow", "Action": PULL, "Resource": "*"})
-    iam.put_role_policy(RoleName=FREE, PolicyName=FREE, PolicyDocument=pull)
+    permissions = _document({"Effect": "Allow", "Action": MODEL_ACTIONS, "Resource": "*"})
+    iam.put_role_policy(RoleName=FREE, PolicyName=FREE, PolicyDocument=permissions)
     _create_model(run, ExecutionRoleArn=role["Role"]["Arn"], Tags=tags)
     variant = {
         "VariantName": VARIANT,
@@ -98,10 +97,10 @@ def configurations(run: Run) -> None:
         "InstanceType": run.checkout.instance_type,
         "InitialInstanceCount": 1,
     }
-    routed = {"RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}}
-    for name, more in {f"{FREE}-plain": {}, f"{FREE}-routed": routed}.items():
-        _create_config(run, name, {**variant, **more})
-        run.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
+    routing = {"RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}}
+    for name, properties in {f"{FREE}-plain": {}, f"{FREE}-routed": routing}.items():
+        _create_config(run, name, {**variant, **properties})
+        run.recorder.call("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
 
 
 def pools(run: Run) -> None:
@@ -132,24 +131,24 @@ def components(run: Run) -> None:
     _create_config(run, f"{FREE}-components", variant, ExecutionRoleArn=role)
 
 
-def _create_config(run: Run, name: str, variant: Record, **more: Any) -> None:
-    run.recorder.ask(
+def _create_config(run: Run, name: str, variant: Record, **parameters: Any) -> None:
+    run.recorder.call(
         "sagemaker:CreateEndpointConfig",
         EndpointConfigName=name,
         ProductionVariants=[variant],
         Tags=[{"Key": TAG, "Value": "temporary"}],
-        **more,
+        **parameters,
     )
 
 
 def _simulate(run: Run, policy: str, statement: Record) -> None:
     """Simulate the actions of a statement, in a context that fulfils its condition."""
-    run.recorder.ask(
+    run.recorder.call(
         "iam:SimulateCustomPolicy",
         PolicyInputList=[policy],
-        ActionNames=_list(statement["Action"]),
-        ResourceArns=[_matching(_list(statement["Resource"])[0])],
-        ContextEntries=list(_context(statement.get("Condition", {}))),
+        ActionNames=_as_list(statement["Action"]),
+        ResourceArns=[_matching_text(_as_list(statement["Resource"])[0])],
+        ContextEntries=list(_context_entries(statement.get("Condition", {}))),
     )
 
 
@@ -160,19 +159,19 @@ def _create_model(run: Run, **request: Any) -> None:
     properties = manifest["artifacts"][ENDPOINT_STACK]["properties"]
     url = {"Fn::Sub": properties["stackTemplateAssetObjectUrl"]}
     asset = resolve(url, run.pseudo_parameters)
-    bucket = asset.removeprefix("s3://").partition("/")[0]  # the bucket of `cdk bootstrap`
+    bucket = asset.removeprefix("s3://").partition("/")[0]  # created by `cdk bootstrap`
     container = {
         "Image": model["PrimaryContainer"]["Image"],
         "Mode": "MultiModel",
         "ModelDataUrl": f"s3://{bucket}/{STAGE}/",
     }
-    until = time.monotonic() + ROLE_SECONDS
+    deadline = time.monotonic() + ROLE_TIMEOUT_SECONDS
     for pause in pauses():
         try:
             request |= {"ModelName": FREE, "PrimaryContainer": container}
-            run.recorder.ask("sagemaker:CreateModel", **request)
+            run.recorder.call("sagemaker:CreateModel", **request)
         except ClientError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(pause)
         else:
@@ -183,21 +182,21 @@ def _document(statement: Record) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": statement})
 
 
-def _list(value: str | list[str]) -> list[str]:
+def _as_list(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _matching(pattern: str) -> str:
-    """Return a string that matches a wildcard pattern of a policy."""
+def _matching_text(pattern: str) -> str:
+    """Return a text that matches a wildcard pattern of a policy."""
     return pattern if pattern == "*" else pattern.replace("*", "any")
 
 
-def _context(condition: Record) -> Iterator[Record]:
+def _context_entries(condition: Record) -> Iterator[Record]:
     """Yield context entries for which a condition is true."""
     for operator, keys in condition.items():
         for key, values in keys.items():
             yield {
                 "ContextKeyName": key,
-                "ContextKeyValues": [_matching(_list(values)[0])],
+                "ContextKeyValues": [_matching_text(_as_list(values)[0])],
                 "ContextKeyType": "boolean" if operator == "Bool" else "string",
             }

@@ -3,7 +3,7 @@
 STAGE, ENDPOINT, MODEL = "triton-acctest", "cpu", "probe"
 MODELS_STACK, ENDPOINT_STACK = f"{STAGE}-models", f"{STAGE}-{ENDPOINT}"
 ENDPOINT_NAME = ENDPOINT_STACK
-"""The app gives an endpoint the name of its stack."""
+"""An endpoint has the name of its stack."""
 TAG = "triton-acctest"
 """Tag key of all resources."""
 FREE = f"{STAGE}-free"

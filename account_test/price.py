@@ -10,19 +10,19 @@ NOT_INCLUDED = (
 )
 
 
-def lines(instance_type: str, region: str, steps: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Yield lines with the cost per hour and in total; a step is (instances, minutes)."""
-    most = max(instances for instances, _ in steps)
+def cost_lines(instance_type: str, region: str, steps: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield the estimated cost per hour and in total; a step is (instances, minutes)."""
+    peak = max(instances for instances, _ in steps)
     hours = sum(instances * minutes for instances, minutes in steps) / 60
     prices = platform_facts.prices()
     price = prices.of(region, instance_type)
-    yield f"At most {most} instances at once, about {hours:.1f} instance hours (our estimate)."
+    yield f"At most {peak} instances at once, about {hours:.1f} instance hours (our estimate)."
     if price is None:
         page = "https://aws.amazon.com/sagemaker/ai/pricing/"
         yield f"The price of {instance_type} in {region} is not in prices.toml: see {page}."
     else:
         yield (
             f"{instance_type} in {region}: {price} USD an hour ({prices.source}, {prices.date}); "
-            f"at most {most * price:.2f} USD an hour, about {hours * price:.2f} USD in total."
+            f"at most {peak * price:.2f} USD an hour, about {hours * price:.2f} USD in total."
         )
     yield NOT_INCLUDED

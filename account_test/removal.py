@@ -1,4 +1,4 @@
-"""Deletion of all resources of a run, identified by names, tags and the state file."""
+"""Deletion of all resources of a run, which have known names, tags, or are in the state file."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,13 +15,15 @@ from release.delivery.steps import say
 
 STACKS = (ENDPOINT_STACK, MODELS_STACK)
 """Stacks in the order of deletion: the first imports from the second."""
-KEY_DAYS = 7
-"""Shortest waiting period before KMS deletes a key (API reference, ScheduleKeyDeletion)."""
+KEY_DELETION_DAYS = 7
+"""Minimum waiting period before KMS deletes a key (API reference, ScheduleKeyDeletion)."""
 NOT_FOUND = ("404", "NoSuchEntity", "NotFoundException", "ValidationError", "ValidationException")
 """Error codes of S3, IAM, KMS, CloudFormation and SageMaker for a missing resource."""
-NAMED = {"stack": STACKS, "role": (FREE,)}
-RETAINED = {"bucket": ("AWS::S3::Bucket", "s3", ":::"), "key": ("AWS::KMS::Key", "kms:key", "/")}
-"""Kind -> CloudFormation type, type of the tagging API, separator before the name in its ARN."""
+RETAINED_TYPES = {
+    "bucket": ("AWS::S3::Bucket", "s3", ":::"),
+    "key": ("AWS::KMS::Key", "kms:key", "/"),
+}
+"""Kind -> CloudFormation type, type in the tagging API, separator before the name in an ARN."""
 
 
 class NotDeleted(Exception):
@@ -66,10 +68,12 @@ class Removal:
 
     def _names(self, kind: str) -> Iterator[str]:
         match kind:
-            case "stack" | "role":
-                candidates: Iterable[str] = NAMED[kind]
+            case "stack":
+                candidates: Iterable[str] = STACKS
+            case "role":
+                candidates = (FREE,)
             case "bucket" | "key":
-                candidates = self._retained(kind)
+                candidates = self._retained_names(kind)
             case "log group":
                 groups = self._list("logs", "DescribeLogGroups", logGroupNamePattern=f"{STAGE}-")
                 candidates = [group["logGroupName"] for group in groups]
@@ -79,12 +83,12 @@ class Removal:
                 names = (resource[f"{member}Name"] for resource in resources)
                 candidates = [name for name in names if name.startswith(STAGE)]
         for name in candidates:
-            if kind not in DESCRIBE or self._described(kind, name):
+            if kind not in DESCRIBE_OPERATIONS or self._describe(kind, name):
                 yield name
 
-    def _described(self, kind: str, name: str) -> Any:
-        """Return a description; a false value if the resource is deleted or will be."""
-        service, operation, member = DESCRIBE[kind]
+    def _describe(self, kind: str, name: str) -> Any:
+        """Return a description, or a false value if the resource or key is deleted."""
+        service, operation, member = DESCRIBE_OPERATIONS[kind]
         try:
             answer = self.recorder.pages(service, operation, **{member: name})
         except ClientError as error:
@@ -93,18 +97,21 @@ class Removal:
             return None
         return answer.get("KeyMetadata", {}).get("KeyState") != "PendingDeletion" and answer
 
-    def _retained(self, kind: str) -> set[str]:
-        """Return retained resources of the stacks, from stacks, state file and tag."""
-        type_name, tagged_type, before_name = RETAINED[kind]
+    def _retained_names(self, kind: str) -> set[str]:
+        """Return the names of retained resources, from stacks, state file and tag."""
+        type_name, tagged_type, separator = RETAINED_TYPES[kind]
         for stack in STACKS:
-            if self._described("stack", stack):
+            if self._describe("stack", stack):
                 resources = self._list("cloudformation", "ListStackResources", StackName=stack)
-                retained = (item for item in resources if item["ResourceType"] == type_name)
-                ids = (resource.get("PhysicalResourceId") for resource in retained)
-                self.state.remember(kind, filter(None, ids))
+                ids = (
+                    resource.get("PhysicalResourceId")
+                    for resource in resources
+                    if resource["ResourceType"] == type_name
+                )
+                self.state.add_resources(kind, filter(None, ids))
         tags = {"TagFilters": [{"Key": TAG}], "ResourceTypeFilters": [tagged_type]}
         tagged = self._list("resourcegroupstaggingapi", "GetResources", **tags)
-        names = {resource["ResourceARN"].rpartition(before_name)[2] for resource in tagged}
+        names = {resource["ResourceARN"].rpartition(separator)[2] for resource in tagged}
         return {*names, *self.state.content.get(kind, ())}
 
     def _list(self, service: str, operation: str, **request: Any) -> list[dict[str, Any]]:
@@ -119,26 +126,27 @@ class Removal:
         A stack "cannot be deleted while in status UPDATE_IN_PROGRESS" (aws/aws-toolkit-azure-devops
         #317), nor can an endpoint that is being created.
         """
-        self._retained("bucket"), self._retained("key")
+        for kind in RETAINED_TYPES:
+            self._retained_names(kind)  # saves the names in the state file
         cloudformation = self.recorder.client("cloudformation")
         wait_for_stack(cloudformation, name)
         cloudformation.delete_stack(StackName=name)
         wait_for_stack(cloudformation, name)
-        if answer := self._described("stack", name):
+        if answer := self._describe("stack", name):
             (stack,) = answer["Stacks"]
             raise NotDeleted(f"{stack['StackStatus']}: {stack.get('StackStatusReason', '')}")
 
     def _delete_endpoint(self, name: str) -> None:
         """Wait until no operation is in progress, then delete an endpoint and wait for the end."""
 
-        def status(*settled: str) -> str | None:
-            answer = self._described("endpoint", name)
-            changing = answer and answer["EndpointStatus"] not in settled
-            return answer["EndpointStatus"] if changing else None
+        def status_except(*expected: str) -> str | None:
+            endpoint = self._describe("endpoint", name)
+            is_expected = not endpoint or endpoint["EndpointStatus"] in expected
+            return None if is_expected else endpoint["EndpointStatus"]
 
-        wait(name, lambda: status(*IDLE_STATUSES))
+        wait(name, lambda: status_except(*IDLE_STATUSES))
         self.recorder.client("sagemaker").delete_endpoint(EndpointName=name)
-        wait(name, status)
+        wait(name, status_except)
 
     def _delete_role(self, name: str) -> None:
         iam = self.recorder.client("iam")
@@ -154,14 +162,14 @@ class Removal:
 
     def _delete_key(self, name: str) -> None:
         kms = self.recorder.client("kms")
-        kms.schedule_key_deletion(KeyId=name, PendingWindowInDays=KEY_DAYS)
-        say(f"  KMS deletes the key in {KEY_DAYS} days")
+        kms.schedule_key_deletion(KeyId=name, PendingWindowInDays=KEY_DELETION_DAYS)
+        say(f"  KMS deletes the key in {KEY_DELETION_DAYS} days")
 
     def _call(self, service: str, operation: str, **request: str) -> None:
         getattr(self.recorder.client(service), operation)(**request)
 
 
-DESCRIBE = {
+DESCRIBE_OPERATIONS = {
     "stack": ("cloudformation", "DescribeStacks", "StackName"),
     "endpoint": ("sagemaker", "DescribeEndpoint", "EndpointName"),
     "role": ("iam", "GetRole", "RoleName"),
@@ -180,4 +188,4 @@ KINDS: dict[str, Callable[[Removal, str], object]] = {
     "key": Removal._delete_key,
     "log group": lambda removal, name: removal._call("logs", "delete_log_group", logGroupName=name),
 }
-"""Kind -> deletion, in this order: first resources with charges, last resources others use."""
+"""Kind -> deletion, in this order: resources with charges first, resources that others use last."""

@@ -24,7 +24,7 @@ class StepOutcome:
 
 
 def content(
-    about: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     answers: Answers,
     outcomes: Sequence[StepOutcome],
     remaining: Sequence[str],
@@ -32,22 +32,23 @@ def content(
 ) -> dict[str, Any]:
     """Return the report, without identifiers of accounts and persons.
 
-    `about` describes the run, `remaining` are resources that could not be deleted, `secrets` maps
-    a text to its replacement (see `scrub`). `answers` of a check are indexes into `answers`.
+    `metadata` describes the run, `remaining` are resources that could not be deleted, `secrets` are
+    replacements for `scrub`. In the report, a check's `answers` are indexes into the `answers` of
+    the report, which has only answers that a check uses.
     """
-    used: list[Answer] = []
+    used_answers: list[Answer] = []
     rows = []
     for check in checks():
         finding = check.decide(answers)
-        used += (answer for answer in finding.answers if answer not in used)
-        indexes = [used.index(answer) for answer in finding.answers]
+        used_answers += (answer for answer in finding.answers if answer not in used_answers)
+        indexes = [used_answers.index(answer) for answer in finding.answers]
         evidence = " ".join(finding.evidence.split())
         row = {"result": finding.result, "evidence": evidence, "answers": indexes}
         rows.append({"id": check.id, "statement": check.statement, "step": check.step, **row})
     report: dict[str, Any] = {
-        **{"format": FORMAT, "written": datetime.now(UTC), **about},
+        **{"format": FORMAT, "written": datetime.now(UTC), **metadata},
         **{"steps": list(map(asdict, outcomes)), "remaining": remaining},
-        **{"checks": rows, "answers": list(map(asdict, used))},
+        **{"checks": rows, "answers": list(map(asdict, used_answers))},
     }
     scrubbed: dict[str, Any] = scrub(report, secrets)
     return scrubbed

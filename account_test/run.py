@@ -1,4 +1,4 @@
-"""The context of the steps: the checkout, the account, and operations on the endpoint."""
+"""State and operations that the steps share."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from functools import cached_property
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from account_test.answers import AnswerRecorder, Record, kept
+from account_test.answers import AnswerRecorder, Record, select_members
 from account_test.checkout import Checkout
 from account_test.names import ENDPOINT, ENDPOINT_NAME, ENDPOINT_STACK, MODEL, MODELS_STACK, STAGE
 from account_test.waiting import wait, wait_for_stack
@@ -21,7 +21,7 @@ from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.account import Account
 
 PAUSE_SECONDS = 1.0
-"""Pause between calls in the background of a deployment. A choice of this project."""
+"""Pause between background calls during a deployment. Our choice."""
 
 
 class StepFailed(Exception):
@@ -30,7 +30,7 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """State that the steps share."""
+    """Recorder, checkout and account of a run, with operations on the endpoint."""
 
     recorder: AnswerRecorder
     checkout: Checkout
@@ -58,42 +58,43 @@ class Run:
         self.checkout.synthesise()
         result = cdk.deploy(self.checkout.assembly, MODELS_STACK, ENDPOINT_STACK)
         budget = DeliveryTimeBudget.read(self.checkout.assembly)
-        self.recorder.keep("app:TimeBudget", {}, dict(budget.rows))
+        self.recorder.record("app:TimeBudget", {}, dict(budget.rows))
         for stack in (MODELS_STACK, ENDPOINT_STACK):
             try:
-                self._keep_stack(stack, since)
+                self._record_stack(stack, since)
             except ClientError as error:
                 say(f"  {error}")
         return result.succeeded
 
     def describe(self) -> Record:
         """Return the endpoint's description."""
-        return self.recorder.ask("sagemaker:DescribeEndpoint", EndpointName=ENDPOINT_NAME)
+        return self.recorder.call("sagemaker:DescribeEndpoint", EndpointName=ENDPOINT_NAME)
 
-    def serving(self) -> Record:
-        """Wait for operations in progress; return the current endpoint configuration."""
+    def wait_until_idle(self) -> Record:
+        """Wait for operations in progress, and return the current endpoint configuration."""
 
-        def changing() -> str | None:
+        def transient_status() -> str | None:
             status: str = self.describe()["EndpointStatus"]
             return None if status in IDLE_STATUSES else status
 
-        wait(ENDPOINT_NAME, changing)
+        wait(ENDPOINT_NAME, transient_status)
         name = self.describe()["EndpointConfigName"]
-        return self.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
+        return self.recorder.call("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
 
     def invoke(self, number: float) -> None:
         """Invoke the model with `endpoint_client`, and record the response."""
-        request, error = {"Model": MODEL, "X": number}, None
-        answer: Record = {}
+        response: Record = {}
+        error_response = None
         try:
             outputs = self.models.invoke(MODEL, {"X": [[number]]})
-            answer = {"Y": float(outputs["Y"][0][0])}
-        except EndpointError as refusal:
-            error = {"Code": type(refusal).__name__, "Message": str(refusal)}
-        self.recorder.keep("sagemaker-runtime:InvokeEndpoint", request, answer, error)
+            response = {"Y": float(outputs["Y"][0][0])}
+        except EndpointError as error:
+            error_response = {"Code": type(error).__name__, "Message": str(error)}
+        request = {"Model": MODEL, "X": number}
+        self.recorder.record("sagemaker-runtime:InvokeEndpoint", request, response, error_response)
 
     @contextmanager
-    def meanwhile(self, *calls: Callable[[], object]) -> Iterator[None]:
+    def repeating_calls(self, *calls: Callable[[], object]) -> Iterator[None]:
         """Repeat calls in a background thread while the block runs."""
         stop = threading.Event()
 
@@ -113,7 +114,7 @@ class Run:
             stop.set()
             thread.join()
 
-    def _keep_stack(self, stack: str, since: datetime) -> None:
+    def _record_stack(self, stack: str, since: datetime) -> None:
         """Record a stack's status and events; continue a failed rollback.
 
         The rollback skips the endpoint, which still serves (docs/aws.md), so that later steps can
@@ -121,12 +122,12 @@ class Run:
         """
         cloudformation, recorder = self.recorder.client("cloudformation"), self.recorder
         wait_for_stack(cloudformation, stack)
-        (described,) = recorder.ask("cloudformation:DescribeStacks", StackName=stack)["Stacks"]
+        (description,) = recorder.call("cloudformation:DescribeStacks", StackName=stack)["Stacks"]
         events = recorder.pages("cloudformation", "DescribeStackEvents", StackName=stack)
         recent = [event for event in events["StackEvents"] if event["Timestamp"] >= since]
-        answer = kept("DescribeStackEvents", {"StackEvents": recent})
-        recorder.keep("cloudformation:DescribeStackEvents", {"StackName": stack}, answer)
-        if described["StackStatus"] == "UPDATE_ROLLBACK_FAILED":
+        answer = select_members("DescribeStackEvents", {"StackEvents": recent})
+        recorder.record("cloudformation:DescribeStackEvents", {"StackName": stack}, answer)
+        if description["StackStatus"] == "UPDATE_ROLLBACK_FAILED":
             endpoints = [name for _, name, _ in self.account.resources("AWS::SageMaker::Endpoint")]
             say(f"  {stack} is UPDATE_ROLLBACK_FAILED: continuing without {endpoints}")
             cloudformation.continue_update_rollback(StackName=stack, ResourcesToSkip=endpoints)

@@ -13,17 +13,17 @@ RULES = {
     r"(?i)([?&]X-Amz-[\w-]+)=[^&\s\"']+": r"\1=<removed>",
     r"(?<!\d)\d{12}(?!\d)": "<account>",
 }
-"""Patterns with what takes their place: ids of keys, users and roles, callers in ARNs, mail
-addresses, signatures in URLs, and account ids, also in names of buckets and images."""
-LONGEST_TEXT = 600
-"""Characters of a text, such as a template, that are kept. It is cut last: half of an account id is
-no account id to a pattern."""
+"""Pattern -> replacement: ids of keys, users and roles, callers in ARNs, e-mail addresses,
+signatures in URLs, and account ids, also in names of buckets and images."""
+MAX_TEXT_LENGTH = 600
+"""Maximum length of a text, such as a template. Texts are truncated after the replacements, because
+patterns do not match half of an account id."""
 
 
 def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
-    """Return a value as JSON has it, without what identifies an account or a person.
+    """Return a value for JSON, without identifiers of accounts and persons.
 
-    `secrets` are texts that are known, such as the home directory, with what takes their place.
+    `secrets` maps further texts, such as the home directory, to their replacements.
     """
     if isinstance(value, Mapping):
         return {scrub(name, secrets): scrub(member, secrets) for name, member in value.items()}
@@ -32,8 +32,8 @@ def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
-    for secret, instead in secrets.items():
-        text = text.replace(secret, instead)
-    for pattern, instead in RULES.items():
-        text = re.sub(pattern, instead, text)
-    return text[:LONGEST_TEXT]
+    for secret, replacement in secrets.items():
+        text = text.replace(secret, replacement)
+    for pattern, replacement in RULES.items():
+        text = re.sub(pattern, replacement, text)
+    return text[:MAX_TEXT_LENGTH]

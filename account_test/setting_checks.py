@@ -8,29 +8,29 @@ from account_test.answers import Answer, Answers
 from account_test.deployment_checks import accepted
 from account_test.findings import StatementFinding, finding_for, inconclusive
 
-ALL_APPEAR_AFTER = timedelta(minutes=15)
+MAX_DELAY = timedelta(minutes=15)
 """"After you create a metric, allow up to 15 minutes for the metric to appear" (CloudWatch API
 reference, ListMetrics). CloudTrail documents no such delay; using the same value is our choice."""
 DENIED_ACTION, ALLOWED_ACTION = "iam:CreateUser", "sagemaker:DeleteEndpoint"
-"""An action that no policy of the app allows, and an action that a policy of the step allows on a
-condition. If the simulation decides differently, it proves nothing."""
+"""Controls: an action that no policy of the app allows, and an action that a policy of the step
+allows with a condition. If the simulation decides differently, its other results prove nothing."""
 NO_BACKEND = "unable to find backend library for backend 'dali'"
 """triton-inference-server/core, src/backend_model.cc."""
 BACKEND_ERRORS = ("DALI Backend error", "DALI error")
 """triton-inference-server/dali_backend, src/dali_backend.cc."""
-LOW, HIGH = 0.35, 0.65
-"""Range for the share of invocations that one of two instances serves. A choice of this project."""
+HALF_RANGE = 0.35, 0.65
+"""Shares of invocations that count as one of two instances. Our choice."""
 
 
 def quotas(answers: Answers) -> StatementFinding:
     """Decide by the names that Service Quotas lists."""
-    read = answers.of("Quotas")
-    names = list(chain.from_iterable(answer.request["Names"] for answer in read))
-    values = {name: value for answer in read for name, value in answer.response.items()}
-    if not read:
+    responses = answers.of("Quotas")
+    names = list(chain.from_iterable(answer.request["Names"] for answer in responses))
+    values = {name: value for answer in responses for name, value in answer.response.items()}
+    if not responses:
         return inconclusive("no response from Service Quotas")
     evidence = "; ".join(f"{name}: {values.get(name, 'not listed')}" for name in names)
-    return finding_for({*names} == values.keys(), evidence, *read)
+    return finding_for({*names} == values.keys(), evidence, *responses)
 
 
 def templates(answers: Answers) -> StatementFinding:
@@ -50,23 +50,25 @@ def policies(answers: Answers) -> StatementFinding:
     controls = decisions.pop(DENIED_ACTION, ""), decisions.pop(ALLOWED_ACTION, "")
     if controls != ("implicitDeny", "allowed"):
         return inconclusive("the simulation does not evaluate conditions", *simulations)
-    denied = [f"{action}: {how}" for action, how in decisions.items() if how != "allowed"]
+    denied = [
+        f"{action}: {decision}" for action, decision in decisions.items() if decision != "allowed"
+    ]
     evidence = "; ".join(denied) or f"{len(decisions)} actions allowed, {DENIED_ACTION} denied"
     return finding_for(not denied, evidence, *simulations)
 
 
 def create_model(answers: Answers) -> StatementFinding:
-    """Decide by CreateModel's last answer: a new role is not known at once."""
+    """Decide by the last response of CreateModel, which is retried until the role exists."""
     return accepted(answers.of("CreateModel"))
 
 
 def multi_model_pools(answers: Answers) -> StatementFinding:
-    """Decide by CreateEndpointConfig's answer to instance pools with a multi-model Model."""
+    """Decide by CreateEndpointConfig's response to instance pools with a multi-model Model."""
     return accepted(answers.of("CreateEndpointConfig", "pools"))
 
 
 def zero_instances(answers: Answers) -> StatementFinding:
-    """Decide by CreateEndpointConfig's answer to managed instance scaling from 0."""
+    """Decide by CreateEndpointConfig's response to managed instance scaling from 0."""
     return accepted(answers.of("CreateEndpointConfig", "components"))
 
 
@@ -101,20 +103,20 @@ def detailed_observability(answers: Answers) -> StatementFinding:
 def triton_metrics(answers: Answers) -> StatementFinding:
     """Decide by the metrics in the endpoint's own namespace."""
     lists, metrics = _metrics(answers, "Triton/")
-    published = [f"{name}: {by}" for name, by in metrics if name.startswith("nv_")]
+    published = [f"{name}: {dimensions}" for name, dimensions in metrics if name.startswith("nv_")]
     if published:
         return finding_for(True, "; ".join(published), *lists)
     return _absent(answers, "there is no metric nv_*", *lists)
 
 
 def model_errors_dimension(answers: Answers) -> StatementFinding:
-    """Decide by the dimensions of InvocationModelErrors, once requests failed in an update."""
+    """Decide by the dimensions of InvocationModelErrors after failed requests in an update."""
     lists, metrics = _metrics(answers, "AWS/SageMaker")
-    dimensions = [by for name, by in metrics if name == "InvocationModelErrors"]
+    dimensions = [names for metric, names in metrics if metric == "InvocationModelErrors"]
     evidence = f"InvocationModelErrors: {'; '.join(dimensions) or 'not listed'}"
     if not dimensions:
         return inconclusive(evidence, *lists)
-    if any("EndpointConfigName" in by for by in dimensions):
+    if any("EndpointConfigName" in names for names in dimensions):
         return finding_for(True, evidence, *lists)
     return _absent(answers, evidence, *lists)
 
@@ -127,33 +129,35 @@ def canary_rounding(answers: Answers) -> StatementFinding:
     )
     if len(statistics) < 2:
         return inconclusive("the metrics of a canary update were not read")
-    every, new = (
+    total, new = (
         {point["Timestamp"]: point["SampleCount"] for point in answer.response["Datapoints"]}
         for answer in statistics
     )
-    shares = [count / every[minute] for minute, count in new.items() if every.get(minute)]
+    shares = [count / total[minute] for minute, count in new.items() if total.get(minute)]
     if not shares:
         return inconclusive("CloudWatch has no invocations of the new instances", *statistics)
     share = median(shares)
-    half = None if share > HIGH else share >= LOW
+    low, high = HALF_RANGE
     return finding_for(
-        half, f"{share:.0%} of the invocations, median of {len(shares)} minutes", *statistics
+        None if share > high else share >= low,
+        f"{share:.0%} of the invocations, median of {len(shares)} minutes",
+        *statistics,
     )
 
 
 def dali_in_cpu_images(answers: Answers) -> StatementFinding:
-    """Decide by Triton's answer for a model of the backend."""
+    """Decide by Triton's response for a model of the backend."""
     for answer in answers.of("InvokeEndpoint", "backend"):
         message = answer.summary
         if NO_BACKEND in message:
             return finding_for(True, message, answer)
-        loaded = any(error in message for error in BACKEND_ERRORS)
-        return finding_for(False if loaded else None, message, answer)
+        is_backend_error = any(error in message for error in BACKEND_ERRORS)
+        return finding_for(False if is_backend_error else None, message, answer)
     return inconclusive("no model of the backend was invoked")
 
 
 def kms_describe_key(answers: Answers) -> StatementFinding:
-    """Decide by CloudTrail's events of the volumes' key that the endpoint's role caused."""
+    """Decide by CloudTrail's events of the endpoint's role for the key of the volumes."""
     lists = answers.of("LookupEvents").successful[-1:]
     events = chain.from_iterable(answer.response["Events"] for answer in lists)
     names = sorted({event["EventName"] for event in events})
@@ -165,14 +169,14 @@ def kms_describe_key(answers: Answers) -> StatementFinding:
 
 
 def _all_accepted(answers: Answers) -> StatementFinding:
-    refused = Answers(answer for answer in answers if answer.error)
-    if refused or not answers:
-        return accepted(refused)
+    errors = Answers(answer for answer in answers if answer.error)
+    if errors or not answers:
+        return accepted(errors)
     return finding_for(True, f"{len(answers)} accepted", *answers)
 
 
 def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple[str, str]]]:
-    """Return the answers that list metrics of a namespace, and the metrics: name, dimensions."""
+    """Return the ListMetrics responses of a namespace, and its metrics: (name, dimensions)."""
     all_lists = answers.of("ListMetrics").successful
     lists = [answer for answer in all_lists if answer.request["Namespace"].startswith(namespace)]
     metrics = chain.from_iterable(answer.response["Metrics"] for answer in lists)
@@ -181,10 +185,10 @@ def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple
 
 
 def _absent(answers: Answers, evidence: str, *lists: Answer) -> StatementFinding:
-    """Return that something is absent, unless the request came too early to show it."""
+    """Return that the statement is refuted, or inconclusive if the request came too early."""
     invocations = answers.of("InvokeEndpoint", "invoke")
     if not invocations or not lists:
         return inconclusive(evidence, *lists)
-    passed = lists[-1].date - invocations[0].date
-    evidence += f", {passed.total_seconds() / 60:.0f} minutes after the first invocation"
-    return finding_for(None if passed < ALL_APPEAR_AFTER else False, evidence, *lists)
+    elapsed = lists[-1].date - invocations[0].date
+    evidence += f", {elapsed.total_seconds() / 60:.0f} minutes after the first invocation"
+    return finding_for(None if elapsed < MAX_DELAY else False, evidence, *lists)

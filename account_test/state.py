@@ -11,13 +11,13 @@ from typing import Any
 FOLDER = Path(".account-test")
 
 
-class InProgress(Exception):
+class RunInProgress(Exception):
     """Another run is in progress."""
 
 
 @dataclass(frozen=True)
 class State:
-    """An unfinished run: account, region, and names of what its stacks will not delete."""
+    """An unfinished run: its account and region, and the names of retained resources."""
 
     path: Path
 
@@ -28,28 +28,30 @@ class State:
         return content
 
     def begin(self, account: str, region: str) -> None:
-        """Remember where a run creates resources, before it does."""
+        """Save the account and region of a run, before it creates resources."""
         self.path.write_text(json.dumps({**self.content, "account": account, "region": region}))
 
-    def remember(self, kind: str, names: Iterable[str]) -> None:
-        """Remember resources of a kind beside those that are remembered already."""
-        before = self.content
-        together = sorted({*before.get(kind, ()), *names})
-        if together != before.get(kind, []):
-            self.path.write_text(json.dumps({**before, kind: together}))
+    def add_resources(self, kind: str, names: Iterable[str]) -> None:
+        """Add the names of retained resources of a kind."""
+        content = self.content
+        all_names = sorted({*content.get(kind, ()), *names})
+        if all_names != content.get(kind, []):
+            self.path.write_text(json.dumps({**content, kind: all_names}))
 
     def end(self) -> None:
-        """Forget the run: nothing is left of it."""
+        """Delete the state, because no resource of the run remains."""
         self.path.unlink(missing_ok=True)
 
 
 @contextmanager
-def only_run(folder: Path) -> Iterator[State]:
-    """Give the state, for the length of the block. Raises `InProgress` beside another run."""
+def lock_state(folder: Path) -> Iterator[State]:
+    """Lock the folder for the block and yield its state. Raise `RunInProgress` if it is locked."""
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InProgress(f"another run is in progress here: {folder}/lock is locked") from None
+            raise RunInProgress(
+                f"another run is in progress here: {folder}/lock is locked"
+            ) from None
         yield State(folder / "state.json")

@@ -7,8 +7,8 @@ from typing import Any
 from release.delivery.stack_status import operations_in_progress
 from release.delivery.steps import say
 
-LONGEST_PAUSE = 5.0
-"""Seconds between two calls while an operation is in progress. A choice of this project."""
+MAX_PAUSE = 5.0
+"""Seconds between two calls while an operation is in progress. Our choice."""
 
 
 def pauses() -> Iterator[float]:
@@ -16,19 +16,19 @@ def pauses() -> Iterator[float]:
     pause = 0.25
     while True:
         yield pause
-        pause = min(1.5 * pause, LONGEST_PAUSE)
+        pause = min(1.5 * pause, MAX_PAUSE)
 
 
 def wait(name: str, status: Callable[[], str | None]) -> None:
     """Return when `status` is None; print each status change."""
-    shown = None
+    previous = None
     for pause in pauses():
-        now = status()
-        if now is None:
+        current = status()
+        if current is None:
             return
-        if now != shown:
-            say(f"  {name}: {now}")
-        shown = now
+        if current != previous:
+            say(f"  {name}: {current}")
+        previous = current
         time.sleep(pause)
 
 

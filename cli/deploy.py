@@ -72,7 +72,7 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
         present = catalog.entries()
         for entry in endpoint.catalog:
             if entry["model"] not in present:
-                catalog.flip(entry, "deployed")
+                catalog.set_current(entry, "deployed")
                 restored.append(f"{catalog.path}/{entry['model']}")
     return restored
 

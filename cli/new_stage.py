@@ -11,7 +11,7 @@ import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
 from local_sagemaker import ACCOUNT
-from model_build.source import ModelSource, all_models, find
+from model_build.source import ModelSource, all_models, find_model
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import name_problems
@@ -76,7 +76,7 @@ def _endpoint_yaml(option: str, instance_type: str, models: Path) -> str:
     if not name or not names:
         raise CommandError(f"--endpoint {option!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
     for model in names:
-        find(models, model)  # raises if there is no such model
+        find_model(models, model)  # raises if there is no such model
     return f"  {name}:\n    models: [{', '.join(names)}]\n    instance_type: {instance_type}\n"
 
 

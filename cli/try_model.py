@@ -21,23 +21,22 @@ from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import Array, arrays_of, decode, encode
+from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_model
-from model_build.commands.arguments import target as read_target
+from model_build.commands.arguments import Commands, add_model, parse_target
 from model_build.declared_outputs import declared_outputs
 from model_build.digest import VERSION_DIGITS
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.gate import OutputTensor
 from model_build.export.weights import CACHE
 from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
-from model_build.publishing.folder import save
+from model_build.publishing.folder import save_archive
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
@@ -68,7 +67,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--target",
-        type=read_target,
+        type=parse_target,
         default=BuildTarget(release=RELEASE),
         metavar="TARGET",
         help="the build target for --server: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: "
@@ -87,18 +86,18 @@ def run(options: argparse.Namespace) -> int:
     parameters = request_parameters.parse(options.parameter)
     if plan.is_decoupled:
         raise CommandError(
-            f"{repository.entry.field_place('model_transaction_policy')}: {plan.name} is "
+            f"{repository.entry.field_location('model_transaction_policy')}: {plan.name} is "
             "decoupled, and try reads one response: serve it with hosting: single-model and "
             "server: { inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
             f"{plan.name} --stream --local"
         )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
-            f"{repository.stateful.field_place('sequence_batching')}: sequence_batching: the "
+            f"{repository.stateful.field_location('sequence_batching')}: sequence_batching: the "
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
-    request = arrays_of(entry, inputs.request_inputs(options.input, entry, sample))
+    request = to_arrays(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
@@ -152,9 +151,9 @@ def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
     """Write the archive, and delete archives of the model's earlier digests."""
-    engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
+    engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
-        save(built, archive, progress=progress)
+        save_archive(built, archive, progress=progress)
     for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * VERSION_DIGITS}.*"):
         if earlier not in (archive, archive.with_name(manifest_key(archive.name))):
             earlier.unlink()

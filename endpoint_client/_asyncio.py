@@ -19,14 +19,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _in_thread(
+def _run_in_thread(
     method: Callable[Concatenate[EndpointClient, P], T],
 ) -> Callable[Concatenate["AsyncEndpointClient", P], Coroutine[Any, Any, T]]:
     async def call(self: "AsyncEndpointClient", /, *arguments: P.args, **options: P.kwargs) -> T:
         with Deadline.of(options.get("timeout")) as deadline:
             options["timeout"] = deadline  # includes the time until a thread is free
-            run = partial(method, self._client, *arguments, **options)
-            return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+            call_in_thread = partial(method, self._client, *arguments, **options)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call_in_thread)
 
     call.__doc__ = method.__doc__
     return call
@@ -41,10 +41,10 @@ class AsyncEndpointClient(AbstractAsyncContextManager["AsyncEndpointClient"]):
     has a response, or after the call's `timeout`.
     """
 
-    models = _in_thread(EndpointClient.models)
-    resolve = _in_thread(EndpointClient.resolve)
-    invoke = _in_thread(EndpointClient.invoke)
-    invoke_many = _in_thread(EndpointClient.invoke_many)
+    models = _run_in_thread(EndpointClient.models)
+    resolve = _run_in_thread(EndpointClient.resolve)
+    invoke = _run_in_thread(EndpointClient.invoke)
+    invoke_many = _run_in_thread(EndpointClient.invoke_many)
 
     def __init__(self, client: EndpointClient, *, concurrency: int = 64) -> None:
         self._client = client

@@ -6,24 +6,26 @@ import numpy as np
 
 from endpoint_client._catalog import CatalogEntry
 from endpoint_client._errors import EndpointError, PartlyFailed
-from endpoint_client._payload import Array, TooLarge, reject
+from endpoint_client._payload import Array, TooLarge, reject_request
 
-Result = tuple[range, dict[str, Array] | EndpointError]
-"""Rows with their outputs or their error."""
+BatchResult = tuple[range, dict[str, Array] | EndpointError]
+"""The rows of one request, and their outputs or their error."""
 
 
-def split(entry: CatalogEntry, arrays: dict[str, Array]) -> list[range]:
+def split_rows(entry: CatalogEntry, arrays: dict[str, Array]) -> list[range]:
     """Return the rows in batches of the model's `max_batch_size`. Raises `InvalidInput`."""
-    sizes = {name: len(array) for name, array in arrays.items()}
+    row_counts = {name: len(array) for name, array in arrays.items()}
     if not entry.max_batch_size:
-        reject(entry, "the model has no batch axis (max_batch_size: 0): use invoke")
-    if len(set(sizes.values())) != 1 or 0 in sizes.values():
-        reject(entry, f"inputs have {sizes} rows: give each the same number, at least 1")
-    rows, size = range(next(iter(sizes.values()))), entry.max_batch_size
-    return [rows[start : start + size] for start in rows[::size]]
+        reject_request(entry, "the model has no batch axis (max_batch_size: 0): use invoke")
+    if len(set(row_counts.values())) != 1 or 0 in row_counts.values():
+        reject_request(
+            entry, f"inputs have {row_counts} rows: give each the same number, at least 1"
+        )
+    rows, batch_size = range(next(iter(row_counts.values()))), entry.max_batch_size
+    return [rows[start : start + batch_size] for start in rows[::batch_size]]
 
 
-def invoke_rows(invoke: Callable[[range], dict[str, Array]], rows: range) -> list[Result]:
+def invoke_rows(invoke: Callable[[range], dict[str, Array]], rows: range) -> list[BatchResult]:
     """Invoke rows, in halves if they are too large for one request; return outputs or errors."""
     try:
         return [(rows, invoke(rows))]
@@ -36,25 +38,25 @@ def invoke_rows(invoke: Callable[[range], dict[str, Array]], rows: range) -> lis
         return [(rows, error)]
 
 
-def join(entry: CatalogEntry, results: list[Result]) -> dict[str, Array]:
+def join_outputs(entry: CatalogEntry, results: list[BatchResult]) -> dict[str, Array]:
     """Return the outputs of all rows in order. Raises `PartlyFailed`."""
-    successful: list[int] = []
+    successful_rows: list[int] = []
     failures: dict[int, EndpointError] = {}
     outputs: dict[str, list[Array]] = {}
     for rows, result in results:
         if isinstance(result, EndpointError):
             failures |= dict.fromkeys(rows, result)
         else:
-            successful += rows
+            successful_rows += rows
             for name, array in result.items():
                 outputs.setdefault(name, []).append(array)
-    joined = {name: np.concatenate(arrays) for name, arrays in outputs.items()}
+    joined_outputs = {name: np.concatenate(arrays) for name, arrays in outputs.items()}
     if failures:
-        first = next(iter(failures.values()))
+        first_failure = next(iter(failures.values()))
         error = PartlyFailed(
-            f"{entry}: {len(failures)} of {len(failures) + len(successful)} rows failed, "
-            f"the first because of: {first}"
+            f"{entry}: {len(failures)} of {len(failures) + len(successful_rows)} rows failed, "
+            f"the first because of: {first_failure}"
         )
-        error.failures, error.rows, error.outputs = failures, successful, joined
-        raise error from first
-    return joined
+        error.failures, error.rows, error.outputs = failures, successful_rows, joined_outputs
+        raise error from first_failure
+    return joined_outputs

@@ -15,20 +15,22 @@ from endpoint_client._errors import EndpointError, NotSent, UnknownModel, transl
 from endpoint_client._retries import Deadline, Retries
 from endpoint_client._transport import REQUEST_TIMEOUT
 
-NAME = re.compile(r"[A-Za-z0-9_.-]+")
+MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 """A part of a parameter's name (Systems Manager API reference, PutParameter).
 
-GetParameter also accepts `NAME:VERSION` and `NAME:LABEL`, which return older versions.
+GetParameter also accepts NAME:VERSION and NAME:LABEL, which return older versions.
 """
 
 LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS = 5.0, 3
+"""Time-out of an attempt to read the catalog, and number of attempts."""
 REFRESH_SECONDS = 2.0
 """Time-out of the single attempt to refresh an entry that can still be used."""
 STALE_SECONDS = 3600.0
 """Maximum time for which an expired entry is used if the catalog cannot be read."""
 UNKNOWN_SECONDS = RETRY_SECONDS = 5.0
 """How long an unknown name is cached, and the delay after a failed refresh."""
-MAX_UNKNOWN = 1000
+MAX_CACHED_NAMES = 1000
+"""Number of cached names at which unknown names are removed from the cache."""
 
 _log = logging.getLogger("endpoint_client")
 
@@ -71,9 +73,8 @@ class CatalogEntry:
             tuple(Tensor(item["name"], item["datatype"], tuple(item["shape"])) for item in tensors)
             for tensors in (signature["inputs"], signature["outputs"])
         )
-        names = {key: content[key] for key in ("model", "version", "endpoint", "target_model")}
         return cls(
-            **names,
+            **{key: content[key] for key in ("model", "version", "endpoint", "target_model")},
             inputs=inputs,
             outputs=outputs,
             max_batch_size=signature.get("max_batch_size", 0),
@@ -83,11 +84,11 @@ class CatalogEntry:
 
 @dataclass(slots=True)
 class _CacheSlot:
-    """The cached result for a name: an entry, or the error message `unknown`."""
+    """The cached result for a name: an entry, or the error message for an unknown name."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     entry: CatalogEntry | None = None
-    unknown: str = ""
+    unknown_message: str = ""
     fresh_until: float = 0.0
     stale_until: float = 0.0
 
@@ -113,62 +114,67 @@ class CachedCatalog:
         # The key has the process ID: after fork(), no thread would release locks of the parent.
         key = os.getpid(), model
         slot = self._slots.get(key) or self._add_slot(key)
-        if entry := self._fresh(slot):
+        if entry := self._fresh_entry(slot):
             return entry
-        usable = slot.entry if time.monotonic() < slot.stale_until else None
-        if not slot.lock.acquire(timeout=0 if usable else deadline.remaining(3600)):
-            if usable:
-                return usable
+        usable_entry = slot.entry if time.monotonic() < slot.stale_until else None
+        if not slot.lock.acquire(timeout=0 if usable_entry else deadline.remaining(3600)):
+            if usable_entry:
+                return usable_entry
             raise NotSent(f"another look-up of {model!r} in {self._prefix} takes too long")
         try:
-            return self._fresh(slot) or self._look_up(model, slot, usable, deadline)
+            return self._fresh_entry(slot) or self._look_up(model, slot, usable_entry, deadline)
         finally:
             slot.lock.release()
 
     def models(self, deadline: Deadline) -> list[str]:
         """Return the names of all models, sorted. Raises `EndpointError`."""
-        return sorted(name for page in self._pages(deadline) for name in page)
+        return sorted(name for page in self._pages_of_names(deadline) for name in page)
 
-    def _fresh(self, slot: _CacheSlot) -> CatalogEntry | None:
+    def _fresh_entry(self, slot: _CacheSlot) -> CatalogEntry | None:
         if time.monotonic() >= slot.fresh_until:
             return None
         if slot.entry is None:
-            raise UnknownModel(slot.unknown)
+            raise UnknownModel(slot.unknown_message)
         return slot.entry
 
     def _add_slot(self, key: tuple[int, str]) -> _CacheSlot:
-        if not NAME.fullmatch(key[1]):
+        if not MODEL_NAME.fullmatch(key[1]):
             raise UnknownModel(f"{key[1]!r} is not a model name: write it without path and version")
-        if len(self._slots) >= MAX_UNKNOWN:
-            # Iterate over a copy, because other threads may add slots.
+        if len(self._slots) >= MAX_CACHED_NAMES:
+            # Iterate over a copy, because other threads may add slots during the iteration.
             self._slots = {name: slot for name, slot in self._slots.copy().items() if slot.entry}
         return self._slots.setdefault(key, _CacheSlot())
 
     def _look_up(
-        self, model: str, slot: _CacheSlot, usable: CatalogEntry | None, deadline: Deadline
+        self, model: str, slot: _CacheSlot, usable_entry: CatalogEntry | None, deadline: Deadline
     ) -> CatalogEntry:
         try:
-            slot.entry = self._read(model, deadline, once=usable is not None)
+            slot.entry = self._read_entry(model, deadline, is_refresh=usable_entry is not None)
         except EndpointError as error:
-            if not usable:
+            if not usable_entry:
                 raise
             slot.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
-            _log.warning("using stale catalog entry %r: %s", str(usable), error)
-            return usable
+            _log.warning("using stale catalog entry %r: %s", str(usable_entry), error)
+            return usable_entry
         now = time.monotonic()
         if slot.entry is None:
-            names = ", ".join(next(self._pages(deadline))) or "none: is the endpoint deployed?"
-            slot.unknown = f"no model {model!r} in {self._prefix}: there are {names}"
+            first_names = next(self._pages_of_names(deadline))
+            names = ", ".join(first_names) or "none: is the endpoint deployed?"
+            slot.unknown_message = f"no model {model!r} in {self._prefix}: there are {names}"
             slot.fresh_until = now + UNKNOWN_SECONDS
-            raise UnknownModel(slot.unknown)
+            raise UnknownModel(slot.unknown_message)
         slot.fresh_until = now + self._ttl * random.uniform(0.9, 1)
         slot.stale_until = slot.fresh_until + STALE_SECONDS
         return slot.entry
 
-    def _read(self, model: str, deadline: Deadline, *, once: bool) -> CatalogEntry | None:
+    def _read_entry(
+        self, model: str, deadline: Deadline, *, is_refresh: bool
+    ) -> CatalogEntry | None:
         """Return the entry of a model's parameter, or None if it does not exist."""
         name = f"{self._prefix}/{model}"
-        seconds, attempts = (REFRESH_SECONDS, 1) if once else (LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS)
+        seconds, attempts = LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS
+        if is_refresh:
+            seconds, attempts = REFRESH_SECONDS, 1
 
         def attempt() -> Any:
             REQUEST_TIMEOUT.set(deadline.remaining(seconds))
@@ -185,7 +191,7 @@ class CachedCatalog:
             problem = f"{name} is not a catalog entry: {error!r}: publish the model again"
             raise EndpointError(problem) from error
 
-    def _pages(self, deadline: Deadline) -> Iterator[list[str]]:
+    def _pages_of_names(self, deadline: Deadline) -> Iterator[list[str]]:
         """Yield the pages of GetParametersByPath, which have ten names."""
         REQUEST_TIMEOUT.set(deadline.remaining(LOOK_UP_SECONDS))
         with translate_errors(f"cannot list the models of {self._prefix}", NotSent):

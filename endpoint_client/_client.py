@@ -14,9 +14,9 @@ import boto3
 from endpoint_client import _batches, _payload
 from endpoint_client._catalog import CachedCatalog, CatalogEntry
 from endpoint_client._errors import EndpointError, ModelFailed, translate_errors
-from endpoint_client._payload import Array, Encoded, Inputs, Parameters
+from endpoint_client._payload import Array, EncodedRequest, Inputs, Parameters
 from endpoint_client._retries import Deadline, Retries
-from endpoint_client._stream import events
+from endpoint_client._stream import parse_events
 from endpoint_client._transport import REQUEST_TIMEOUT, Transport
 
 ATTEMPT_SECONDS = 70.0
@@ -103,7 +103,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         """
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
-        arrays = _payload.arrays_of(entry, inputs)
+        arrays = _payload.to_arrays(entry, inputs)
         request = _payload.encode(entry, arrays, outputs, parameters, binary=binary)
         return self._invoke(entry, request, variant, deadline)
 
@@ -126,17 +126,17 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         """
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
-        arrays = _payload.arrays_of(entry, inputs)
+        arrays = _payload.to_arrays(entry, inputs)
 
         def invoke(rows: range) -> dict[str, Array]:
             batch = {name: array[rows.start : rows.stop] for name, array in arrays.items()}
             request = _payload.encode(entry, batch, outputs, parameters)
             return self._invoke(entry, request, variant, deadline)
 
-        batches = _batches.split(entry, arrays)
+        batches = _batches.split_rows(entry, arrays)
         with ThreadPoolExecutor(concurrency) as threads:
             results = threads.map(partial(_batches.invoke_rows, invoke), batches)
-            return _batches.join(entry, [*chain.from_iterable(results)])
+            return _batches.join_outputs(entry, [*chain.from_iterable(results)])
 
     def stream(
         self,
@@ -158,17 +158,17 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         entry = self._catalog.resolve(model, deadline)
         if entry.target_model is not None:
             fix = "use invoke, or another hosting with server.inference_type: generate_stream"
-            _payload.reject(entry, f"a multi-model endpoint cannot stream: {fix}")
-        arrays = _payload.arrays_of(entry, inputs)
+            _payload.reject_request(entry, f"a multi-model endpoint cannot stream: {fix}")
+        arrays = _payload.to_arrays(entry, inputs)
         request = _payload.encode_generate(entry, arrays, parameters)
         names = {tensor.name for tensor in entry.outputs}
-        with self._measured(entry):
+        with self._report_call(entry):
             send = self._runtime.invoke_endpoint_with_response_stream
             response = self._send(send, entry, request, variant, deadline, STREAM_SECONDS)
-            parts = (part["PayloadPart"]["Bytes"] for part in response["Body"])
+            chunks = (event["PayloadPart"]["Bytes"] for event in response["Body"])
             with closing(response["Body"]), translate_errors(str(entry)):
-                for event in events(str(entry), parts):
-                    yield {name: event[name] for name in event if name in names}
+                for content in parse_events(str(entry), chunks):
+                    yield {name: content[name] for name in content if name in names}
 
     def close(self) -> None:
         """Close the connections. Calls in progress complete; later calls open new connections."""
@@ -178,13 +178,13 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         self.close()
 
     def _invoke(
-        self, entry: CatalogEntry, request: Encoded, variant: str | None, deadline: Deadline
+        self, entry: CatalogEntry, request: EncodedRequest, variant: str | None, deadline: Deadline
     ) -> dict[str, Array]:
-        def send(**members: Any) -> tuple[bytearray, str]:
-            response = self._runtime.invoke_endpoint(**members)
+        def send(**fields: Any) -> tuple[bytearray, str]:
+            response = self._runtime.invoke_endpoint(**fields)
             return bytearray(response["Body"].read()), response.get("ContentType", "")
 
-        with self._measured(entry):
+        with self._report_call(entry):
             response = self._send(send, entry, request, variant, deadline, ATTEMPT_SECONDS)
             try:
                 return _payload.decode(*response)
@@ -195,35 +195,36 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         self,
         send: Callable[..., Any],
         entry: CatalogEntry,
-        request: Encoded,
+        request: EncodedRequest,
         variant: str | None,
         deadline: Deadline,
         attempt_seconds: float,
     ) -> Any:
         """Send a request with retries and return the response."""
-        targets = {
+        target_fields = {
             "TargetModel": entry.target_model,
             "InferenceComponentName": entry.inference_component,
             "TargetVariant": variant,
         }
-        members = {name: value for name, value in targets.items() if value is not None}
-        members |= {"EndpointName": entry.endpoint, "ContentType": request[1]}
+        fields = {name: value for name, value in target_fields.items() if value is not None}
+        fields |= {"EndpointName": entry.endpoint, "ContentType": request.content_type}
 
         def attempt() -> Any:
             REQUEST_TIMEOUT.set(deadline.remaining(attempt_seconds))
             with translate_errors(str(entry)):
-                return send(Body=request[0], **members)
+                return send(Body=request.body, **fields)
 
         return self._retries.call(attempt, attempts=self._max_attempts, deadline=deadline)
 
     @contextmanager
-    def _measured(self, entry: CatalogEntry) -> Iterator[None]:
-        start, raised = time.monotonic(), None
+    def _report_call(self, entry: CatalogEntry) -> Iterator[None]:
+        """Call `metrics` with the duration and the error of the `with` block."""
+        start, call_error = time.monotonic(), None
         try:
             yield
         except EndpointError as error:
-            raised = error
+            call_error = error
             raise
         finally:
             if self._metrics:
-                self._metrics(ModelCall(entry, time.monotonic() - start, raised))
+                self._metrics(ModelCall(entry, time.monotonic() - start, call_error))

@@ -87,19 +87,19 @@ class PartlyFailed(EndpointError):
     outputs: dict[str, Any]
 
 
-_THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
+_THROTTLING_CODES = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
-_NO_COPIES = "Inference Component has no capacity to process this request."
+_NO_COPIES_MESSAGE = "Inference Component has no capacity to process this request."
 """Message of a ValidationError. Source: AWS Machine Learning Blog, "Unlock cost savings with the
 new scale down to zero feature in SageMaker Inference"."""
-_HTTP = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
-_NO_CONNECTION = (
+_HTTP_ERRORS = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
+_NO_CONNECTION_ERRORS = (
     http.ClosedPoolError,
     http.ConnectTimeoutError,
     http.NewConnectionError,
     http.ProxyError,
 )
-_PERMANENT = (
+_PERMANENT_ERRORS = (
     aws.NoCredentialsError,
     aws.PartialCredentialsError,
     aws.SSOError,
@@ -119,20 +119,20 @@ def translate_errors(subject: str, no_response: type[EndpointError] = NoResponse
     except aws.ClientError as error:
         raise _from_response(subject, error) from error
     except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: an unreadable file
-        kind: type[EndpointError] = NotSent
+        error_type: type[EndpointError] = NotSent
         reasons = error, *error.args
         if isinstance(error, aws.ParamValidationError):
-            kind = InvalidInput
-        elif _any_is(reasons, _PERMANENT):
-            kind = Unsendable
-        elif isinstance(error, _HTTP) and not _any_is(reasons, _NO_CONNECTION):
-            kind = no_response
-        raise kind(f"{subject}: {error}") from error
-    except ValueError as error:  # from http.client, for a header with a line break
+            error_type = InvalidInput
+        elif _has_instance(reasons, _PERMANENT_ERRORS):
+            error_type = Unsendable
+        elif isinstance(error, _HTTP_ERRORS) and not _has_instance(reasons, _NO_CONNECTION_ERRORS):
+            error_type = no_response
+        raise error_type(f"{subject}: {error}") from error
+    except ValueError as error:  # http.client rejects a header with a line break
         raise InvalidInput(f"{subject}: {error}") from error
 
 
-def _any_is(reasons: Iterable[object], types: tuple[type[Exception], ...]) -> bool:
+def _has_instance(reasons: Iterable[object], types: tuple[type[Exception], ...]) -> bool:
     return any(isinstance(reason, types) for reason in reasons)
 
 
@@ -147,19 +147,19 @@ def _from_response(subject: str, error: aws.ClientError) -> EndpointError:
     code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
     metadata = response.get("ResponseMetadata", {})
     status, request_id = metadata.get("HTTPStatusCode"), metadata.get("RequestId")
-    kind = EndpointError
+    error_type = EndpointError
     if code == "ModelError":
         status = response.get("OriginalStatusCode")
         message = response.get("OriginalMessage") or message
-        kind = {0: NoResponse, 503: NoCapacity}.get(status, ModelFailed)
+        error_type = {0: NoResponse, 503: NoCapacity}.get(status, ModelFailed)
     elif code in ("InternalStreamFailure", "ModelStreamError"):
-        kind = NoResponse
+        error_type = NoResponse
     elif code == "ModelNotReadyException":
-        kind = ModelNotReady
-    elif message.startswith(_NO_COPIES):
-        kind = NoCopies
+        error_type = ModelNotReady
+    elif message.startswith(_NO_COPIES_MESSAGE):
+        error_type = NoCopies
     elif status == 503:
-        kind = NoCapacity
-    elif status == 429 or _THROTTLED.search(code):
-        kind = Throttled
-    return kind(f"{subject}: {message or code}", status=status, request_id=request_id)
+        error_type = NoCapacity
+    elif status == 429 or _THROTTLING_CODES.search(code):
+        error_type = Throttled
+    return error_type(f"{subject}: {message or code}", status=status, request_id=request_id)

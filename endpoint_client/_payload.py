@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,14 @@ from endpoint_client._errors import InvalidInput
 Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array | Sequence[Any]]
 Parameters = Mapping[str, str | int | float | bool]
-Encoded = tuple[bytes, str]
-"""The body and the Content-Type of a request."""
+
+
+class EncodedRequest(NamedTuple):
+    """The body of a request and the value of its header Content-Type."""
+
+    body: bytes
+    content_type: str
+
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
@@ -28,21 +34,21 @@ class TooLarge(InvalidInput):
     """A request above SageMaker's size limit."""
 
 
-def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
+def to_arrays(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
     """Return inputs as arrays that fit the signature. Raises `InvalidInput` with all problems."""
-    known = {tensor.name: tensor for tensor in entry.inputs}
-    problems = [f"input {name!r} is missing" for name in known if name not in inputs]
+    tensors = {tensor.name: tensor for tensor in entry.inputs}
+    problems = [f"input {name!r} is missing" for name in tensors if name not in inputs]
     arrays = {}
     for name, value in inputs.items():
-        if name not in known:
-            problems.append(f"no input {name!r}: write one of {', '.join(known)}")
+        if name not in tensors:
+            problems.append(f"no input {name!r}: write one of {', '.join(tensors)}")
             continue
         try:
-            arrays[name] = _array(known[name], value)
-            problems += _mismatches(known[name], arrays[name])
+            arrays[name] = _to_array(tensors[name], value)
+            problems += _find_mismatches(tensors[name], arrays[name])
         except (TypeError, ValueError) as error:  # also from numpy, and from tensors on a GPU
-            problems.append(f"input {name!r} is not {known[name].datatype}: {error}")
-    reject(entry, *problems)
+            problems.append(f"input {name!r} is not {tensors[name].datatype}: {error}")
+    reject_request(entry, *problems)
     return arrays
 
 
@@ -53,37 +59,38 @@ def encode(
     parameters: Parameters | None = None,
     *,
     binary: bool = True,
-) -> Encoded:
+) -> EncodedRequest:
     """Return a request. Raises `InvalidInput`.
 
-    `arrays` is the result of `arrays_of`; `outputs` are the requested outputs, by default all.
+    `arrays` is the result of `to_arrays`; `outputs` are the requested outputs, by default all.
     """
-    known = [tensor.name for tensor in entry.outputs]
-    unknown = [name for name in outputs or () if name not in known]
-    reject(entry, *(f"no output {name!r}: write one of {', '.join(known)}" for name in unknown))
-    tensors, raw = [], []
+    names = [tensor.name for tensor in entry.outputs]
+    unknown_names = [name for name in outputs or () if name not in names]
+    fix = f"write one of {', '.join(names)}"
+    reject_request(entry, *(f"no output {name!r}: {fix}" for name in unknown_names))
+    tensors, raw_arrays = [], []
     for tensor in entry.inputs:
         array = arrays[tensor.name]
         content: Any = {"name": tensor.name, "shape": array.shape, "datatype": tensor.datatype}
         if binary:
-            raw.append(_raw(array))
-            content["parameters"] = {"binary_data_size": len(raw[-1])}
+            raw_arrays.append(_to_raw_bytes(array))
+            content["parameters"] = {"binary_data_size": len(raw_arrays[-1])}
         else:
             content["data"] = array.ravel().tolist()
         tensors.append(content)
-    requested = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
+    requested = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or names]
     header = {"inputs": tensors, "outputs": requested, "parameters": dict(parameters or {})}
-    encoded = _json(entry, header)
-    body = b"".join((encoded, *raw))
+    header_bytes = _to_json(entry, header)
+    body = b"".join((header_bytes, *raw_arrays))
     if len(body) > MAX_BODY_BYTES:
         problem = f"the request has {len(body)} bytes, SageMaker's limit is {MAX_BODY_BYTES}"
         raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
-    return body, f"{BINARY}{len(encoded)}" if binary else JSON
+    return EncodedRequest(body, f"{BINARY}{len(header_bytes)}" if binary else JSON)
 
 
 def encode_generate(
     entry: CatalogEntry, arrays: Mapping[str, Array], parameters: Parameters | None = None
-) -> Encoded:
+) -> EncodedRequest:
     """Return a request for Triton's generate extension. Raises `InvalidInput`.
 
     The request has no shapes: Triton sets variable dimensions to 1, except the innermost, which
@@ -95,9 +102,9 @@ def encode_generate(
         variable = [axis for axis, size in enumerate(tensor.shape) if size == -1]
         if any(array.shape[axis] != 1 for axis in variable[:-1]):
             fix = "a stream has no shapes: use size 1 in all variable dimensions except the last"
-            reject(entry, f"input {tensor.name!r} has shape {list(array.shape)}: {fix}")
+            reject_request(entry, f"input {tensor.name!r} has shape {list(array.shape)}: {fix}")
         request[tensor.name] = array.ravel().tolist()
-    return _json(entry, request), JSON
+    return EncodedRequest(_to_json(entry, request), JSON)
 
 
 def decode(body: bytearray, content_type: str) -> dict[str, Array]:
@@ -106,27 +113,27 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
     outputs, start = {}, offset or 0
     for output in json.loads(body[:offset]).get("outputs", ()):
         size = output.get("parameters", {}).get("binary_data_size")
-        datatype, part = output["datatype"], memoryview(body)[start : start + (size or 0)]
+        datatype, raw_array = output["datatype"], memoryview(body)[start : start + (size or 0)]
         if datatype == "BYTES" and size is None:
             array = np.array([text.encode() for text in output["data"]], object)
         elif datatype == "BYTES":
-            array = utils.deserialize_bytes_tensor(bytes(part))
+            array = utils.deserialize_bytes_tensor(bytes(raw_array))
         elif size is None:
             array = np.array(output["data"], utils.triton_to_np_dtype(datatype))
         else:
-            array = np.frombuffer(part, utils.triton_to_np_dtype(datatype))
+            array = np.frombuffer(raw_array, utils.triton_to_np_dtype(datatype))
         start += size or 0
         outputs[output["name"]] = array.reshape(output["shape"])
     return outputs
 
 
-def reject(entry: CatalogEntry, *problems: str) -> None:
-    """Raise `InvalidInput` if a request has problems."""
+def reject_request(entry: CatalogEntry, *problems: str) -> None:
+    """Raise `InvalidInput` with the problems of a request, if there are any."""
     if problems:
         raise InvalidInput(f"{entry}: {'; '.join(problems)}")
 
 
-def _json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
+def _to_json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
     """Return JSON, with bytes as text. Raises `InvalidInput` for values that JSON lacks."""
     try:
         return json.dumps(content, default=bytes.decode).encode()
@@ -135,13 +142,13 @@ def _json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
         raise InvalidInput(f"{entry}: {problem}") from error
 
 
-def _raw(array: Array) -> bytes:
+def _to_raw_bytes(array: Array) -> bytes:
     if array.dtype != object:
         return array.tobytes()
     return bytes(utils.serialize_byte_tensor(array).item()) if array.size else b""
 
 
-def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
+def _to_array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     """Return an input as an array. Raises `TypeError` or `ValueError` if that is impossible.
 
     Lists of numbers are converted to the model's dtype if it can represent them. Strings become a
@@ -149,20 +156,21 @@ def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     """
     if tensor.datatype != "BYTES":
         array = np.asarray(value)
-        return array if isinstance(value, np.ndarray) else _converted(array, _dtype(tensor))
+        return array if isinstance(value, np.ndarray) else _convert_numbers(array, _dtype(tensor))
     elements = np.asarray(value, object)
-    array = np.array([_bytes(element) for element in elements.flat], dtype=object)
+    array = np.array([_to_bytes(element) for element in elements.flat], dtype=object)
     shape = elements.shape
     if len(shape) == 1 and len(tensor.shape) == 2 and tensor.shape[1] == 1:
         shape = (*shape, 1)
     return array.reshape(shape)
 
 
-def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
+def _convert_numbers(array: Array, dtype: np.dtype[Any]) -> Array:
     """Return Python numbers as `dtype`. Raises `ValueError` if `dtype` cannot represent them.
 
     Like numpy's arithmetic (NEP 50), a float may lose precision, but not become infinite.
     """
+    # numpy's kinds: i for signed integers, u for unsigned integers, f for floats.
     kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):
         return array
@@ -184,7 +192,7 @@ def _dtype(tensor: Tensor) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def _bytes(element: Any) -> bytes:
+def _to_bytes(element: Any) -> bytes:
     if isinstance(element, bytes):
         return element
     if not isinstance(element, str):
@@ -192,7 +200,7 @@ def _bytes(element: Any) -> bytes:
     return element.encode()
 
 
-def _mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
+def _find_mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
     dtype, shape = _dtype(tensor), tensor.shape
     if array.dtype != dtype:
         yield f"input {tensor.name!r} has dtype {array.dtype}, give {dtype}"

@@ -14,8 +14,9 @@ from endpoint_client._errors import EndpointError, ModelNotReady, NoCopies, NotS
 T = TypeVar("T")
 
 MAX_PAUSE = 16.0
+"""The longest pause between two attempts, in seconds."""
 RETRY_COST = 5
-CAPACITY = 100
+RETRY_BUDGET = 100
 """The retry budget: 20 retries, then one per five successful calls. It limits the load on an
 endpoint that rejects all requests. It is a fifth of the capacity of botocore's standard mode."""
 
@@ -39,7 +40,7 @@ class Deadline(AbstractContextManager["Deadline"]):
             raise NotSent("the call timed out before it was sent")
         return min(remaining, maximum)
 
-    def allows(self, pause: float) -> bool:
+    def allows_pause(self, pause: float) -> bool:
         """Return whether a pause ends before the deadline."""
         return time.monotonic() + pause < self._end
 
@@ -61,23 +62,25 @@ class Retries:
     """
 
     def __init__(self, wait_until_ready: float = 0.0) -> None:
-        self._quota, self._wait = RetryQuota(CAPACITY), wait_until_ready
+        self._quota, self._wait_until_ready = RetryQuota(RETRY_BUDGET), wait_until_ready
 
     def call(self, attempt: Callable[[], T], *, attempts: int, deadline: Deadline) -> T:
         """Return the result of the first successful attempt. Raises the last `EndpointError`."""
-        number, pauses, cost, ready = 1, 0, 0, Deadline(self._wait)
+        ready_deadline = Deadline(self._wait_until_ready)
+        retries_left, pauses, cost = attempts - 1, 0, 0
         while True:
             try:
                 result = attempt()
             except EndpointError as error:
                 pause = min(2**pauses, MAX_PAUSE) * random.uniform(0.5, 1)
-                if not error.retry_safe or not deadline.allows(pause):
+                if not error.retry_safe or not deadline.allows_pause(pause):
                     raise
-                if not (isinstance(error, ModelNotReady | NoCopies) and ready.allows(pause)):
+                is_starting = isinstance(error, ModelNotReady | NoCopies)
+                if not (is_starting and ready_deadline.allows_pause(pause)):
                     is_permanent = isinstance(error, NoCopies | Unsendable)
-                    if is_permanent or number >= attempts or not self._quota.acquire(RETRY_COST):
+                    if is_permanent or retries_left <= 0 or not self._quota.acquire(RETRY_COST):
                         raise
-                    number, cost = number + 1, RETRY_COST
+                    retries_left, cost = retries_left - 1, RETRY_COST
             else:
                 self._quota.release(cost or 1)
                 return result

@@ -7,17 +7,17 @@ from typing import Any
 from endpoint_client._errors import ModelFailed, NoResponse
 
 
-def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the events of a body, which parts may split anywhere.
+def parse_events(subject: str, chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the events of a body; the boundaries of chunks are independent of the events.
 
     Raises `ModelFailed` for an error event or invalid content, and `NoResponse` if the body ends
     within an event. Source: triton-inference-server/server, src/http_server.cc, `data: {...}` and a
     blank line.
     """
-    text = b""
-    for part in parts:
-        *complete, text = (text + part).split(b"\n\n")
-        for event in complete:
+    incomplete_event = b""
+    for chunk in chunks:
+        *complete_events, incomplete_event = (incomplete_event + chunk).split(b"\n\n")
+        for event in complete_events:
             try:
                 content = json.loads(event.removeprefix(b"data:"))
             except (ValueError, RecursionError) as error:
@@ -27,5 +27,5 @@ def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content
-    if text:
+    if incomplete_event:
         raise NoResponse(f"{subject}: the stream ended within an event")

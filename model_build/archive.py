@@ -33,7 +33,7 @@ def pack(folder: Path, to: Path) -> Archive:
     sorted, without owner, time or machine-dependent modes. Level 1 of ISA-L has the size of gzip's
     level 6 on float weights, at ten times its speed (bench/build.py).
     """
-    unpacked = 0
+    unpacked_bytes = 0
     with (
         igzip_threaded.open(  # type: ignore[no-untyped-call]
             to, "wb", compresslevel=1, threads=os.cpu_count() or 1
@@ -48,14 +48,14 @@ def pack(folder: Path, to: Path) -> Archive:
                 continue
             entry.size = path.stat().st_size
             entry.mode = 0o755 if _is_executable(path) else 0o644
-            unpacked += entry.size
+            unpacked_bytes += entry.size
             with path.open("rb") as file:
                 tar.addfile(entry, file)
-    with to.open("rb") as packed:
-        sha256 = hashlib.file_digest(packed, "sha256").hexdigest()
-    return Archive(bytes=to.stat().st_size, unpacked_bytes=unpacked, sha256=sha256)
+    with to.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Archive(bytes=to.stat().st_size, unpacked_bytes=unpacked_bytes, sha256=sha256)
 
 
 def _is_executable(path: Path) -> bool:
-    """Return whether the owner may run the file: git stores no other part of the mode."""
+    """Return whether the owner may run the file, the only permission that git stores."""
     return bool(path.stat().st_mode & stat.S_IXUSR)

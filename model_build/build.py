@@ -17,10 +17,10 @@ from model_build.engines.provider import Engines
 from model_build.export import weights
 from model_build.export.gate import GateReport
 from model_build.export.step import RecipeStep, StepContext, StepOutput
-from model_build.export.steps import make
+from model_build.export.steps import run_step
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import JobResult
-from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, Source
+from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, StoredSource
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -48,7 +48,7 @@ class Build:
         archive: Archive,
         *,
         checksum: Mapping[str, str | int] = MappingProxyType({}),
-        source: Source | None = None,
+        source: StoredSource | None = None,
     ) -> Manifest:
         """Return the manifest of the packed build.
 
@@ -60,7 +60,7 @@ class Build:
             build_format=digest.BUILD_FORMAT,
             target={"processor": self.target.processor, **asdict(self.target)},
             archive={**asdict(archive), **checksum},
-            signature=Signature.of(self.repository.entry.config),
+            signature=Signature.from_config(self.repository.entry.config),
             gates={name: report.manifest_entry() for name, report in self.gates.items()},
             engines={
                 path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
@@ -90,8 +90,10 @@ def build(
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
-        steps = dict(recipe.for_target(path, step, target) for path, step in model.files.items())
-        _copy_source_files(source_repository, folder, target, _backends(steps))
+        steps = dict(
+            recipe.step_for_target(path, step, target) for path, step in model.files.items()
+        )
+        _copy_source_files(source_repository, folder, target, _backends_by_directory(steps))
         context = StepContext(
             model_folder=model.folder,
             weights=weights.fetch(
@@ -104,17 +106,17 @@ def build(
             engines=engines,
         )
         gates: dict[str, GateReport] = {}
-        compiled: dict[str, JobResult] = {}
+        engine_results: dict[str, JobResult] = {}
         for path, step in steps.items():
             progress(f"making {path} ({step.to})")
             to = folder / path
             to.parent.mkdir(parents=True, exist_ok=True)
-            output = make(step, to, context)
-            gates |= {f"{path}: {compared}": report for compared, report in output.gates}
+            output = run_step(step, to, context)
+            gates |= {f"{path}: {title}": report for title, report in output.gates}
             _check_outputs(source_repository, path, step, output)
             if output.engine:
-                compiled[path] = output.engine
-        repository = Repository.read(folder, shown_as=Path())
+                engine_results[path] = output.engine
+        repository = Repository.read(folder, display_path=Path())
         checks.check(repository, checks.rules_for_release(release))
         _clear_entry_name(repository)
         yield Build(
@@ -125,11 +127,11 @@ def build(
             digest=model.digest,
             target=target,
             gates=gates,
-            engines=compiled,
+            engines=engine_results,
         )
 
 
-def _backends(steps: recipe.Files) -> dict[str, str]:
+def _backends_by_directory(steps: recipe.Files) -> dict[str, str]:
     """Return the backends of the generated model files, by model directory."""
     return {path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend}
 
@@ -142,8 +144,8 @@ def _check_outputs(
     findings = [
         finding
         for _, report in output.gates
-        for answer in report.answers
-        for finding in declared_outputs(model, answer, backend=step.backend)
+        for outputs in report.output_tensors
+        for finding in declared_outputs(model, outputs, backend=step.backend)
     ]
     if findings:
         raise RepositoryInvalid(list(dict.fromkeys(findings)))
@@ -157,13 +159,13 @@ def _copy_source_files(
     Only files that the digest covers are copied. An ensemble gets an empty version folder, which
     Triton requires.
     """
-    for path in digest.files(source_repository.folder):
+    for path in digest.model_files(source_repository.folder):
         relative = path.relative_to(source_repository.folder)
         if relative.parts[0] in source_repository.models and path.name not in _BUILDER_FILES:
             (to / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to / relative)
     for name, model in Repository.read(to).models.items():
-        config = model_config.for_target(
+        config = model_config.adapt_to_target(
             model.config, target, backend=backends.get(name, model.backend)
         )
         model_config.write(config, to / name / CONFIG)

@@ -4,59 +4,59 @@ from collections.abc import Iterable, Iterator
 
 from model_build.export.gate import OutputTensor
 from model_build.findings import Finding
-from model_build.formats.torchscript import BY_POSITION
+from model_build.formats.torchscript import NAME_WITH_POSITION
 from model_build.model_config import data_type, dims_match
 from model_build.repository import Model
 
 
 def declared_outputs(
     model: Model,
-    answer: Iterable[OutputTensor],
+    actual_outputs: Iterable[OutputTensor],
     *,
     batch: int | None = None,
     backend: str | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding for each declared output that is missing or has another type or shape.
 
-    `batch` is the batch size of the request, None for any. `backend` is set if `answer` comes from
-    the model file itself and not from Triton: then `reshape` is not applied, and TorchScript
-    outputs are matched by position. With `max_batch_size`, outputs have the batch axis in front of
-    the dims (triton-inference-server/server, docs/user_guide/model_configuration.md, "Maximum Batch
-    Size").
+    `batch` is the batch size of the request, None for any. `backend` is set if `actual_outputs`
+    come from the model file itself and not from Triton: then `reshape` is not applied, and
+    TorchScript outputs are matched by position. With `max_batch_size`, outputs have the batch axis
+    in front of the dims (triton-inference-server/server, docs/user_guide/model_configuration.md,
+    "Maximum Batch Size").
     """
-    outputs = list(answer)
-    answers = {output.name: output for output in outputs}
-    batches = model.config.max_batch_size > 0
-    for index, declared in enumerate(model.config.output):
-        output = answers.get(declared.name)
+    tensors = list(actual_outputs)
+    tensors_by_name = {tensor.name: tensor for tensor in tensors}
+    has_batch_axis = model.config.max_batch_size > 0
+    for index, config_output in enumerate(model.config.output):
+        tensor = tensors_by_name.get(config_output.name)
         if backend == "pytorch":
-            match = BY_POSITION.fullmatch(declared.name)
-            output = outputs[int(match["index"]) if match else index]
-        if output is None:
+            match = NAME_WITH_POSITION.fullmatch(config_output.name)
+            tensor = tensors[int(match["index"]) if match else index]
+        if tensor is None:
             yield Finding(
                 declared_outputs.__name__,
-                model.field_place("output", index, "name"),
-                f'output "{declared.name}" is missing in the answer, which has '
-                f"{', '.join(answers) or 'none'}: return it, or remove it here",
+                model.field_location("output", index, "name"),
+                f'output "{config_output.name}" is declared, but the model returns '
+                f"{', '.join(tensors_by_name) or 'none'}: return it, or remove it here",
             )
             continue
-        datatype = data_type(declared.data_type)
+        datatype = data_type(config_output.data_type)
         # tritonclient returns BF16 as FP32: numpy has no BF16.
-        if output.datatype != datatype and (datatype, output.datatype) != ("BF16", "FP32"):
+        if tensor.datatype != datatype and (datatype, tensor.datatype) != ("BF16", "FP32"):
             yield Finding(
                 declared_outputs.__name__,
-                model.field_place("output", index, "data_type"),
-                f'output "{declared.name}" is declared {datatype}, the answer has '
-                f"{output.datatype}: make them equal",
+                model.field_location("output", index, "data_type"),
+                f'output "{config_output.name}" is declared {datatype}, but the model returns '
+                f"{tensor.datatype}: make them equal",
             )
-        is_reshaped = backend and declared.HasField("reshape")
-        dims = list(declared.reshape.shape if is_reshaped else declared.dims)
-        shape = [batch or -1, *dims] if batches else dims
-        if not dims_match(shape, output.shape):
+        is_reshaped = backend and config_output.HasField("reshape")
+        dims = list(config_output.reshape.shape if is_reshaped else config_output.dims)
+        shape = [batch or -1, *dims] if has_batch_axis else dims
+        if not dims_match(shape, tensor.shape):
             yield Finding(
                 declared_outputs.__name__,
-                model.field_place("output", index, "dims"),
-                f'output "{declared.name}" is declared {shape}'
-                + (" with the batch axis" if batches else "")
-                + f", the answer has shape {list(output.shape)}: change dims, or the answer",
+                model.field_location("output", index, "dims"),
+                f'output "{config_output.name}" is declared {shape}'
+                + (" with the batch axis" if has_batch_axis else "")
+                + f", but the model returns {list(tensor.shape)}: change dims, or the model",
             )

@@ -1,4 +1,4 @@
-"""The digest of a model's folder, which names its archive before it is built."""
+"""The digest of a model's folder, which is part of the archive's name."""
 
 import hashlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ IGNORED = ("__pycache__", "*.pyc", ".*", "tests")
 """Glob patterns of file and folder names that do not belong to a model, at any depth."""
 
 
-def files(model_folder: Path) -> Iterator[Path]:
+def model_files(model_folder: Path) -> Iterator[Path]:
     """Yield the files of a model, sorted by their path inside the folder."""
     yield from sorted(
         path
@@ -28,16 +28,16 @@ def is_ignored(relative: Path) -> bool:
     return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
 
 
-def digest_of(model_folder: Path, *, alternative: str | None = None) -> str:
+def compute_digest(model_folder: Path, *, alternative: str | None = None) -> str:
     """Return the SHA-256 of `BUILD_FORMAT`, `alternative` and the files' paths and contents.
 
     The digest has 64 hex digits. Times, modes and the folder's own path do not affect it, so the
     same folder has the same digest on every machine.
     """
-    total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
+    digest = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
     if alternative:
-        total.update(f"alternative {alternative}\n".encode())
-    for path in files(model_folder):
+        digest.update(f"alternative {alternative}\n".encode())
+    for path in model_files(model_folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
-    return total.hexdigest()
+        digest.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
+    return digest.hexdigest()

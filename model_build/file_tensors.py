@@ -34,13 +34,13 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
         file_tensor = by_name.get(tensor.name)
         if file_tensor is None:
             yield (
-                model.field_place(kind, index, "name"),
+                model.field_location(kind, index, "name"),
                 f'{file} has no {kind} "{tensor.name}"; it has {offer}',
             )
             continue
         if file_tensor.data_type and file_tensor.data_type != type_name(tensor.data_type):
             yield (
-                model.field_place(kind, index, "data_type"),
+                model.field_location(kind, index, "data_type"),
                 f'{kind} "{tensor.name}" is {file_tensor.data_type} in {file}',
             )
         if file_tensor.dims is not None:
@@ -49,18 +49,18 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
     if kind == "input":
         for name in by_name.keys() - {tensor.name for tensor in declared}:
             if not by_name[name].optional:
-                yield model.field_place(kind), f'{file} needs an input "{name}": declare it'
+                yield model.field_location(kind), f'{file} needs an input "{name}": declare it'
 
 
 def _compare_dims(
     model: Model, kind: str, index: int, dims: list[int], in_file: list[int], file: str
 ) -> Problems:
     name = getattr(model.config, kind)[index].name
-    place = model.field_place(kind, index, "dims")
+    location = model.field_location(kind, index, "dims")
     batches = model.config.max_batch_size > 0
     if batches and in_file and in_file[0] != -1:
         yield (
-            place,
+            location,
             f'{kind} "{name}" is {in_file} in {file}: its first axis is not dynamic, so the model '
             "cannot batch: write max_batch_size: 0 with all dims, or export a dynamic batch axis",
         )
@@ -68,7 +68,7 @@ def _compare_dims(
     if not dims_match(in_file, [-1, *dims] if batches else dims):
         expected = in_file[1:] if batches and in_file else in_file
         yield (
-            place,
+            location,
             f'{kind} "{name}" has dims {dims}, {file} has {expected}'
             + (" behind the batch axis" if batches else "")
             + _reshape(dims, expected),

@@ -8,8 +8,8 @@ from model_build.errors import BuildError
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in a file: `line` and `column` count from 1; both are None for the whole file."""
+class Location:
+    """A location in a file: `line` and `column` count from 1; both are None for the whole file."""
 
     path: Path
     line: int | None = None
@@ -21,7 +21,7 @@ class Place:
         return ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
 
 
-Problems = Iterator[tuple[Place, str]]
+Problems = Iterator[tuple[Location, str]]
 """Places and messages of a rule's findings."""
 
 
@@ -30,11 +30,11 @@ class Finding:
     """A violated rule in a model's files; `rule` is its name."""
 
     rule: str
-    place: Place
+    location: Location
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message} [{self.rule}]"
+        return f"{self.location}: {self.message} [{self.rule}]"
 
 
 class RepositoryInvalid(BuildError):

@@ -16,8 +16,8 @@ class Format:
     """A backend of Triton: the file that it opens, the steps that make the file, and its rules.
 
     Every module of `model_build.formats` defines one as `FORMAT`, which registers it. A rule is a
-    function that yields the place and the message of each problem. Its docstring gives the reason;
-    findings show its name.
+    function that yields the location and the message of each problem. Its docstring gives the
+    reason; findings show its name.
     """
 
     backend: str
@@ -37,7 +37,7 @@ class Format:
     release_rules: tuple[Callable[[Release, Model, Path], Problems], ...] = ()
     """Rules for each file that the backend opens and the Triton release that serves it."""
 
-    def file_of(self, config: ModelConfig) -> str:
+    def model_file_name(self, config: ModelConfig) -> str:
         """Return the name of the file that the backend opens for a configuration."""
         kind = config.platform
         if not kind and "model_type" in config.parameters:

@@ -31,7 +31,7 @@ class Signature(BaseModel):
     max_batch_size: int
 
     @classmethod
-    def of(cls, config: ModelConfig) -> Self:
+    def from_config(cls, config: ModelConfig) -> Self:
         """Return the signature of a Triton configuration."""
         batch = [-1] if config.max_batch_size else []
         inputs, outputs = (
@@ -57,7 +57,7 @@ class EngineOrigin(BaseModel):
     compiled_on: dict[str, str]
 
 
-class Source(BaseModel):
+class StoredSource(BaseModel):
     """The source of an archive, which the model bucket stores under a key made of the digest.
 
     `alternative` is the alternative of the recipe, None for the model itself.
@@ -82,7 +82,7 @@ class Manifest(BaseModel):
     engines: dict[str, EngineOrigin] = {}
     """Origins of the TensorRT plans by path; empty in manifests of earlier builders."""
     built_with: dict[str, str]
-    source: Source | None = None
+    source: StoredSource | None = None
     """None if no source is stored: local builds, `publish`, earlier builders."""
 
     def json_bytes(self) -> bytes:

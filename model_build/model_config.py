@@ -48,8 +48,10 @@ def parse(text: str) -> ModelConfig:
         return text_format.Parse(text, ModelConfig())
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
-        quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
-        reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{quoted}': ")
+        faulty_line = text.split("\n")[
+            line - 1
+        ]  # protobuf repeats the whole line before some reasons
+        reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{faulty_line}': ")
         raise NotParsed(line, column, reason + _nearest_name(reason)) from None
 
 
@@ -63,8 +65,8 @@ def _nearest_name(reason: str) -> str:
         names = pool.FindMessageTypeByName(kind).fields_by_name
     else:
         names = pool.FindEnumTypeByName(kind).values_by_name
-    close = difflib.get_close_matches(match["name"], names, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]}?" if close else f" It has {', '.join(names)}."
+    similar_names = difflib.get_close_matches(match["name"], names, n=1, cutoff=0.5)
+    return f" Did you mean {similar_names[0]}?" if similar_names else f" It has {', '.join(names)}."
 
 
 def read(path: Path) -> ModelConfig:
@@ -75,7 +77,7 @@ def read(path: Path) -> ModelConfig:
         raise NotParsed(1, 1, "not UTF-8: save the file as UTF-8") from None
 
 
-def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:
+def adapt_to_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:
     """Return the configuration adapted to `target` and to a model file of `backend`.
 
     For CPU targets, every instance group is KIND_CPU. If `backend` is not the configured one,
@@ -127,5 +129,5 @@ def data_type(config_type: int) -> str:
 def dims_match(declared: Sequence[int], actual: Sequence[int]) -> bool:
     """Return whether two shapes are equal, where -1 in `declared` matches any size."""
     return len(declared) == len(actual) and all(
-        limit in (-1, size) for limit, size in zip(declared, actual, strict=True)
+        expected in (-1, size) for expected, size in zip(declared, actual, strict=True)
     )

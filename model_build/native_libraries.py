@@ -29,23 +29,25 @@ def missing_library_warnings(folder: Path) -> list[str]:
     folder: wheels have their own library folders.
     """
     files = [path for path in sorted(folder.rglob("*.so*")) if path.is_file()]
-    present = {path.name for path in files} | _LIBRARIES_IN_IMAGES
-    needed = {library: path for path in reversed(files) for library in _needed(path)}
+    available_libraries = {path.name for path in files} | _LIBRARIES_IN_IMAGES
+    path_by_library = {
+        library: path for path in reversed(files) for library in _needed_libraries(path)
+    }
     return [
         f"{path.relative_to(folder).as_posix()} needs {library}, which the archive does not have; "
         "whether Triton's image has it is unknown: add a package that contains it, or try "
         "the archive on the release's image"
-        for library, path in sorted(needed.items())
-        if library not in present
+        for library, path in sorted(path_by_library.items())
+        if library not in available_libraries
     ]
 
 
-def _needed(path: Path) -> list[str]:
+def _needed_libraries(path: Path) -> list[str]:
     """Return the libraries that an ELF file names; none for other files, such as linker scripts."""
     with path.open("rb") as file:
         try:
             elf: Any = ELFFile(file)  # type: ignore[no-untyped-call]
             segments = list(elf.iter_segments("PT_DYNAMIC"))
-            return [tag.needed for part in segments for tag in part.iter_tags("DT_NEEDED")]
+            return [tag.needed for segment in segments for tag in segment.iter_tags("DT_NEEDED")]
         except (ELFError, ValueError, LookupError, UnicodeDecodeError):
             return []

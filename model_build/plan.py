@@ -9,7 +9,7 @@ from model_build.archive import file_name
 from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
-from model_build.findings import Place
+from model_build.findings import Location
 from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
 from model_build.recipe import FILE
@@ -39,7 +39,7 @@ class ModelPlan:
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
 
-    def instance_warning(self, *, most_instances: int) -> str | None:
+    def instance_warning(self, *, max_instances: int) -> str | None:
         """Return a warning about a stateful model on several instances, or None.
 
         SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) pin one
@@ -47,10 +47,10 @@ class ModelPlan:
         with Amazon SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc,
         up to v2.71.0) does not.
         """
-        if not self.is_stateful or most_instances <= 1:
+        if not self.is_stateful or max_instances <= 1:
             return None
         return (
-            f"{self.name} has sequence_batching, and the endpoint up to {most_instances} "
+            f"{self.name} has sequence_batching, and the endpoint up to {max_instances} "
             "instances: the state of a sequence is on one instance, but SageMaker sends the "
             "sequence's requests to any. Serve the model on one instance, or send the state with "
             "each request"
@@ -64,18 +64,18 @@ class ModelPlan:
         checks.check_target(ModelSource(self.folder, self.alternative), target)
         if not self.engines or target.compute_capability is None:
             return
-        where = f"{Place(self.folder / FILE)}: {', '.join(self.engines)}"
+        location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"
         if builder is None:
             raise BuildError(
-                f"{where}: CodeBuild has no GPU in this region to compile an engine on: choose "
+                f"{location}: CodeBuild has no GPU in this region to compile an engine on: choose "
                 "another region, or serve the model as ONNX or TorchScript, which need no engine"
             )
-        served = ComputeCapability.parse(target.compute_capability)
+        target_gpu = ComputeCapability.parse(target.compute_capability)
         try:
             release = platform_facts.release(target.release)
-            compatibility_level(builder=builder, served=served, release=release)
+            compatibility_level(builder_gpu=builder, target_gpu=target_gpu, release=release)
         except BuildError as error:
-            raise BuildError(f"{where}: {error}") from None
+            raise BuildError(f"{location}: {error}") from None
 
     @property
     def target_model(self) -> str:
@@ -100,7 +100,7 @@ def plan_model(model: ModelSource) -> ModelPlan:
         name=model.name,
         digest=model.digest,
         entry=repository.entry.name,
-        signature=Signature.of(repository.entry.config),
+        signature=Signature.from_config(repository.entry.config),
         is_stateful=repository.stateful is not None,
         is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),

@@ -27,7 +27,7 @@ class Copy(RecipeStep):
     to: Literal["copy"]
     weights: InnerPath
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Copy the file."""
         shutil.copyfile((context.weights or context.model_folder) / self.weights, to)
         return StepOutput([])
@@ -36,7 +36,7 @@ class Copy(RecipeStep):
 if TYPE_CHECKING:
     AnyStep = RecipeStep
 else:
-    STEPS = (Copy, *(step for known in FORMATS for step in known.steps))
+    STEPS = (Copy, *(step for format_ in FORMATS for step in format_.steps))
     AnyStep = Annotated[reduce(or_, STEPS), Field(discriminator="to")]
 
 Files = dict[str, AnyStep]
@@ -89,25 +89,27 @@ class Recipe(Strict):
         """Return the files of the model itself, or of one of its alternatives."""
         if alternative is None:
             return self.files
-        chosen = self.alternatives[alternative]
-        replaced = {PurePosixPath(path).parent for path, step in chosen.items() if step.backend}
-        kept = {
+        alternative_files = self.alternatives[alternative]
+        replaced_folders = {
+            PurePosixPath(path).parent for path, step in alternative_files.items() if step.backend
+        }
+        other_files = {
             path: step
             for path, step in self.files.items()
-            if not (step.backend and PurePosixPath(path).parent in replaced)
+            if not (step.backend and PurePosixPath(path).parent in replaced_folders)
         }
-        return {**kept, **chosen}
+        return {**other_files, **alternative_files}
 
 
-def for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[str, RecipeStep]:
+def step_for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[str, RecipeStep]:
     """Return the file and the step for `target`.
 
     For a target that cannot run a TensorRT plan or a GraphDef, the result is the ONNX file.
     """
-    served = step.for_target(target)
-    if served is not step and served.backend:
-        path = str(PurePosixPath(path).with_name(BACKENDS[served.backend].file))
-    return path, served
+    target_step = step.for_target(target)
+    if target_step is not step and target_step.backend:
+        path = str(PurePosixPath(path).with_name(BACKENDS[target_step.backend].file))
+    return path, target_step
 
 
 def read(model_folder: Path) -> Recipe:

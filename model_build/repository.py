@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from model_build import digest, model_config
-from model_build.field_places import FieldPath, field_places, nearest_place
-from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.field_locations import FieldPath, field_locations, nearest_location
+from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
 CONFIG = "config.pbtxt"
@@ -17,11 +17,11 @@ CONFIG = "config.pbtxt"
 
 @dataclass(frozen=True)
 class Model:
-    """A model directory with its parsed config.pbtxt; findings show the path `shown_as`."""
+    """A model directory with its parsed config.pbtxt; findings show the path `display_path`."""
 
     directory: Path
     config: ModelConfig
-    shown_as: Path
+    display_path: Path
 
     @property
     def name(self) -> str:
@@ -49,44 +49,44 @@ class Model:
         numbered = [
             path for path in paths if path.is_dir() and re.fullmatch("[1-9][0-9]*", path.name)
         ]
-        names = [path.name for path in numbered if any(digest.files(path))]
+        names = [path.name for path in numbered if any(digest.model_files(path))]
         return names or (["1"] if self.is_ensemble else [])
 
     def relative_path(self, path: Path) -> str:
         """Return a path relative to the directory, such as `1/model.onnx`."""
         return os.path.relpath(path, self.directory)
 
-    def field_place(self, *path: str | int) -> Place:
-        """Return the place of a field of config.pbtxt, such as `field_place("input", 0, "dims")`.
+    def field_location(self, *path: str | int) -> Location:
+        """Return the location of a field of config.pbtxt, such as ("input", 0, "dims").
 
-        An absent field has the place of its nearest parent.
+        An absent field has the location of its nearest parent.
         """
-        place = nearest_place(self._places, path)
-        return Place(self.shown_as / CONFIG, *place or ())
+        location = nearest_location(self._locations, path)
+        return Location(self.display_path / CONFIG, *location or ())
 
-    def file_place(self, *parts: str) -> Place:
-        """Return a path below the directory, as findings call it."""
-        return Place(self.shown_as.joinpath(*parts))
+    def file_location(self, *parts: str) -> Location:
+        """Return the location of a file in the directory, given the parts of its path."""
+        return Location(self.display_path.joinpath(*parts))
 
     @cached_property
-    def _places(self) -> dict[FieldPath, tuple[int, int]]:
+    def _locations(self) -> dict[FieldPath, tuple[int, int]]:
         """Line and column of each field of config.pbtxt."""
-        return field_places((self.directory / CONFIG).read_bytes().decode())
+        return field_locations((self.directory / CONFIG).read_bytes().decode())
 
 
 @dataclass(frozen=True)
 class Repository:
-    """The model directories of a folder, by name; findings show the path `shown_as`."""
+    """The model directories of a folder, by name; findings show the path `display_path`."""
 
     folder: Path
-    shown_as: Path
+    display_path: Path
     models: dict[str, Model] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, *, shown_as: Path | None = None) -> Self:
+    def read(cls, folder: Path, *, display_path: Path | None = None) -> Self:
         """Return the repository. Raises `RepositoryInvalid` for syntax errors in config.pbtxt."""
-        shown_as = folder if shown_as is None else shown_as
-        models, unreadable = {}, []
+        display_path = folder if display_path is None else display_path
+        models, findings = {}, []
         for path in sorted(folder.glob(f"*/{CONFIG}")):
             if not path.is_file():
                 continue
@@ -94,17 +94,17 @@ class Repository:
             try:
                 config = model_config.read(path)
             except model_config.NotParsed as error:
-                place = Place(shown_as / name / CONFIG, error.line, error.column)
-                unreadable.append(Finding("config_parses", place, error.reason))
+                location = Location(display_path / name / CONFIG, error.line, error.column)
+                findings.append(Finding("config_parses", location, error.reason))
             else:
-                models[name] = Model(path.parent, config, shown_as / name)
-        if unreadable:
-            raise RepositoryInvalid(unreadable)
-        return cls(folder, shown_as, models)
+                models[name] = Model(path.parent, config, display_path / name)
+        if findings:
+            raise RepositoryInvalid(findings)
+        return cls(folder, display_path, models)
 
-    def file_place(self, *parts: str) -> Place:
-        """Return a path below the folder, as findings call it."""
-        return Place(self.shown_as.joinpath(*parts))
+    def file_location(self, *parts: str) -> Location:
+        """Return the location of a file in the folder, given the parts of its path."""
+        return Location(self.display_path.joinpath(*parts))
 
     @property
     def stateful(self) -> Model | None:

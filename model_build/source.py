@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from model_build import recipe
-from model_build.digest import digest_of
+from model_build.digest import compute_digest
 from model_build.errors import ModelNotFound
 from model_build.export.step import RecipeStep
-from model_build.findings import Place
+from model_build.findings import Location
 from model_build.recipe import Files, Recipe
 from model_build.repository import CONFIG
 
@@ -51,7 +51,7 @@ class ModelSource:
     @cached_property
     def digest(self) -> str:
         """The digest of the model's source, 64 hex digits."""
-        return digest_of(self.folder, alternative=self.alternative)
+        return compute_digest(self.folder, alternative=self.alternative)
 
     @property
     def is_complete(self) -> bool:
@@ -60,10 +60,12 @@ class ModelSource:
 
     def steps(self) -> Iterator[tuple[tuple[str, ...], str, RecipeStep]]:
         """Yield the recipe's steps: parent keys in the recipe, generated file, step."""
-        own = {} if self.alternative is None else self.recipe.alternatives[self.alternative]
+        alternative_files = (
+            {} if self.alternative is None else self.recipe.alternatives[self.alternative]
+        )
         for keys, files in (
             (("files",), self.recipe.files),
-            (("alternatives", str(self.alternative)), own),
+            (("alternatives", str(self.alternative)), alternative_files),
         ):
             yield from ((keys, file, step) for file, step in files.items())
 
@@ -73,19 +75,21 @@ def is_model(folder: Path) -> bool:
     return (folder / recipe.FILE).is_file() or any(folder.glob(f"*/{CONFIG}"))
 
 
-def find(models: Path, name: str) -> ModelSource:
+def find_model(models: Path, name: str) -> ModelSource:
     """Return the model called `name` among the folders in `models`. Raises `ModelNotFound`."""
     if is_model(models / name):
         return ModelSource(models / name)
     for model in all_models(models):
         if model.name == name:
             return model
-    known = sorted(model.name for model in all_models(models))
-    close = difflib.get_close_matches(name, known, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    shown = ", ".join(known[:_MAX_LISTED]) or "none"
-    more = f" and {len(known) - _MAX_LISTED} more" if len(known) > _MAX_LISTED else ""
-    raise ModelNotFound(f"no model {name!r} in {Place(models)}: {guess}models are {shown}{more}")
+    names = sorted(model.name for model in all_models(models))
+    similar_names = difflib.get_close_matches(name, names, n=1)
+    suggestion = f"did you mean {similar_names[0]}? " if similar_names else ""
+    listed_names = ", ".join(names[:_MAX_LISTED]) or "none"
+    remainder = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    raise ModelNotFound(
+        f"no model {name!r} in {Location(models)}: {suggestion}models are {listed_names}{remainder}"
+    )
 
 
 def all_models(models: Path) -> Iterator[ModelSource]:

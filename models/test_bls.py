@@ -14,9 +14,9 @@ from cli import new_model
 Serve = Callable[[Path], Any]
 
 
-def root(served: Any) -> float:
-    """Return the output for -16, for which the model calls the other model."""
-    output: float = served.invoke({"X": np.array([[-16]], np.float32)})["ROOT"].item()
+def invoke_root(model: Any) -> float:
+    """Return the output for -16. For negative numbers, the model calls the other model."""
+    output: float = model.invoke({"X": np.array([[-16]], np.float32)})["ROOT"].item()
     return output
 
 
@@ -26,11 +26,15 @@ def test_two_loaded_versions_call_their_own_models(tmp_path: Path, serve: Serve)
         models = tmp_path / version
         models.mkdir()
         folder = new_model.write("roots", "bls", models=models)
-        called = folder / "roots" / "1" / "positive" / "model.py"
-        called.write_text(
-            called.read_text().replace("np.abs(numbers)", f"{number}*np.abs(numbers)")
+        called_model = folder / "roots" / "1" / "positive" / "model.py"
+        called_model.write_text(
+            called_model.read_text().replace("np.abs(numbers)", f"{number}*np.abs(numbers)")
         )
         folders.append(folder)
     first, second = map(serve, folders)
     assert first.archive != second.archive
-    assert [root(first), root(second), root(first)] == [4, np.float32(np.sqrt(32)), 4]
+    assert [invoke_root(first), invoke_root(second), invoke_root(first)] == [
+        4,
+        np.float32(np.sqrt(32)),
+        4,
+    ]

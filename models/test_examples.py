@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
@@ -35,50 +35,52 @@ def _local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(scope="module")
 def _endpoints(_local_sagemaker: None, serve: Serve) -> None:
     """The endpoints of the stage `examples`, with two copies of bert."""
-    _publish(serve(MODELS / "minilm"), "text")
+    _publish_model(serve(MODELS / "minilm"), "text")
     for name in ("bert-0", "bert-1"):
-        _publish(serve(MODELS / "bert"), "text", name=name)
-    _publish(serve(MODELS / "resnet50"), "vision")
-    _publish(serve(MODELS / "inception"), "vision")
+        _publish_model(serve(MODELS / "bert"), "text", name=name)
+    _publish_model(serve(MODELS / "resnet50"), "vision")
+    _publish_model(serve(MODELS / "inception"), "vision")
     for endpoint in ("text", "vision"):
-        host(f"examples-{endpoint}", multi_model(f"s3://{BUCKET}/{endpoint}/"))
-    archive = _publish(serve(MODELS / "inception"), "inception", is_target=False)
-    host("examples-inception", single_model(archive, default_model="inception"))
+        create_endpoint(f"examples-{endpoint}", multi_model(f"s3://{BUCKET}/{endpoint}/"))
+    archive = _publish_model(serve(MODELS / "inception"), "inception", is_multi_model=False)
+    create_endpoint("examples-inception", single_model(archive, default_model="inception"))
 
 
-def _publish(built: Any, endpoint: str, *, name: str | None = None, is_target: bool = True) -> str:
+def _publish_model(
+    served_model: Any, endpoint: str, *, name: str | None = None, is_multi_model: bool = True
+) -> str:
     """Upload a model's archive, by default under its own name, and make it current."""
-    model, version = name or built.manifest["model"], built.manifest["digest"][:12]
+    model, version = name or served_model.manifest["model"], served_model.manifest["digest"][:12]
     archive = f"{model}-{version}.tar.gz"
-    boto3.client("s3").upload_file(str(built.archive), BUCKET, f"{endpoint}/{archive}")
-    Catalog(boto3.client("ssm"), "examples", endpoint).flip(
+    boto3.client("s3").upload_file(str(served_model.archive), BUCKET, f"{endpoint}/{archive}")
+    Catalog(boto3.client("ssm"), "examples", endpoint).set_current(
         {
             "model": model,
             "version": version,
             "endpoint": f"examples-{endpoint}",
-            "target_model": archive if is_target else None,
-            "signature": built.manifest["signature"],
+            "target_model": archive if is_multi_model else None,
+            "signature": served_model.manifest["signature"],
         },
         "published",
     )
     return f"s3://{BUCKET}/{endpoint}/{archive}"
 
 
-def _run(script: str, *arguments: str) -> list[str]:
-    finished = subprocess.run(
+def _run_script(script: str, *arguments: str) -> list[str]:
+    process = subprocess.run(
         [sys.executable, f"docs/examples/{script}.py", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout.splitlines()
+    assert process.returncode == 0, process.stderr
+    return process.stdout.splitlines()
 
 
 @pytest.mark.usefixtures("_endpoints")
 def test_resnet50_script_prints_labels() -> None:
-    classes, *labels = _run("resnet50_jpeg", PICTURE)
+    classes, *labels = _run_script("resnet50_jpeg", PICTURE)
     first = re.fullmatch(r"endpoint_client: \[(\d+), \d+, \d+\]", classes)
     assert first
     assert len(labels) == 3
@@ -88,7 +90,7 @@ def test_resnet50_script_prints_labels() -> None:
 @pytest.mark.usefixtures("_endpoints")
 def test_minilm_script_prints_similarities() -> None:
     sentences = ["A cat sleeps.", "A kitten naps.", "The stock fell."]
-    shape, cat, kitten, stock, difference = _run("minilm_sentences", *sentences)
+    shape, cat, kitten, stock, difference = _run_script("minilm_sentences", *sentences)
     assert shape == "endpoint_client: [3, 384]"
     assert cat == "   1.000  A cat sleeps."
     assert float(kitten.split()[0]) > 0.7 > 0.4 > float(stock.split()[0])
@@ -98,7 +100,7 @@ def test_minilm_script_prints_similarities() -> None:
 @pytest.mark.usefixtures("_endpoints")
 @pytest.mark.parametrize("endpoint", ["vision", "inception"])
 def test_inception_script_prints_equal_results(endpoint: str) -> None:
-    client, boto = _run("inception_jpeg", PICTURE, "--endpoint", endpoint)
+    client, boto = _run_script("inception_jpeg", PICTURE, "--endpoint", endpoint)
     assert re.fullmatch(r"endpoint_client: class \d+ with 0\.\d{4}", client)
     assert boto.removeprefix("boto3") == client.removeprefix("endpoint_client")
 
@@ -107,7 +109,7 @@ def test_inception_script_prints_equal_results(endpoint: str) -> None:
 def test_bert_script_calls_every_copy_twice() -> None:
     minilm = MODELS / "minilm"
     folder = weights.fetch(read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer"))
-    *calls, json = _run("bert_copies", "Triton serves", f"{folder}/tokenizer.json")
+    *calls, json = _run_script("bert_copies", "Triton serves", f"{folder}/tokenizer.json")
     matches = [
         re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", call)
         for call in calls

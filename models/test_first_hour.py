@@ -26,7 +26,7 @@ class Clone:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run `tritonsm` and return its stdout and stderr."""
-        finished = subprocess.run(
+        process = subprocess.run(
             ["./tritonsm", *arguments],
             cwd=self.path,
             env={**os.environ, "NO_COLOR": "1"},
@@ -36,8 +36,8 @@ class Clone:
             text=True,
             check=False,
         )
-        assert finished.returncode == code, finished.stdout
-        return finished.stdout
+        assert process.returncode == code, process.stdout
+        return process.stdout
 
     def invoke(self, endpoint: str, model: str, *options: str) -> dict[str, list[float]]:
         """Return the output values of a deployed model, by name."""
@@ -88,11 +88,11 @@ def test_new_models_are_deployed_changed_rolled_back_and_destroyed(
         assert f"{STAGE}-{name}" in status
         for model in models:
             clone.run("invoke", STAGE, name, model, "--local")
-    before = clone.invoke("words", "letters", "--input", "TEXT=yes")
-    assert before == {"SCORE": pytest.approx([1 / 3])}
+    first_outputs = clone.invoke("words", "letters", "--input", "TEXT=yes")
+    assert first_outputs == {"SCORE": pytest.approx([1 / 3])}
 
-    score = clone.path / SCORE
-    score.write_text(score.read_text().replace("aeiou", "aeiouy"))
+    score_file = clone.path / SCORE
+    score_file.write_text(score_file.read_text().replace("aeiou", "aeiouy"))
     diff = clone.run("diff", STAGE, "--local")
     assert f"Stack {STAGE}-words" in diff
     assert diff.count("There were no differences") == len(ENDPOINTS)  # in all other stacks
@@ -103,7 +103,7 @@ def test_new_models_are_deployed_changed_rolled_back_and_destroyed(
 
     rollback = ("rollback", STAGE, "words", "letters", "--local")
     clone.run(*rollback)
-    assert clone.invoke("words", "letters", "--input", "TEXT=yes") == before
+    assert clone.invoke("words", "letters", "--input", "TEXT=yes") == first_outputs
     assert "already" in clone.run(*rollback)
 
     clone.run("destroy", STAGE, "--local", "--yes")

@@ -134,19 +134,22 @@ def every_exporter(tmp_path: Path) -> Path:
 
 
 def sha256(model: Path, *, hash_seed: int) -> str:
-    """Return the SHA-256 of an archive that a new process builds with this order of sets."""
+    """Return the SHA-256 of an archive that a new process builds.
+
+    `hash_seed` determines the iteration order of sets in the process.
+    """
     output = model.parent / "archives"
     command = [sys.executable, "-c", BUILD, str(model.parent / "exports"), "build", str(model)]
     command += ["--target", "cpu-24.09", "--output", str(output), "--json"]
-    built = subprocess.run(
+    process = subprocess.run(
         command,
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert built.returncode == 0, built.stderr
-    return hashlib.sha256(Path(json.loads(built.stdout)["path"]).read_bytes()).hexdigest()
+    assert process.returncode == 0, process.stderr
+    return hashlib.sha256(Path(json.loads(process.stdout)["path"]).read_bytes()).hexdigest()
 
 
 def test_two_clones_build_the_same_archive(every_exporter: Path, tmp_path: Path) -> None:

@@ -68,6 +68,15 @@ def oldest_release(condition: Callable[[Release], bool]) -> Release | None:
     return next(filter(condition, reversed(releases())), None)
 
 
+def serve_option_since(option: str) -> str | None:
+    """Return the first release whose `serve` supports an option; None: all releases do.
+
+    `option` is a name in `triton_sagemaker.ServerOptions`. Source: releases.toml.
+    """
+    rows = read_table("releases.toml")["serve_option"]
+    return {row["name"]: row["since"] for row in rows}.get(option)
+
+
 @cache
 def _by_name() -> dict[str, Release]:
     rows = sorted(read_table("releases.toml")["release"], key=lambda row: str(row["name"]))

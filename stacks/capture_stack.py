@@ -21,5 +21,5 @@ class CaptureStack(Stack):
         self.bucket = CaptureBucket(
             self,
             "Captured",
-            keep={f"{name}/": Duration.days(days) for name, days in stage.captures.items()},
+            retention={f"{name}/": Duration.days(days) for name, days in stage.captures.items()},
         )

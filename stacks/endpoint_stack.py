@@ -23,17 +23,17 @@ from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
     CaptureBucket,
-    CheckedUpdates,
+    EndpointUpdateChecks,
     ModelCatalog,
     TritonEndpoint,
 )
 
 
 class EndpointStack(Stack):
-    """Builds of the models, the endpoint, and the catalog entries of its models, in this order.
+    """Builds of the models, the endpoint, and the catalog entries of its models.
 
-    So the endpoint moves to a new release only after all models are built for it, and clients get a
-    new archive only after the endpoint can serve it.
+    CloudFormation deploys them in this order: an endpoint is updated to a new release after all its
+    models are built for it, and clients get a new archive after the endpoint can serve it.
     """
 
     def __init__(
@@ -46,28 +46,29 @@ class EndpointStack(Stack):
         plan: EndpointPlan,
         models: ModelStack,
         network: NetworkStack | None,
-        captured: CaptureBucket | None = None,
+        capture_bucket: CaptureBucket | None = None,
         env: Environment,
     ) -> None:
         prefix = asset_prefix(stage_name)
         synthesizer = DefaultStackSynthesizer(bucket_prefix=prefix)
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
-        for served in plan.models:
-            most = plan.mode.max_servers(config, served.name)
-            if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
+        for model_plan in plan.models:
+            servers = plan.mode.max_servers(config, model_plan.name)
+            max_instances = max(servers, len(plan.variants))
+            if warning := model_plan.instance_warning(max_instances=max_instances):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
-        builds_by_model = self._build()
+        builds_by_model = self._create_builds()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            checked=CheckedUpdates(
+            update_checks=EndpointUpdateChecks(
                 checks=models.update_checks,
                 catalog=catalog.prefix,
                 archives=[model for entry in plan.catalog if (model := entry["target_model"])],
             ),
-            data_capture=settings.data_capture(config, captured, prefix=plan.short_name),
+            data_capture=settings.data_capture(config, capture_bucket, prefix=plan.short_name),
             detailed_observability=config.detailed_observability,
             encryption_key=models.bucket.key if plan.has_volumes else None,
             endpoint_name=plan.name,
@@ -76,43 +77,46 @@ class EndpointStack(Stack):
             vpc=network.vpc if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
-            variants=[variant(planned, plan, models.bucket) for planned in plan.variants],
+            variants=[variant(variant_plan, plan, models.bucket) for variant_plan in plan.variants],
         )
         builds = [build for model_builds in builds_by_model.values() for build in model_builds]
         by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
         for variant_models in self.endpoint.models.values():
             for location, model in variant_models.items():  # location: key of an archive, or prefix
-                needed = [by_key[location]] if location in by_key else builds
-                model.node.add_dependency(*needed)
+                dependencies = [by_key[location]] if location in by_key else builds
+                model.node.add_dependency(*dependencies)
         if config.scaling:
-            for scaled in self.endpoint.instance_production_variants:
-                count = scaled.auto_scale_instance_count(
+            for endpoint_variant in self.endpoint.instance_production_variants:
+                count = endpoint_variant.auto_scale_instance_count(
                     min_capacity=config.scaling.min_count, max_capacity=config.scaling.max_count
                 )
-                settings.scale(count, config.scaling)
+                settings.add_instance_scaling(count, config.scaling)
         for component in self.endpoint.components:
-            settings.scale_copies(component, (config.components or {})[component.model].copies)
+            settings.add_copy_scaling(component, (config.components or {})[component.model].copies)
         if stage.production:
-            topics = self._topics(stage_name, stage)
             self.endpoint.monitor(
                 settings.thresholds(config.alarms),
-                topics=topics,
+                topics=self._topics(stage_name, stage),
                 client_metrics=plan.client_metrics_namespace,
             )
         # An entry depends only on its own builds and on the update check: a failed dashboard must
         # not keep clients on old archives, and the template size must be linear in the models.
         for entry in plan.catalog:
             model = entry["model"]
-            components = [c.resource for c in self.endpoint.components if c.model == model]
+            components = [
+                component.resource
+                for component in self.endpoint.components
+                if component.model == model
+            ]
             catalog.publish(
                 entry, after=[*builds_by_model[model], self.endpoint.updated, *components]
             )
 
-    def _build(self) -> dict[str, list[CustomResource]]:
+    def _create_builds(self) -> dict[str, list[CustomResource]]:
         """Return the builds of each model."""
-        built: dict[str, list[CustomResource]] = {}
+        builds: dict[str, list[CustomResource]] = {}
         sources = {
-            model.name: source_of(
+            model.name: model_source(
                 self, f"{model.name}-source", folder=model.folder, digest=model.digest
             )
             for model in self._plan.models
@@ -129,13 +133,13 @@ class EndpointStack(Stack):
                 key=archive.key,
                 source=sources[model.name],
             )
-            built.setdefault(model.name, []).append(build)
-        return built
+            builds.setdefault(model.name, []).append(build)
+        return builds
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
         """Return the SNS topics to notify: the stage's own topic and `notify.topics`.
 
-        The own topic is imported by name: a CloudFormation export could not be removed while used.
+        The stage's topic is imported by name, because an export in use could not be removed.
         """
         arns = list(stage.notify.topics)
         if stage.notify.email:
@@ -145,7 +149,9 @@ class EndpointStack(Stack):
         ]
 
 
-def source_of(scope: Construct, construct_id: str, *, folder: Path, digest: str) -> s3_assets.Asset:
+def model_source(
+    scope: Construct, construct_id: str, *, folder: Path, digest: str
+) -> s3_assets.Asset:
     """Return the asset of a model's source: the files that are part of its digest."""
     return s3_assets.Asset(
         scope,

@@ -23,13 +23,13 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
-NOT_OF_BUILDS = [
+BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
     *("!/checked_yaml.py", "!/stage_record.py"),
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules"),
 ]
-"""Ignore patterns of the builder's asset: all files except the build code."""
+"""Patterns that exclude all files except the build code from the builder's asset."""
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
 """Key patterns of archives and their manifests: ENDPOINT/TARGET/FILE."""
 
@@ -40,7 +40,7 @@ class ModelStack(Stack):
     The stack does not depend on models. It contains the logs of endpoints because CloudFormation
     deletes an endpoint's stack if its first deployment fails.
 
-    The outputs are for builds outside of a deployment, by `publish` and deliveries.
+    `publish` and deliveries, which build outside of a deployment, read the outputs.
     """
 
     def __init__(
@@ -57,19 +57,21 @@ class ModelStack(Stack):
         has_gpus = platform_facts.region(stage.region).codebuild_gpu
         engines = self._engine_builder(stage.gpu_build_images) if has_gpus else None
         # The name of the role that copies archives has a suffix of CloudFormation.
-        deploys = f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
+        deploy_roles = (
+            f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
+        )
         promotes = stage.delivery and stage.delivery.promotes_from
         start, poll = build_functions(stage_name)
         self.builder = ModelBuilder(
             self,
             "Builder",
             bucket=self.bucket,
-            source=self._files("BuilderSource", ROOT, exclude=NOT_OF_BUILDS),
+            source=self._asset("BuilderSource", ROOT, exclude=BUILDER_IGNORE_PATTERNS),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
             archives=ARCHIVES,
             model_sources=f"{asset_prefix(stage_name)}*.zip",
-            promoters=[deploys] if promotes else [],
+            promoters=[deploy_roles] if promotes else [],
             start_function_name=start,
             poll_function_name=poll,
         )
@@ -101,18 +103,18 @@ class ModelStack(Stack):
     def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]
         # Only this folder runs on the GPU instance.
-        step = ["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"]
+        ignored = ["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"]
         return EngineBuilder(
             self,
             "Engines",
             bucket=self.bucket,
-            source=self._files("GpuStep", ROOT / "model_build", exclude=step),
+            source=self._asset("GpuStep", ROOT / "model_build", exclude=ignored),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
             image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
             mirrors=mirrors,
         )
 
-    def _files(self, construct_id: str, folder: Path, *, exclude: list[str]) -> s3_assets.Asset:
+    def _asset(self, construct_id: str, folder: Path, *, exclude: list[str]) -> s3_assets.Asset:
         return s3_assets.Asset(
             self, construct_id, path=str(folder), exclude=exclude, ignore_mode=IgnoreMode.GIT
         )

@@ -39,8 +39,9 @@ class NetworkStack(Stack):
             restrict_default_security_group=False,
             subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
         )
-        reason = "Subnets with one gateway endpoint to S3: there is no flow to or from elsewhere."
+        reason = "Traffic is only possible to S3, through the gateway endpoint."
         acknowledge(self.vpc, reason, "VPC7")
+        # A changed description would replace the group, which other stacks import.
         self.security_group = ec2.SecurityGroup(
             self, "Instances", description="Triton instances: nothing comes in", vpc=self.vpc
         )

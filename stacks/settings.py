@@ -43,7 +43,7 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
     )
 
 
-def scale_copies(component: EndpointComponent, settings: CopiesConfig) -> None:
+def add_copy_scaling(component: EndpointComponent, settings: CopiesConfig) -> None:
     """Add the scaling of a component, unless its copy count is fixed."""
     if settings.min == settings.max:
         return
@@ -55,7 +55,7 @@ def scale_copies(component: EndpointComponent, settings: CopiesConfig) -> None:
         count.scale_on_concurrency("Concurrency", requests_per_copy=requests, **cooldowns)
 
 
-def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
+def add_instance_scaling(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
     """Add the scaling of a variant. The construct IDs determine deployed logical IDs."""
     cooldowns = _cooldowns(settings)
     if (rps := settings.max_rps) is not None:
@@ -103,14 +103,14 @@ def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
 
 
 def data_capture(
-    config: EndpointConfig, captured: CaptureBucket | None, *, prefix: str
+    config: EndpointConfig, bucket: CaptureBucket | None, *, prefix: str
 ) -> DataCapture | None:
     """Return the data capture below `prefix` of the stage's bucket; None if not configured."""
     settings = config.data_capture
-    if settings is None or captured is None:
+    if settings is None or bucket is None:
         return None
     options = settings.model_dump(exclude={"keep_days"})
-    return DataCapture(bucket=captured, prefix=prefix, **options)
+    return DataCapture(bucket=bucket, prefix=prefix, **options)
 
 
 RETENTION = dict(zip(get_args(RetentionDays), logs.RetentionDays, strict=False))

@@ -14,11 +14,10 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
-from stacks.template_limits import check_templates, take_limits_over
+from stacks.template_limits import check_templates, disable_cdk_limits
 from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
 from stages.plan import StagePlan
-from triton_sagemaker import Problem
 
 USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
 """Errors in user input; the messages contain the fix."""
@@ -50,36 +49,31 @@ def add_stacks(app: App, plan: StagePlan) -> None:
 
     Raise `checked_yaml.LocatedErrors` for problems that only the constructs detect.
     """
-    take_limits_over(app)
+    disable_cdk_limits(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     name, stage = plan.name, plan.config
     env = Environment(account=stage.account, region=stage.region)
     for key, value in stage.tags.items():
         Tags.of(app).add(key, value)
     models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
-    network = captured = None
+    network = capture_bucket = None
     if stage.private_network:
         network = NetworkStack(app, f"{name}-network", env=env, zones=stage.zones)
     if stage.captures:
-        captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
+        capture_bucket = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
         DeliveryStack(
             app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
             components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
-    problems = list[tuple[str, Problem]]()
+    errors = dict[tuple[checked_yaml.Keys, str], None]()  # unique: variants repeat a problem
     for short_name, endpoint in plan.endpoints.items():
         stack = EndpointStack(
             app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
-            network=network, captured=captured, env=env,
+            network=network, capture_bucket=capture_bucket, env=env,
         )  # fmt: skip
-        problems += ((short_name, problem) for problem in stack.endpoint.problems)
-    if problems:  # dict.fromkeys removes duplicates of variants
-        keys = (
-            (
-                ("endpoints", short_name, *problem.path),
-                problem.message if problem.path else str(problem),
-            )
-            for short_name, problem in problems
-        )
-        raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))
+        for problem in stack.endpoint.problems:
+            message = problem.message if problem.path else str(problem)
+            errors[("endpoints", short_name, *problem.path), message] = None
+    if errors:
+        raise checked_yaml.LocatedErrors(list(errors))

@@ -10,26 +10,26 @@ import checked_yaml
 
 MAX_RESOURCES = 500
 MAX_BYTES = 1_000_000
-"""CloudFormation user guide, cloudformation-limits: resources of a template, and "1 MB" of one that
-is passed in an S3 object, as the cdk CLI passes it: with its indentation."""
+"""CloudFormation user guide, cloudformation-limits: resources in a template, and "1 MB" for a
+template in an S3 object, to which the cdk CLI uploads it with indentation."""
 
-RULE_OF_RESOURCES = "CloudFormation-Validate::F0007"
+RESOURCE_RULE = "CloudFormation-Validate::F0007"
 
 
-def take_limits_over(app: App) -> None:
-    """Disable the CDK's checks of the number of resources in favour of `check_templates`.
+def disable_cdk_limits(app: App) -> None:
+    """Disable the CDK's checks of the number of resources, before any stack is created.
 
-    `check_templates` reports the key in the stage file. Call this before any stack is created.
+    `check_templates` replaces them, because it reports the key in the stage file.
     """
     app.node.set_context("@aws-cdk/core:stackResourceLimit", 0)
-    reason = "It is checked at the keys of the stage's file."
-    Validations.of(app).acknowledge(Acknowledgment(id=RULE_OF_RESOURCES, reason=reason))
+    reason = "stacks/template_limits.py checks the number of resources."
+    Validations.of(app).acknowledge(Acknowledgment(id=RESOURCE_RULE, reason=reason))
 
 
 def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
     """Raise `checked_yaml.LocatedErrors` for templates that exceed CloudFormation's limits.
 
-    Errors are at the key of the list that determines the size of the stack.
+    Errors are located at the list that determines the size of the stack.
     """
     problems: list[tuple[checked_yaml.Keys, str]] = []
     for stack in assembly.stacks:
@@ -40,12 +40,12 @@ def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
             keys, fix = ("endpoints",), "write some endpoints into the file of another stage"
         template = Path(stack.template_full_path).read_bytes()
         resources = len(json.loads(template)["Resources"])
-        for size, most, unit in (
+        for size, maximum, unit in (
             (resources, MAX_RESOURCES, "resources"),
             (len(template), MAX_BYTES, "bytes"),
         ):
-            if size > most:
+            if size > maximum:
                 problem = f"the template of {stack.stack_name} has {size:,} {unit}, CloudFormation"
-                problems.append((keys, f"{problem} takes {most:,}: {fix}"))
+                problems.append((keys, f"{problem} takes {maximum:,}: {fix}"))
     if problems:
         raise checked_yaml.LocatedErrors(problems)

@@ -29,7 +29,7 @@ from triton_sagemaker.server_options import ServerOptions as ServerOptions
 from triton_sagemaker.single_model_hosting import SingleModelHosting as SingleModelHosting
 from triton_sagemaker.triton_container import TritonContainer as TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint as TritonEndpoint
-from triton_sagemaker.update_checks import CheckedUpdates as CheckedUpdates
+from triton_sagemaker.update_checks import EndpointUpdateChecks as EndpointUpdateChecks
 from triton_sagemaker.update_checks import UpdateChecks as UpdateChecks
 from triton_sagemaker.updates import AllAtOnce as AllAtOnce
 from triton_sagemaker.updates import Canary as Canary

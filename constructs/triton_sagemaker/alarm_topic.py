@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
+
+from triton_sagemaker.allow import StackArns
 
 
 class AlarmTopic(Construct):
@@ -30,7 +32,7 @@ class AlarmTopic(Construct):
         self.key = kms.Key(
             self,
             "Key",
-            description="Encrypts alarms on their way",
+            description="Encrypts alarm notifications in transit",
             enable_key_rotation=True,
             pending_window=Duration.days(7),
             removal_policy=RemovalPolicy.DESTROY,
@@ -38,27 +40,26 @@ class AlarmTopic(Construct):
         self.topic = sns.Topic(
             self, "Topic", enforce_ssl=True, master_key=self.key, topic_name=name
         )
-        self._let_alarms_publish()
+        self._allow_alarms_to_publish()
         for address in emails:
             self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
-    def _let_alarms_publish(self) -> None:
-        """Allow CloudWatch to publish to the topic, and to use the key for it.
+    def _allow_alarms_to_publish(self) -> None:
+        """Allow CloudWatch to publish to the topic and to use the key.
 
         `enforce_ssl` adds a policy to the topic, which replaces SNS's default policy; only the
         default one lets alarms of the account publish. Sources: AWS re:Post,
         cloudwatch-receive-sns-for-alarm-trigger (statement of the topic); SNS developer guide,
         sns-key-management, "Enable compatibility between event sources from AWS services and
         encrypted topics" (statement of the key; the AWS managed key for SNS does not work).
-        CloudWatch's requests have both condition keys, also those to KMS:
+        CloudWatch's requests to SNS and to KMS have both condition keys:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
-        stack = Stack.of(self)
-        arn = f"arn:{stack.partition}:cloudwatch:{stack.region}:{stack.account}:alarm:*"
+        arns = StackArns(self)
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com").with_conditions(
             {
-                "StringEquals": {"aws:SourceAccount": stack.account},
-                "ArnLike": {"aws:SourceArn": arn},
+                "StringEquals": {"aws:SourceAccount": arns.account},
+                "ArnLike": {"aws:SourceArn": arns.arn("cloudwatch", "alarm:*")},
             }
         )
         self.topic.add_to_resource_policy(

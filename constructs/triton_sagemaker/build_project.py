@@ -1,4 +1,4 @@
-"""A CodeBuild project whose role has explicit permissions only, none that the CDK adds."""
+"""A CodeBuild project whose role has no permissions that the CDK adds by default."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,7 @@ class BuildProject(Construct):
         variables: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log = build_log(self, "Log")
+        self.log = create_log_group(self, "Log")
         self.role = iam.Role(
             self,
             "Role",
@@ -80,11 +80,11 @@ class BuildProject(Construct):
             timeout=timeout,
         )
         # CodeBuild's managed images have neither the models' Python version nor TensorRT.
-        acknowledge(self.project, "Builds run in the image of their one task.", "CB5")
+        acknowledge(self.project, "Builds need an image for their task.", "CB5")
 
 
-def build_log(scope: Construct, construct_id: str) -> logs.LogGroup:
-    """Return a log group for a build project, or for a function that starts builds."""
+def create_log_group(scope: Construct, construct_id: str) -> logs.LogGroup:
+    """Return a log group with three months of retention, which is deleted with the stack."""
     return logs.LogGroup(
         scope,
         construct_id,

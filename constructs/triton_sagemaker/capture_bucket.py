@@ -12,20 +12,20 @@ from triton_sagemaker.private_bucket import PrivateBucket
 class CaptureBucket(PrivateBucket):
     """An S3 bucket for the records of `DataCapture`, encrypted with its own key.
 
-    It is separate from the bucket of archives, because builds may read that one. `keep` has the
-    retention of each prefix; records below other prefixes, such as those of an endpoint that no
-    longer captures, are kept for the longest of these durations. Bucket and key are retained when
-    the stack is deleted.
+    It is separate from the bucket of archives, because builds can read the latter. `retention` maps
+    prefixes to retention times; records below other prefixes, such as those of an endpoint that no
+    longer captures, are kept for the longest of these times. Bucket and key are retained when the
+    stack is deleted.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, keep: Mapping[str, Duration]
+        self, scope: Construct, construct_id: str, *, retention: Mapping[str, Duration]
     ) -> None:
-        longest = max(duration.to_days() for duration in keep.values())
+        longest = max(duration.to_days() for duration in retention.values())
         super().__init__(
             scope,
             construct_id,
-            encrypts="recorded requests",
+            content="recorded requests",
             lifecycle_rules=[
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=Duration.days(1),
@@ -33,7 +33,7 @@ class CaptureBucket(PrivateBucket):
                 ),
                 *(
                     s3.LifecycleRule(expiration=duration, prefix=prefix)
-                    for prefix, duration in keep.items()
+                    for prefix, duration in retention.items()
                     if duration.to_days() < longest  # if two rules match, S3 applies the shorter
                 ),
             ],

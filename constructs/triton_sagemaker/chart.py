@@ -17,9 +17,9 @@ BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 @dataclass(frozen=True)
 class AlarmedMetric:
-    """A metric with alarms: each alarm compares it with a threshold times `scale`.
+    """A metric with alarms: each alarm compares the metric with a threshold times `scale`.
 
-    `requests` is the metric of the variant's requests: with it, alarms ignore minutes without
+    If `requests` is set to the metric of the variant's requests, alarms ignore minutes without
     requests.
     """
 
@@ -55,5 +55,5 @@ class Chart:
     """A widget of a dashboard: metrics with alarms, and further metrics without."""
 
     title: str
-    alarmed: Sequence[AlarmedMetric] = ()
-    beside: Sequence[cloudwatch.IMetric] = ()
+    alarmed_metrics: Sequence[AlarmedMetric] = ()
+    other_metrics: Sequence[cloudwatch.IMetric] = ()

@@ -13,7 +13,7 @@ from triton_sagemaker.endpoint_metrics import MINUTE, EndpointMetrics
 if TYPE_CHECKING:
     from triton_sagemaker.variant import Variant
 
-TRITON = {
+TRITON_CHARTS = {
     "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
     "Triton: microseconds by model": (
         "nv_inference_queue_duration_us",
@@ -22,7 +22,7 @@ TRITON = {
 }
 """Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 CLIENT_DIMENSIONS = "Endpoint", "Model"
-CLIENT_METRICS = {
+CLIENT_CHARTS = {
     "Clients: requests by model": {"Requests": ["Sum"]},
     "Clients: errors by model": {"Errors": ["Sum"]},
     "Clients: latency by model (milliseconds)": {"Latency": ["p50", "p99"]},
@@ -30,60 +30,65 @@ CLIENT_METRICS = {
 """Charts of the metrics of `endpoint_client.metrics.EmfLogger`, with their statistics."""
 
 
-def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+def request_charts(metrics: EndpointMetrics, thresholds: AlarmThresholds) -> Iterator[Chart]:
     """Yield the charts of traffic, errors and latency."""
-    yield Chart("Traffic (a minute)", beside=metrics.traffic)
+    yield Chart("Traffic (per minute)", other_metrics=metrics.traffic)
     yield Chart(
         "Errors (share of requests)",
         [
             AlarmedMetric("ServerErrors", "share of 5xx answers",
-                          metrics.metric_server_error_rate(), limits.server_error_rate),
+                          metrics.metric_server_error_rate(), thresholds.server_error_rate),
             AlarmedMetric("ClientErrors", "share of 4xx answers",
-                          metrics.metric_client_error_rate(), limits.client_error_rate),
-            AlarmedMetric("ModelErrors", "share of requests that the container failed",
-                          metrics.metric_model_error_rate(), limits.model_error_rate),
+                          metrics.metric_client_error_rate(), thresholds.client_error_rate),
+            AlarmedMetric("ModelErrors", "share of requests that failed in the container",
+                          metrics.metric_model_error_rate(), thresholds.model_error_rate),
         ],
     )  # fmt: skip
     p50, p99 = (metrics.metric_model_latency().with_(statistic=name) for name in ("p50", "p99"))
     yield Chart(
         "Latency (microseconds)",
         [
-            AlarmedMetric("LatencyP50", "median model latency", p50, limits.model_latency_p50_ms,
-                          MICROSECONDS_PER_MS),
-            AlarmedMetric("LatencyP99", "p99 model latency", p99, limits.model_latency_p99_ms,
-                          MICROSECONDS_PER_MS),
+            AlarmedMetric("LatencyP50", "median model latency",
+                          p50, thresholds.model_latency_p50_ms, MICROSECONDS_PER_MS),
+            AlarmedMetric("LatencyP99", "p99 model latency",
+                          p99, thresholds.model_latency_p99_ms, MICROSECONDS_PER_MS),
         ],
         [metrics.metric_overhead_latency()],
     )  # fmt: skip
 
 
 def variant_charts(
-    metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds, cache: Iterable[Chart]
+    metrics: EndpointMetrics,
+    variant: "Variant",
+    thresholds: AlarmThresholds,
+    cache_charts: Iterable[Chart],
 ) -> Iterator[Chart]:
-    """Yield the charts of a variant, including `cache`, those of its model cache."""
-    yield from request_charts(metrics, limits)
-    yield from cache
+    """Yield the charts of a variant, including `cache_charts` of the model cache."""
+    yield from request_charts(metrics, thresholds)
+    yield from cache_charts
     if published := variant.container.options.publish_metrics:
-        for title, names in TRITON.items():
-            terms = [f'Namespace="{published.namespace}" MetricName="{name}"' for name in names]
-            searches = [_search(each, "Sum", name) for each, name in zip(terms, names, strict=True)]
-            yield Chart(title, beside=searches)
-    counts = {each.gpu_count for each in variant.instance_types}
-    if (
-        len(counts) > 1
-    ):  # the metric is a sum over the GPUs: types with more GPUs need another threshold
-        limits = replace(limits, gpu_memory_percent={})
-    yield from _machines(metrics, max(counts), limits)
+        for title, names in TRITON_CHARTS.items():
+            namespace = f'Namespace="{published.namespace}"'
+            searches = [_search(f'{namespace} MetricName="{name}"', "Sum", name) for name in names]
+            yield Chart(title, other_metrics=searches)
+    gpu_counts = {instance_type.gpu_count for instance_type in variant.instance_types}
+    if len(gpu_counts) > 1:
+        # The metric is a sum over GPUs: one threshold cannot fit types with different GPU counts.
+        thresholds = replace(thresholds, gpu_memory_percent={})
+    yield from _instance_charts(metrics, max(gpu_counts), thresholds)
     if variant.fallbacks:
-        types = [replace(metrics, instance_type=each.name) for each in variant.instance_types]
-        yield Chart(
-            "Traffic by instance type (a minute)",
-            beside=[each.metric_invocations().with_(label=each.instance_type) for each in types],
-        )
-        yield Chart(
-            "p99 latency by instance type (microseconds)",
-            beside=[each.metric_model_latency().with_(label=each.instance_type) for each in types],
-        )
+        types = [instance_type.name for instance_type in variant.instance_types]
+        by_type = [replace(metrics, instance_type=name) for name in types]
+        invocations = [
+            metrics_of_type.metric_invocations().with_(label=metrics_of_type.instance_type)
+            for metrics_of_type in by_type
+        ]
+        yield Chart("Traffic by instance type (per minute)", other_metrics=invocations)
+        latencies = [
+            metrics_of_type.metric_model_latency().with_(label=metrics_of_type.instance_type)
+            for metrics_of_type in by_type
+        ]
+        yield Chart("p99 latency by instance type (microseconds)", other_metrics=latencies)
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
@@ -93,27 +98,30 @@ def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
     search-expression-syntax: a schema in braces is the namespace and the exact dimensions).
     """
     schema = ",".join((namespace, *CLIENT_DIMENSIONS))
-    for title, metrics in CLIENT_METRICS.items():
+    for title, metrics in CLIENT_CHARTS.items():
         searches = [
             _search(f'{{{schema}}} Endpoint="{endpoint_name}" MetricName="{name}"', statistic)
             for name, statistics in metrics.items()
             for statistic in statistics
         ]
-        yield Chart(title, beside=searches)
+        yield Chart(title, other_metrics=searches)
 
 
-def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> Iterator[Chart]:
-    if gpus:
+def _instance_charts(
+    metrics: EndpointMetrics, gpu_count: int, thresholds: AlarmThresholds
+) -> Iterator[Chart]:
+    if gpu_count:
         memory = AlarmedMetric("GpuMemory", "GPU memory in use",
-            metrics.metric_gpu_memory_utilization(), limits.gpu_memory_percent, gpus)  # fmt: skip
+            metrics.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent,
+            gpu_count)  # fmt: skip
         utilization = metrics.metric_gpu_utilization()
-        yield Chart(f"GPU (percent, {gpus} a machine)", [memory], [utilization])
+        yield Chart(f"GPU (percent, {gpu_count} per instance)", [memory], [utilization])
     disk = AlarmedMetric("Disk", "storage in use",
-        metrics.metric_disk_utilization(), limits.disk_percent)  # fmt: skip
+        metrics.metric_disk_utilization(), thresholds.disk_percent)  # fmt: skip
     yield Chart("Storage (percent)", [disk])
     yield Chart(
         "CPU and memory (percent)",
-        beside=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
+        other_metrics=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
     )
 
 

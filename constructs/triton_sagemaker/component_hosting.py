@@ -15,8 +15,8 @@ from triton_sagemaker.chart import Chart
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import component_log_name
-from triton_sagemaker.endpoint_metrics import INSTANCES, EndpointMetrics
-from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, Network
+from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, EndpointMetrics
+from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, VpcConfig
 from triton_sagemaker.inference_component import ModelComponent, component_resource
 from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.server_options import ServerOptions
@@ -51,12 +51,12 @@ class ComponentHosting(HostingMode):
     @property
     def sources(self) -> Mapping[str, ModelHosting]:
         """The archives of the components."""
-        return {f"-{model}": each.source for model, each in self.components.items()}
+        return {f"-{model}": component.source for model, component in self.components.items()}
 
     @property
     def log_groups(self) -> list[str]:
         """The log groups of the copies."""
-        return [component_log_name(each.name) for each in self.components.values()]
+        return [component_log_name(component.name) for component in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
         """Return the instance type, because its change requires a new endpoint.
@@ -66,16 +66,16 @@ class ComponentHosting(HostingMode):
         """
         return f"-{instance_type.name}"
 
-    def model_members(self, network: Network | None) -> dict[str, Any]:
-        """Return no members, because the EndpointConfig has the network."""
+    def model_properties(self, vpc_config: VpcConfig | None) -> dict[str, Any]:
+        """Return no properties, because the EndpointConfig has the VPC."""
         return {}
 
-    def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return role and network. SageMaker requires the role (stdapi-ai/stdapi.ai#43)."""
-        config = Cfn.VpcConfigProperty(**network) if network else None
-        return {"execution_role_arn": role_arn, "vpc_config": config}
+    def config_properties(self, role_arn: str, vpc_config: VpcConfig | None) -> dict[str, Any]:
+        """Return role and VPC. SageMaker requires the role (stdapi-ai/stdapi.ai#43)."""
+        vpc_property = Cfn.VpcConfigProperty(**vpc_config) if vpc_config else None
+        return {"execution_role_arn": role_arn, "vpc_config": vpc_property}
 
-    def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
+    def variant_properties(self, models: Mapping[str, str]) -> dict[str, Any]:
         """Return the limits of managed instance scaling; the variant has no Model."""
         return {
             "managed_instance_scaling": Cfn.ManagedInstanceScalingProperty(
@@ -128,43 +128,47 @@ class ComponentHosting(HostingMode):
         return endpoint_components
 
     def charts(
-        self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
+        self, metrics: EndpointMetrics, variant: "Variant", thresholds: AlarmThresholds
     ) -> Iterator[Chart]:
         """Yield a chart of the resources that copies reserve."""
-        reserved = [f"{resource}Reservation" for resource in ("CPU", "GPU", "Memory")]
         yield Chart(
             "Reserved by copies (percent)",
-            beside=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
+            other_metrics=[
+                metrics.metric(INSTANCES_NAMESPACE, f"{resource}Reservation", "Average")
+                for resource in ("CPU", "GPU", "Memory")
+            ],
         )
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
-            rules.check_instance_limits(*limits), *limits, where="hosting.max_instance_count"
+            rules.check_instance_limits(*limits), *limits, argument="hosting.max_instance_count"
         )
-        published = options.publish_metrics is not None
+        has_metrics = options.publish_metrics is not None
         yield from as_problems(
-            rules.check_no_published_metrics(published), where="container.options"
+            rules.check_no_published_metrics(has_metrics), argument="container.options"
         )
-        for model, each in self.components.items():
-            where = f"hosting.components.{model}"
+        for model, component in self.components.items():
+            argument = f"hosting.components.{model}"
             yield from as_problems(
-                names.check_component_name(each.name), each.name, where=f"{where}.name"
+                names.check_component_name(component.name),
+                component.name,
+                argument=f"{argument}.name",
             )
-            yield from prefix_problems(where, each.source.problems(options, instance_type))
-            memory = int(each.memory.to_mebibytes())
-            needs = memory, each.cpus, each.accelerators
-            violations = rules.check_copy_resources(*needs, instance_type)
-            yield from as_problems(violations, *needs, where=where)
-            if each.initial_copy_count < 1:
-                what = "SageMaker creates a component with one copy or more: write 1"
-                yield Problem(f"{where}.initial_copy_count", what)
+            yield from prefix_problems(argument, component.source.problems(options, instance_type))
+            memory = int(component.memory.to_mebibytes())
+            resources = memory, component.cpus, component.accelerators
+            violations = rules.check_copy_resources(*resources, instance_type)
+            yield from as_problems(violations, *resources, argument=argument)
+            if component.initial_copy_count < 1:
+                message = "SageMaker creates a component with one copy or more: write 1"
+                yield Problem(f"{argument}.initial_copy_count", message)
 
     def endpoint_problems(
-        self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
+        self, variants: Sequence[object], update: UpdatePolicy, *, has_data_capture: bool
     ) -> Iterator[Problem]:
         """Yield the settings that an endpoint with components does not support."""
         yield from as_problems(rules.check_single_variant(len(variants)))
         yield from as_problems(rules.check_component_update_strategy(update.strategy))
-        yield from as_problems(rules.check_no_data_capture(captures))
+        yield from as_problems(rules.check_no_data_capture(has_data_capture))

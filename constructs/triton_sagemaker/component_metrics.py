@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from aws_cdk.aws_cloudwatch import Metric
 
-from triton_sagemaker.endpoint_metrics import INVOCATIONS, EndpointMetrics
+from triton_sagemaker.endpoint_metrics import INVOCATIONS_NAMESPACE, EndpointMetrics
 
-COPIES = "/aws/sagemaker/InferenceComponents"
+COMPONENTS_NAMESPACE = "/aws/sagemaker/InferenceComponents"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,13 +18,15 @@ class ComponentMetrics(EndpointMetrics):
     metrics".
     """
 
+    kind = "component"
+
     component_name: str
     model: str
 
     @property
-    def part(self) -> str:
-        """Which part of the endpoint the metrics are of, for titles and descriptions."""
-        return f"component {self.model}"
+    def display_name(self) -> str:
+        """The name in titles and construct ids."""
+        return self.model
 
     @property
     def dimensions(self) -> dict[str, str]:
@@ -43,28 +45,28 @@ class ComponentMetrics(EndpointMetrics):
 
     def metric_invocations_per_copy(self) -> Metric:
         """Number of requests for each copy."""
-        return self.metric(INVOCATIONS, "InvocationsPerCopy", "Sum")
+        return self.metric(INVOCATIONS_NAMESPACE, "InvocationsPerCopy", "Sum")
 
     def metric_concurrent_requests_per_copy(self) -> Metric:
         """Number of requests in progress in each copy."""
-        return self.metric(INVOCATIONS, "ConcurrentRequestsPerCopy", "Maximum")
+        return self.metric(INVOCATIONS_NAMESPACE, "ConcurrentRequestsPerCopy", "Maximum")
 
     def metric_no_capacity(self) -> Metric:
         """Number of requests that were rejected because no copy was running."""
-        return self.metric(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
+        return self.metric(INVOCATIONS_NAMESPACE, "NoCapacityInvocationFailures", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:
         """Percent of the vCPUs of the copies, 0 to 100."""
-        return self.metric(COPIES, "CPUUtilizationNormalized", "Average")
+        return self.metric(COMPONENTS_NAMESPACE, "CPUUtilizationNormalized", "Average")
 
     def metric_memory_utilization(self) -> Metric:
         """Percent of the memory of the copies, 0 to 100."""
-        return self.metric(COPIES, "MemoryUtilizationNormalized", "Average")
+        return self.metric(COMPONENTS_NAMESPACE, "MemoryUtilizationNormalized", "Average")
 
     def metric_gpu_utilization(self) -> Metric:
         """Percent of the GPUs of the copies, 0 to 100."""
-        return self.metric(COPIES, "GPUUtilizationNormalized", "Average")
+        return self.metric(COMPONENTS_NAMESPACE, "GPUUtilizationNormalized", "Average")
 
     def metric_gpu_memory_utilization(self) -> Metric:
         """Percent of the GPU memory of the copies, 0 to 100."""
-        return self.metric(COPIES, "GPUMemoryUtilizationNormalized", "Average")
+        return self.metric(COMPONENTS_NAMESPACE, "GPUMemoryUtilizationNormalized", "Average")

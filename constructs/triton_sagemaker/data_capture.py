@@ -1,4 +1,4 @@
-"""Recording of an endpoint's requests and responses."""
+"""Capture of an endpoint's requests and responses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from triton_sagemaker.problems import Problem, as_problems
 
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
-    """Capture of requests and responses, `percent` of them, below `prefix` of `bucket`.
+    """Capture of `percent` of requests and responses, below `prefix` of `bucket`.
 
     Records are encrypted with the bucket's key, if it has one.
     """
@@ -23,15 +23,14 @@ class DataCapture:
     requests: bool = True
     responses: bool = True
 
-    def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
+    def config_property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
         """Return the DataCaptureConfig of the EndpointConfig."""
         key = self.bucket.encryption_key
-        modes = [("Input", self.requests), ("Output", self.responses)]
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
             capture_options=[
                 sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
-                for mode, recorded in modes
-                if recorded
+                for mode, is_captured in (("Input", self.requests), ("Output", self.responses))
+                if is_captured
             ],
             destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
             enable_capture=True,

@@ -10,27 +10,27 @@ from triton_sagemaker.updates import UpdatePolicy
 from triton_sagemaker.variant import Variant
 
 
-def problems(
+def endpoint_problems(
     endpoint_name: str,
     variants: Sequence[Variant],
     update: UpdatePolicy,
     rollback_error_rate: float,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
-    """Return all problems of an endpoint and its parts, in the order of the arguments."""
-    rolling = variant_rules.check_rolling_variant_count(update.strategy, len(variants))
+    """Return the invalid arguments of an endpoint, in the order of the arguments."""
+    violations = variant_rules.check_rolling_variant_count(update.strategy, len(variants))
     return [
         *as_problems(names.check_endpoint_name(endpoint_name), endpoint_name),
         *_variants(variants),
         *update.problems(),
-        *as_problems(rolling),
+        *as_problems(violations),
         *as_problems(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),
         *(
             problem
             for variant in variants[:1]
             for problem in variant.hosting.endpoint_problems(
-                variants, update, captures=data_capture is not None
+                variants, update, has_data_capture=data_capture is not None
             )
         ),
     ]
@@ -40,12 +40,12 @@ def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
     yield from as_problems(variant_rules.check_variant_count(len(variants)))
     all_names = [variant.variant_name for variant in variants]
     for name in sorted({name for name in all_names if all_names.count(name) > 1}):
-        yield Problem("variants", f'"{name}" is given twice: give each variant a name of its own')
+        yield Problem("variants", f'two variants are named "{name}": use unique names')
     for variant in variants:
         yield from prefix_problems(f"variants.{variant.variant_name}", variant.problems())
     if variants:
         weights = [variant.initial_variant_weight for variant in variants]
         yield from as_problems(variant_rules.check_traffic(weights), *weights)
     if len(modes := sorted({type(variant.hosting).__name__ for variant in variants})) > 1:
-        both = " and ".join(modes)
-        yield Problem("variants", f"{both} are invoked differently: write one endpoint for each")
+        message = f"{' and '.join(modes)} are invoked differently: use one endpoint for each"
+        yield Problem("variants", message)

@@ -1,4 +1,4 @@
-"""An inference component as part of an endpoint."""
+"""Metrics, scaling and charts of an inference component."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointComponent(ComponentMetrics):
-    """An element of `components` of a `TritonEndpoint`.
+    """An inference component of a `TritonEndpoint`.
 
-    `resource` is the CloudFormation resource, which serves the Model `model_name`.
+    `resource` is its CloudFormation resource, which serves the Model `model_name`.
     """
 
     endpoint: Construct
@@ -44,14 +44,14 @@ class EndpointComponent(ComponentMetrics):
         self.scalings.append(scaling)
         return scaling
 
-    def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
+    def charts(self, thresholds: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the component."""
-        yield from request_charts(self, limits)
+        yield from request_charts(self, thresholds)
         if self.component.accelerators:
             memory = AlarmedMetric("GpuMemory", "GPU memory in use",
-                self.metric_gpu_memory_utilization(), limits.gpu_memory_percent)  # fmt: skip
+                self.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent)  # fmt: skip
             yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
         yield Chart(
             "CPU and memory (percent of the copies')",
-            beside=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
+            other_metrics=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
         )

@@ -8,7 +8,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
-"""Retention of Triton's metrics, which CloudWatch has extracted from the log by then."""
+"""Retention of the log of Triton's metrics, which CloudWatch extracts on arrival."""
 
 
 def metrics_log_name(endpoint_name: str) -> str:
@@ -28,11 +28,11 @@ class EndpointLog(Construct):
     """The log group of an endpoint's containers.
 
     SageMaker determines the name (developer guide, logging-cloudwatch). The execution role may not
-    create log groups: otherwise the last lines of terminated instances would create the group again
-    after its deletion, and the next deploy would fail because the name exists.
+    create log groups: otherwise a terminated instance could create the deleted group again with its
+    last log lines, and the next deploy would fail because the name exists.
 
     `metrics` adds a second group, for Triton's own metrics (`PublishedMetrics`). `components` maps
-    models to the names of inference components, which have a group each.
+    models to the names of their inference components; each component has a group.
     """
 
     def __init__(

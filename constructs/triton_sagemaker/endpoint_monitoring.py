@@ -17,9 +17,9 @@ from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem, as_problems
 
-EndpointPart = EndpointVariant | EndpointComponent
-MINUTES = 5
-"""Evaluation periods of an alarm, of which `DATAPOINTS` must breach the threshold."""
+VariantOrComponent = EndpointVariant | EndpointComponent
+EVALUATION_PERIODS = 5
+"""Minutes of an alarm, of which `DATAPOINTS` must breach the threshold."""
 DATAPOINTS = 3
 THREE_HOURS = Duration.hours(3)
 COLORS = {
@@ -31,7 +31,7 @@ COLORS = {
 class EndpointMonitoring(Construct):
     """Alarms of all variants and inference components, and a dashboard that shows the thresholds.
 
-    Alarms notify `topics`; without `topics` a topic is created, to which you subscribe.
+    Alarms notify `topics`. By default, a topic without subscriptions is created.
     `client_metrics` is the CloudWatch namespace in which applications publish metrics with
     `endpoint_client.metrics`: the dashboard then has a row for them.
     """
@@ -42,7 +42,7 @@ class EndpointMonitoring(Construct):
         construct_id: str,
         *,
         endpoint_name: str,
-        parts: Sequence[EndpointPart],
+        variants_and_components: Sequence[VariantOrComponent],
         thresholds: AlarmThresholds,
         topics: Sequence[sns.ITopic] = (),
         client_metrics: str | None = None,
@@ -51,8 +51,8 @@ class EndpointMonitoring(Construct):
         self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
         self._endpoint_name = endpoint_name
         self._actions = [actions.SnsAction(topic) for topic in self.topics]
-        by_part = {part.part: list(part.charts(thresholds)) for part in parts}
-        rows = [(part.partition(" ")[2], shown) for part, shown in by_part.items()]
+        monitored = [(item, list(item.charts(thresholds))) for item in variants_and_components]
+        rows = [(item.display_name, charts) for item, charts in monitored]
         if client_metrics:
             rows.append(("Clients", list(client_charts(client_metrics, endpoint_name))))
         self.dashboard = cloudwatch.Dashboard(
@@ -60,24 +60,24 @@ class EndpointMonitoring(Construct):
             "Dashboard",
             dashboard_name=endpoint_name,
             default_interval=THREE_HOURS,
-            widgets=[row for name, shown in rows for row in _rows(name, shown)],
+            widgets=[widgets for title, charts in rows for widgets in _widget_rows(title, charts)],
         )
-        for part, shown in by_part.items():
-            for chart in shown:
-                for alarmed in chart.alarmed:
-                    self._add_alarms(part, alarmed)
+        for item, charts in monitored:
+            for chart in charts:
+                for metric in chart.alarmed_metrics:
+                    self._add_alarms(item, metric)
 
-    def _add_alarms(self, part: str, alarmed: AlarmedMetric) -> None:
-        name = part.partition(" ")[2]
-        for severity, threshold in alarmed.thresholds.items():
+    def _add_alarms(self, item: VariantOrComponent, metric: AlarmedMetric) -> None:
+        subject = f"{metric.title} of {self._endpoint_name}, {item.label}"
+        for severity, threshold in metric.thresholds.items():
             alarm = cloudwatch.Alarm(
                 self,
-                f"{name}-{alarmed.name}-{severity}",
-                alarm_description=(f"{severity}: {alarmed.title} of {self._endpoint_name}, {part}"),
+                f"{item.display_name}-{metric.name}-{severity}",
+                alarm_description=f"{severity}: {subject}",
                 datapoints_to_alarm=DATAPOINTS,
-                evaluation_periods=MINUTES,
+                evaluation_periods=EVALUATION_PERIODS,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-                **alarmed.condition(threshold),
+                **metric.condition(threshold),
             )
             alarm.add_alarm_action(*self._actions)
 
@@ -90,29 +90,29 @@ def monitoring_problems(
     for topic in topics:
         arn = topic.topic_arn
         if not Token.is_unresolved(arn):
-            yield from as_problems(stage.check_topic_region(arn, region), where="topics")
-    measures = vars(thresholds)
-    values = [level for levels in measures.values() for level in levels.values()]
-    yield from as_problems(monitoring.check_thresholds(measures), *values)
+            yield from as_problems(stage.check_topic_region(arn, region), argument="topics")
+    by_metric = vars(thresholds)
+    values = [value for severities in by_metric.values() for value in severities.values()]
+    yield from as_problems(monitoring.check_thresholds(by_metric), *values)
 
 
-def _rows(variant_name: str, shown: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:
-    yield [cloudwatch.TextWidget(markdown=f"# {variant_name}", width=24, height=1)]
-    for start in range(0, len(shown), 3):
-        yield [_widget(chart) for chart in shown[start : start + 3]]
+def _widget_rows(title: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:
+    yield [cloudwatch.TextWidget(markdown=f"# {title}", width=24, height=1)]
+    for start in range(0, len(charts), 3):
+        yield [_widget(chart) for chart in charts[start : start + 3]]
 
 
 def _widget(chart: Chart) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
         title=chart.title,
-        left=[*(alarmed.metric for alarmed in chart.alarmed), *chart.beside],
+        left=[*(alarmed.metric for alarmed in chart.alarmed_metrics), *chart.other_metrics],
         left_annotations=[
             cloudwatch.HorizontalAnnotation(
                 color=COLORS[severity],
                 label=f"{severity}: {alarmed.title}",
                 value=threshold * alarmed.scale,
             )
-            for alarmed in chart.alarmed
+            for alarmed in chart.alarmed_metrics
             for severity, threshold in alarmed.thresholds.items()
         ],
         width=8,

@@ -8,18 +8,18 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.hosting_mode import Network
+from triton_sagemaker.hosting_mode import VpcConfig
 from triton_sagemaker.variant import Variant
 
 Cfn = sagemaker.CfnEndpoint
 
 
-def models(
+def create_models(
     scope: Construct,
     variants: Sequence[Variant],
     images: Mapping[str, str],
     role: iam.IRole,
-    network: Network | None,
+    vpc_config: VpcConfig | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
     """Return the Models by variant name and location of their source.
 
@@ -28,7 +28,7 @@ def models(
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
     for variant in variants:
-        of_variant = resources.setdefault(variant.variant_name, {})
+        variant_models = resources.setdefault(variant.variant_name, {})
         for suffix, source in variant.sources.items():
             model = sagemaker.CfnModel(
                 scope,
@@ -37,17 +37,18 @@ def models(
                 primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                     environment=variant.container.all_environment(source),
                     image=images.get(variant.variant_name, ""),
-                    model_data_url=source.url,
+                    model_data_url=source.model_data_url,
                     **source.container_properties,
                 ),
-                **variant.hosting.model_members(network),
+                **variant.hosting.model_properties(vpc_config),
             )
-            model.node.add_dependency(role)  # and on its policy: CreateModel checks the permissions
-            of_variant[source.location] = model
+            # On the role and its policy, because CreateModel checks the permissions.
+            model.node.add_dependency(role)
+            variant_models[source.location] = model
     return resources
 
 
-def endpoint_config(
+def create_endpoint_config(
     scope: Construct,
     variants: Sequence[Variant],
     models: Mapping[str, Mapping[str, sagemaker.CfnModel]],
@@ -55,14 +56,16 @@ def endpoint_config(
     data_capture: DataCapture | None,
     detailed_observability: bool,
     role: iam.IRole,
-    network: Network | None,
+    vpc_config: VpcConfig | None,
 ) -> sagemaker.CfnEndpointConfig:
-    """Return the EndpointConfig, with explicit metrics options, on which alarms depend."""
-    members = [variant.hosting.config_members(role.role_arn, network) for variant in variants[:1]]
+    """Return the EndpointConfig, with explicit metrics options, because alarms depend on them."""
+    mode_properties = [
+        variant.hosting.config_properties(role.role_arn, vpc_config) for variant in variants[:1]
+    ]
     return sagemaker.CfnEndpointConfig(
         scope,
         "Config",
-        data_capture_config=data_capture.property() if data_capture else None,
+        data_capture_config=data_capture.config_property() if data_capture else None,
         kms_key_id=encryption_key.key_arn if encryption_key else None,
         metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
             enable_detailed_observability=detailed_observability,
@@ -70,7 +73,7 @@ def endpoint_config(
             metric_publish_frequency_in_seconds=60,
         ),
         production_variants=[
-            variant.property(
+            variant.config_property(
                 model_names={
                     location: model.attr_model_name
                     for location, model in models[variant.variant_name].items()
@@ -78,21 +81,21 @@ def endpoint_config(
             )
             for variant in variants
         ],
-        **dict(*members),
+        **dict(*mode_properties),
     )
 
 
-def endpoint(
+def create_endpoint(
     scope: Construct,
     *,
     endpoint_name: str,
     config_name: str,
-    deployment: Cfn.DeploymentConfigProperty | None,
+    deployment_config: Cfn.DeploymentConfigProperty | None,
     suffix: str,
 ) -> Cfn:
     """Return the Endpoint, whose updates keep instance counts, but not weights and data capture.
 
-    If `deployment` is None, the endpoint is updated in place, without these properties.
+    Without `deployment_config`, the endpoint is updated in place and keeps none of them.
     """
     resource = Cfn(
         scope,
@@ -100,11 +103,11 @@ def endpoint(
         endpoint_config_name=config_name,
         endpoint_name=endpoint_name,
     )
-    if deployment:
-        resource.deployment_config = deployment
+    if deployment_config:
+        resource.deployment_config = deployment_config
         resource.retain_all_variant_properties = True
         resource.exclude_retained_variant_properties = [
-            Cfn.VariantPropertyProperty(variant_property_type=kind)
-            for kind in ("DesiredWeight", "DataCaptureConfig")
+            Cfn.VariantPropertyProperty(variant_property_type=name)
+            for name in ("DesiredWeight", "DataCaptureConfig")
         ]
     return resource

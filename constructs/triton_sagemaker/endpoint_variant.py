@@ -1,4 +1,4 @@
-"""A variant as part of an endpoint."""
+"""Metrics, scaling and charts of a variant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,6 +37,6 @@ class EndpointVariant(EndpointMetrics):
         self.scalings.append(scaling)
         return scaling
 
-    def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
+    def charts(self, thresholds: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the variant."""
-        yield from self.variant.hosting.charts(self, self.variant, limits)
+        yield from self.variant.hosting.charts(self, self.variant, thresholds)

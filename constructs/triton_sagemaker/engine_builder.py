@@ -8,13 +8,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.allow import Conditions, allow
+from triton_sagemaker.allow import Conditions, allow, allow_image_pulls
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
-JOBS = "Jobs and their results are named by their content."
+JOBS_WILDCARD_REASON = "Jobs and their results are named by their content."
 """Reason for the wildcards of statements about these objects."""
-NEVER_OVERRIDDEN = (
+DENIED_OVERRIDES = (
     "encryptionKey",
     "environment.computeType",
     "environment.environmentVariables.name",
@@ -25,17 +25,16 @@ NEVER_OVERRIDDEN = (
     "source.buildspec",
     "source.location",
 )
-"""Condition keys of StartBuild: a key is present if the request overrides the setting."""
-PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
+"""Settings that requests may not override, as condition keys of StartBuild."""
 
 
 class EngineBuilder(Construct):
     """A CodeBuild project with one A10G GPU, which compiles the engine of a job in the bucket.
 
-    StartBuild overrides `image` with another tag of the same repository, or with one of `mirrors`
-    (release -> copy of such a tag in ECR). The request's secondary source `job` is the folder of
-    the job, `engine-jobs/HASH/job/`, and its artifacts location `engine-jobs/HASH/raw`. `source` is
-    the program; `buildspec` reads the job in `CODEBUILD_SRC_DIR_job`.
+    A StartBuild request overrides `image` with another tag of the same repository, or with one of
+    `mirrors` (release -> copy of the image in ECR). Its secondary source `job` is the folder of the
+    job, `engine-jobs/HASH/job/`, and its artifacts location is `engine-jobs/HASH/raw`. `source` is
+    the program, and `buildspec` reads the job from the folder `CODEBUILD_SRC_DIR_job`.
 
     A build can read jobs and write their results, and has no other permissions in the account.
 
@@ -79,25 +78,21 @@ class EngineBuilder(Construct):
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        # Not documented: the prefix that CodeBuild lists if a source is a folder.
-        listed = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
-        arn, role, job = bucket.bucket_arn, self._build.role, f"{ENGINE_JOBS}*/job/*"
+        # It is not documented which prefix CodeBuild lists if a source is a folder.
+        job_prefixes: Conditions = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
+        arn, role = bucket.bucket_arn, self._build.role
+        jobs = bucket.arn_for_objects(f"{ENGINE_JOBS}*/job/*")
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
-        allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)], JOBS)
-        allow(role, ["s3:PutObject"], [results], JOBS)
-        allow(role, ["s3:ListBucket"], [arn], conditions=listed)
+        allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [jobs], JOBS_WILDCARD_REASON)
+        allow(role, ["s3:PutObject"], [results], JOBS_WILDCARD_REASON)
+        allow(role, ["s3:ListBucket"], [arn], conditions=job_prefixes)
         allow(role, ["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
-        if self.mirrors:  # CodeBuild user guide, sample-ecr
-            allow(role, ["ecr:GetAuthorizationToken"], ["*"], "The token knows no resources.")
-            repositories = [self._repository(image) for image in self.mirrors.values()]
-            allow(role, PULL, repositories)
+        if self.mirrors:
+            images = self.mirrors.values()
+            partition = Stack.of(self).partition
+            for statement in allow_image_pulls(self._build, images, partition=partition):
+                role.add_to_policy(statement)
         bucket.reserve_results(role.role_arn)
-
-    def _repository(self, image: str) -> str:
-        """Return the ARN of the ECR repository of an image."""
-        host, _, name = image.partition("@")[0].partition("/")
-        account, _, _, region, *_ = host.split(".")
-        return f"arn:{Stack.of(self).partition}:ecr:{region}:{account}:repository/{name}"
 
     def allow_run(self, role: iam.IRole) -> None:
         """Allow a role, such as that of another project's builds, to start, watch and stop builds.
@@ -109,7 +104,7 @@ class EngineBuilder(Construct):
         """
         project = [self.project.project_arn]
         overrides: Conditions = {
-            "Null": {f"codebuild:{override}": "true" for override in NEVER_OVERRIDDEN},
+            "Null": {f"codebuild:{override}": "true" for override in DENIED_OVERRIDES},
             "StringLike": {"codebuild:environment.image": self._images},
         }
         allow(role, ["codebuild:StartBuild"], project, conditions=overrides)

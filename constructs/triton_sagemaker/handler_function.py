@@ -1,4 +1,4 @@
-"""Lambda functions and providers of custom resources, whose roles only write their own logs."""
+"""Lambda functions and custom-resource providers with minimal roles."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,12 +9,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from triton_sagemaker.build_project import build_log
+from triton_sagemaker.build_project import create_log_group
 from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
-from triton_sagemaker.service_trust import narrow_trust, trusted_service
+from triton_sagemaker.service_trust import restrict_trust, trusted_service
 
 TOTAL_TIMEOUT = Duration.minutes(55)
-"""Less than the hour after which CloudFormation stops waiting for a custom resource."""
+"""Timeout of a custom resource, below CloudFormation's limit of one hour."""
 
 
 def handler_function(
@@ -29,7 +29,7 @@ def handler_function(
     name: str | None = None,
 ) -> lambda_.Function:
     """Return the Lambda function `handler` in `folder`/index.py, with Python 3.13."""
-    log = build_log(scope, f"{construct_id}Log")
+    log = create_log_group(scope, f"{construct_id}Log")
     function = lambda_.Function(
         scope,
         construct_id,
@@ -43,16 +43,15 @@ def handler_function(
         runtime=lambda_.Runtime.PYTHON_3_13,
         timeout=timeout,
     )
-    reason = "Python 3.13 is chosen on purpose: a new runtime is a change to review."
-    acknowledge(function, reason, "L1")
+    acknowledge(function, "The runtime is fixed, because a new one needs a review.", "L1")
     return function
 
 
 def polled_provider(
     scope: Construct, *, on_event: lambda_.Function, is_complete: lambda_.Function
 ) -> custom_resources.Provider:
-    """Return a provider of custom resources that polls `is_complete`, with its own log group."""
-    log = build_log(scope, "ProviderLog")
+    """Return a custom-resource provider that polls `is_complete`, with its own log group."""
+    log = create_log_group(scope, "ProviderLog")
     provider = custom_resources.Provider(
         scope,
         "Provider",
@@ -64,12 +63,12 @@ def polled_provider(
         query_interval=Duration.seconds(15),
         total_timeout=TOTAL_TIMEOUT,
     )
-    narrow_trust(provider)
-    own = [child for child in provider.node.find_all() if isinstance(child, lambda_.Function)]
-    versions = [f"{function.function_arn}:*" for function in (on_event, is_complete, *own)]
+    restrict_trust(provider)
+    created = (child for child in provider.node.find_all() if isinstance(child, lambda_.Function))
+    versions = [f"{function.function_arn}:*" for function in (on_event, is_complete, *created)]
     reason = "The CDK's provider framework may invoke every version of its functions."
     acknowledge_wildcards(scope, {reason: versions})
-    reason = "State machines of the CDK's provider framework only poll functions, which log."
+    reason = "State machines of the provider framework only poll functions, which write logs."
     acknowledge(provider, reason, "SF1", "SF2")
     return provider
 

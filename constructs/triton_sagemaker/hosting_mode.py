@@ -15,36 +15,35 @@ from triton_sagemaker.chart import Chart
 from triton_sagemaker.charts import variant_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem
-from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.server_options import PingMode, ServerOptions
-from triton_sagemaker.updates import UpdatePolicy, deployment_config
+from triton_sagemaker.updates import UpdatePolicy
 
 if TYPE_CHECKING:
     from triton_sagemaker.endpoint_component import EndpointComponent
     from triton_sagemaker.variant import Variant
 
 
-class Network(TypedDict):
-    """The members of a VpcConfig."""
+class VpcConfig(TypedDict):
+    """The properties of a VpcConfig, of Models and of EndpointConfigs."""
 
     security_group_ids: list[str]
     subnets: list[str]
 
 
 class HostingMode(ABC):
-    """A hosting mode: a subclass contains everything that is specific to the mode."""
+    """Everything that is specific to a hosting mode."""
 
     name: ClassVar[str]
     """The name of the mode in stage files and rules."""
     default_ping_mode: ClassVar[PingMode]
     """The ping mode of containers if `ServerOptions` has none."""
     has_deployment_config: ClassVar[bool] = True
-    """Whether SageMaker updates the endpoint by a DeploymentConfig, not in place."""
+    """Whether the endpoint has a DeploymentConfig; otherwise it is updated in place."""
 
     @property
     @abstractmethod
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """The sources of the variant's Models, by the suffixes of the Models' construct ids."""
+        """The archive or prefix of each Model of a variant, by the suffix of its construct id."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -64,40 +63,19 @@ class HostingMode(ABC):
         """Return the suffix of the endpoint's construct id; its change replaces the endpoint."""
         return ""
 
-    def model_members(self, network: Network | None) -> dict[str, Any]:
-        """Return the members of the Models that depend on the network."""
-        config = sagemaker.CfnModel.VpcConfigProperty(**network) if network else None
-        return {"vpc_config": config}
+    def model_properties(self, vpc_config: VpcConfig | None) -> dict[str, Any]:
+        """Return the members of the Models that depend on the VPC."""
+        return {
+            "vpc_config": sagemaker.CfnModel.VpcConfigProperty(**vpc_config) if vpc_config else None
+        }
 
-    def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return members of the EndpointConfig that are specific to this mode."""
+    def config_properties(self, role_arn: str, vpc_config: VpcConfig | None) -> dict[str, Any]:
+        """Return the properties of the EndpointConfig that are specific to this mode."""
         return {}
 
     @abstractmethod
-    def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return members of a production variant; `models` maps locations to names of Models."""
-
-    def deployment(
-        self,
-        scope: Construct,
-        update: UpdatePolicy,
-        *,
-        endpoint_name: str,
-        config_name: str,
-        variants: Sequence[str],
-        model_error_rate: float,
-    ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return the DeploymentConfig of the endpoint, with its rollback alarms."""
-        if not self.has_deployment_config:
-            return None
-        alarms = rollback_alarms(
-            scope,
-            endpoint_name=endpoint_name,
-            config_name=config_name,
-            variants=variants,
-            model_error_rate=model_error_rate,
-        )
-        return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
+    def variant_properties(self, models: Mapping[str, str]) -> dict[str, Any]:
+        """Return properties of a production variant; `models` maps locations to names of Models."""
 
     def inference_components(
         self,
@@ -113,18 +91,22 @@ class HostingMode(ABC):
         return []
 
     def endpoint_problems(
-        self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
+        self, variants: Sequence[object], update: UpdatePolicy, *, has_data_capture: bool
     ) -> Iterator[Problem]:
         """Yield the settings of the endpoint that this mode does not support."""
         yield from ()
 
     def charts(
-        self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
+        self, metrics: EndpointMetrics, variant: "Variant", thresholds: AlarmThresholds
     ) -> Iterator[Chart]:
         """Yield the charts of a variant."""
-        yield from variant_charts(metrics, variant, limits, self.cache_charts(metrics, limits))
+        yield from variant_charts(
+            metrics, variant, thresholds, self.cache_charts(metrics, thresholds)
+        )
 
-    def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+    def cache_charts(
+        self, metrics: EndpointMetrics, thresholds: AlarmThresholds
+    ) -> Iterator[Chart]:
         """Yield the charts of the model cache."""
         yield from ()
 
@@ -133,7 +115,7 @@ class HostingMode(ABC):
 class ModelHosting(HostingMode):
     """A hosting mode in which a variant has one Model, which loads from `location`.
 
-    The endpoint's role may read all objects below the first part of `location`, because during an
+    The endpoint's role may read all objects below the first folder of `location`, because during an
     update the old instances still load from the previous archive or prefix.
     """
 
@@ -151,19 +133,19 @@ class ModelHosting(HostingMode):
 
     @property
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """Its only source."""
+        """The hosting itself, for the only Model."""
         return {"": self}
 
-    def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
+    def variant_properties(self, models: Mapping[str, str]) -> dict[str, Any]:
         """Return the name of the variant's Model."""
         return {"model_name": models[self.location]}
 
     @property
-    def readable(self) -> str:
+    def readable_prefix(self) -> str:
         """The prefix of the keys that the endpoint's role may read."""
         return self.location.split("/")[0] + "/"
 
     @property
-    def url(self) -> str:
+    def model_data_url(self) -> str:
         """The ModelDataUrl of the Model."""
         return self.bucket.s3_url_for_object(self.location)

@@ -1,4 +1,4 @@
-"""An inference component: its model, the resources that a copy reserves, and its updates."""
+"""An inference component: its archive, the resources of a copy, and its updates."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from constructs import Construct
 
 from platform_facts.rules.updates import CONTAINER_SECONDS, CopiesUpdate
 from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.rollback_alarms import part_alarms
+from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.updates import UpdatePolicy
 
@@ -44,14 +44,13 @@ def component_resource(
     update: UpdatePolicy,
     model_error_rate: float,
 ) -> Cfn:
-    """Return the component, whose updates are in batches of copies, with two rollback alarms.
+    """Return the component, which is updated in batches of copies, with two rollback alarms.
 
     The alarms also monitor old copies, because no dimension distinguishes versions. `RuntimeConfig`
-    has the number of copies at creation; no source states whether a stack update sets it again.
+    has the number of copies at creation; no source states whether a stack update resets it.
     """
-    alarms = part_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
+    alarms = rollback_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
     batches = CopiesUpdate.of(update.times)
-    needs = component.accelerators, component.cpus
     return Cfn(
         scope,
         f"Component-{metrics.model}{id_suffix}",
@@ -75,8 +74,8 @@ def component_resource(
         specification=Cfn.InferenceComponentSpecificationProperty(
             compute_resource_requirements=Cfn.InferenceComponentComputeResourceRequirementsProperty(
                 min_memory_required_in_mb=component.memory.to_mebibytes(),
-                number_of_accelerator_devices_required=needs[0],
-                number_of_cpu_cores_required=needs[1],
+                number_of_accelerator_devices_required=component.accelerators,
+                number_of_cpu_cores_required=component.cpus,
             ),
             model_name=model_name,
             startup_parameters=Cfn.InferenceComponentStartupParametersProperty(

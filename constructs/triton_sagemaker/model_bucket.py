@@ -26,15 +26,15 @@ class ModelBucket(PrivateBucket):
     Archives are named after their content and never overwritten, so that the bucket needs no
     versioning. The bucket policy allows only builders to create archives, each key once; all other
     principals with write access may write below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Jobs are
-    deleted after a month; accepted engines are copied below `ENGINES` and stay. Bucket and key are
-    retained when the stack is deleted, because running endpoints may load archives at any time.
+    deleted after a month; accepted engines are copied below `ENGINES`. Bucket and key are retained
+    when the stack is deleted, because running endpoints may load archives at any time.
     """
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(
             scope,
             construct_id,
-            encrypts="Triton model archives",
+            content="Triton model archives",
             lifecycle_rules=[
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
@@ -45,18 +45,20 @@ class ModelBucket(PrivateBucket):
         """Deny writes of archives to all principals except `writers`, patterns of role ARNs.
 
         Source of NotResource in a bucket policy: AWS re:Post, s3-allow-certain-file-types.
-        The second statement lets each key be created once. It exempts CreateMultipartUpload,
+        The second statement allows each key to be created once. It exempts CreateMultipartUpload,
         UploadPart and UploadPartCopy, which take no If-None-Match and create no object (S3 user
         guide, "Enforce conditional writes"), and the files of engines, which are named after their
         SHA-256 and verified when they are read.
         """
-        others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
-        engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
+        published, jobs, engines, history = (
+            self.arn_for_objects(f"{prefix}*")
+            for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS, ENGINES, HISTORY)
+        )
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyBuildersWriteArchives",
                 conditions={"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
-                not_resources=[*others, history],
+                not_resources=[published, jobs, history],
             )
         )
         self.add_to_resource_policy(
@@ -66,7 +68,7 @@ class ModelBucket(PrivateBucket):
                     "Bool": {"s3:ObjectCreationOperation": "true"},
                     "Null": {"s3:if-none-match": "true"},
                 },
-                not_resources=[*others, engines],
+                not_resources=[published, jobs, engines],
             )
         )
 

@@ -21,20 +21,21 @@ IMAGE = (
     "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
 )
 """Digest of Docker's official multi-architecture image `python:3.11.15-bookworm`."""
-CONTENT = "Archives, engines, jobs and their results are named by their content."
+CONTENT_WILDCARD_REASON = "Archives, engines, jobs and their results are named by their content."
 """Reason for the wildcards of statements about these objects."""
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
-"""PyTorch's page of torch wheels for CPUs, the only package on it.
+"""PyTorch's page of torch wheels for CPUs, which lists no other package.
 
-PyPI's torch for Linux depends on several GB of CUDA packages. The URL is not used as an index
-(`PIP_EXTRA_INDEX_URL`), because an index could supply any package (dependency confusion).
+PyPI's torch for Linux depends on several GB of CUDA packages. The URL is used as
+`PIP_FIND_LINKS`, not as an index (`PIP_EXTRA_INDEX_URL`), because an index could supply any package
+(dependency confusion).
 """
 
 
 class ModelBuilder(Construct):
-    """A CodeBuild project, and the custom-resource provider that starts one build for each model.
+    """A CodeBuild project, and the custom-resource provider that starts a build of each archive.
 
-    CodeBuild unpacks `source`, and `buildspec` builds one model with it, on 4 vCPUs with Python
+    CodeBuild unpacks `source`, and `buildspec` builds one archive with it, on 4 vCPUs with Python
     3.11. The environment of a build has the model's folder in `CODEBUILD_SRC_DIR_model`, and
     `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`, `MODEL_TARGET`,
     `MODEL_BUCKET` and `MODEL_KEY` (the key of the archive). The build must write the manifest last,
@@ -56,8 +57,8 @@ class ModelBuilder(Construct):
     BUILD_TIMEOUT = Duration.hours(4)
 
     MAX_CONCURRENT_BUILDS = 4
-    """Limit for one stack. Each custom resource needs two concurrent Lambda executions while it is
-    called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
+    """Limit for one stack. A custom resource needs two concurrent Lambda executions while it is
+    created, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
 
     def __init__(
         self,
@@ -77,21 +78,21 @@ class ModelBuilder(Construct):
         super().__init__(scope, construct_id)
         self.bucket = bucket
         self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
-        self._build = self._project(source, buildspec, engines)
+        self._build = self._create_project(source, buildspec, engines)
         self.project, role = self._build.project, self._build.role
-        built = [bucket.arn_for_objects(pattern) for pattern in archives]
-        self._allow_builds(built, source.bucket.arn_for_objects(model_sources))
+        archive_arns = [bucket.arn_for_objects(pattern) for pattern in archives]
+        self._allow_builds(archive_arns, source.bucket.arn_for_objects(model_sources))
         bucket.reserve_archives([role.role_arn, *promoters])
         if engines:
             engines.allow_run(role)
-        self.start_function = self._function("OnEvent", "on_event", start_function_name)
-        self.poll_function = self._function("Poll", "is_complete", poll_function_name)
-        self._allow_polls(built)
+        self.start_function = self._create_function("OnEvent", "on_event", start_function_name)
+        self.poll_function = self._create_function("Poll", "is_complete", poll_function_name)
+        self._allow_polls(archive_arns)
         self.provider = polled_provider(
             self, on_event=self.start_function, is_complete=self.poll_function
         )
         self._service_token = self.provider.service_token
-        self._built: dict[Stack, list[CustomResource]] = {}
+        self._builds: dict[Stack, list[CustomResource]] = {}
 
     def build(
         self,
@@ -107,8 +108,8 @@ class ModelBuilder(Construct):
     ) -> CustomResource:
         """Return a custom resource that builds the archive; dependent resources wait for it.
 
-        CloudFormation calls it when a property has changed, so that only changed models are built.
-        An archive that already exists is used, so that a rollback builds nothing. Deletion of the
+        CloudFormation updates the resource if a property changes, so that only changed models are
+        built. An existing archive is reused, so that a rollback builds nothing. Deletion of the
         resource keeps the archive.
 
         `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the first 12 hex digits of the digest;
@@ -116,7 +117,7 @@ class ModelBuilder(Construct):
         resource depends on an earlier one of its stack, so that at most `MAX_CONCURRENT_BUILDS`
         builds run at the same time.
         """
-        built = CustomResource(
+        build = CustomResource(
             Construct(scope, construct_id),
             "Resource",
             resource_type="Custom::TritonModel",
@@ -132,13 +133,13 @@ class ModelBuilder(Construct):
                 "WaitMinutes": str(BUILD_WAIT_MINUTES),
             },
         )
-        before = self._built.setdefault(Stack.of(scope), [])
-        if len(before) >= self.MAX_CONCURRENT_BUILDS:
-            built.node.add_dependency(before[-self.MAX_CONCURRENT_BUILDS])
-        before.append(built)
-        return built
+        previous = self._builds.setdefault(Stack.of(scope), [])
+        if len(previous) >= self.MAX_CONCURRENT_BUILDS:
+            build.node.add_dependency(previous[-self.MAX_CONCURRENT_BUILDS])
+        previous.append(build)
+        return build
 
-    def _project(
+    def _create_project(
         self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder | None
     ) -> BuildProject:
         variables = {}
@@ -167,21 +168,21 @@ class ModelBuilder(Construct):
         role, bucket = self._build.role, self.bucket
         reason = "Sources of models are assets, whose names change with their content."
         allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [model_sources], reason)
-        jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
-        own = [
-            bucket.arn_for_objects(pattern) for pattern in (f"{SOURCES}*.zip", f"{ENGINES}*", *jobs)
+        patterns = (f"{SOURCES}*.zip", f"{ENGINES}*", f"{ENGINE_JOBS}*/job/*")
+        objects = [
+            bucket.arn_for_objects(pattern) for pattern in (*patterns, f"{ENGINE_JOBS}*/claims/*")
         ]
         actions = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
-        allow(role, actions, [*archives, *own], CONTENT)
+        allow(role, actions, [*archives, *objects], CONTENT_WILDCARD_REASON)
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
-        allow(role, ["s3:GetObject"], [results], CONTENT)
+        allow(role, ["s3:GetObject"], [results], CONTENT_WILDCARD_REASON)
         allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _allow_polls(self, archives: list[str]) -> None:
         """Allow the poll function to start and watch builds, and to read manifests."""
         role, project = self.poll_function.role, [self.project.project_arn]
         assert role
-        allow(role, ["s3:GetObject"], archives, CONTENT)
+        allow(role, ["s3:GetObject"], archives, CONTENT_WILDCARD_REASON)
         # Without ListBucket, S3 answers 403 instead of 404 for an archive that does not exist.
         allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
         allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
@@ -189,7 +190,9 @@ class ModelBuilder(Construct):
         allow(role, ["logs:GetLogEvents"], [self._build.log.log_group_arn])
         self.bucket.key.grant_decrypt(role)
 
-    def _function(self, construct_id: str, handler: str, name: str | None) -> lambda_.Function:
+    def _create_function(
+        self, construct_id: str, handler: str, name: str | None
+    ) -> lambda_.Function:
         return handler_function(
             self,
             construct_id,

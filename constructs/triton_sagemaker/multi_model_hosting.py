@@ -20,8 +20,8 @@ from triton_sagemaker.server_options import ServerOptions
 class MultiModelHosting(ModelHosting):
     """Hosting of many models below one S3 prefix, each loaded at its first invocation.
 
-    `prefix` ends with `/`; the `TargetModel` of a request is the rest of the archive's key.
-    `cache_models` keeps models in memory between invocations; False suits models that are invoked
+    `prefix` ends with `/`; the `TargetModel` of a request is the archive's key without `prefix`.
+    `cache_models` keeps models in memory between invocations; False is for models that are invoked
     rarely.
     """
 
@@ -58,34 +58,24 @@ class MultiModelHosting(ModelHosting):
         yield from as_problems(server.check_ping_mode(options.ping_mode))
         yield from as_problems(variants.check_single_gpu(instance_type))
 
-    def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+    def cache_charts(
+        self, metrics: EndpointMetrics, thresholds: AlarmThresholds
+    ) -> Iterator[Chart]:
         """Yield the charts of the models in memory."""
         if not self.cache_models:  # every request misses the cache: no alarm
-            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
-        yield Chart(
-            "Model cache hits (share of requests)",
-            [
-                AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
-                              metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below,
-                              comparison=BELOW),
-            ],
-        )  # fmt: skip
-        yield Chart(
-            "Waiting for models (microseconds)",
-            [
-                AlarmedMetric("LoadingWait", "longest wait for a model",
-                              metrics.metric_model_loading_wait(), limits.loading_wait_max_ms,
-                              MICROSECONDS_PER_MS),
-            ],
-            [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
-        )  # fmt: skip
-        yield Chart(
-            "Models in memory",
-            [
-                AlarmedMetric("Unloads", "models that left memory a minute",
-                              metrics.metric_model_unloads(), limits.unloads_per_minute),
-                AlarmedMetric("LoadedModels", "requests while too few models are in memory",
-                              metrics.metric_loaded_models(), limits.loaded_models_below,
-                              comparison=BELOW, requests=metrics.metric_invocations()),
-            ],
-        )  # fmt: skip
+            thresholds = replace(thresholds, **{name: {} for name in stage.CACHE_ALARMS})
+        cache_hits = AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
+            metrics.metric_model_cache_hit_rate(), thresholds.cache_hit_rate_below,
+            comparison=BELOW)  # fmt: skip
+        yield Chart("Model cache hits (share of requests)", [cache_hits])
+        wait = AlarmedMetric("LoadingWait", "longest wait for a model",
+            metrics.metric_model_loading_wait(), thresholds.loading_wait_max_ms,
+            MICROSECONDS_PER_MS)  # fmt: skip
+        durations = [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()]
+        yield Chart("Waiting for models (microseconds)", [wait], durations)
+        unloads = AlarmedMetric("Unloads", "models unloaded per minute",
+            metrics.metric_model_unloads(), thresholds.unloads_per_minute)  # fmt: skip
+        loaded_models = AlarmedMetric("LoadedModels", "requests while too few models are in memory",
+            metrics.metric_loaded_models(), thresholds.loaded_models_below,
+            comparison=BELOW, requests=metrics.metric_invocations())  # fmt: skip
+        yield Chart("Models in memory", [unloads, loaded_models])

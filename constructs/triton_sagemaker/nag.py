@@ -7,7 +7,7 @@ import jsii
 from aws_cdk import Stack, Validations
 from constructs import IConstruct, IValidation
 
-KEY = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+METADATA_KEY = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
 
 
 def acknowledge(construct: IConstruct, reason: str, *findings: str) -> None:
@@ -25,9 +25,10 @@ def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, Sequence[
 
 @jsii.implements(IValidation)
 class _Wildcards:
-    """Resources to acknowledge when the construct is validated.
+    """Wildcards that are acknowledged when the construct is validated.
 
-    Earlier, references to other stacks are not yet the `Fn::ImportValue` that cdk-nag reads.
+    Before the validation, references to other stacks are not yet the `Fn::ImportValue` that cdk-nag
+    reads.
     """
 
     def __init__(self, construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
@@ -56,7 +57,7 @@ def _record(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     would differ.
     """
     rules = {f"Annotation::AwsSolutions-{finding}": reason for finding, reason in reasons.items()}
-    construct.node.add_metadata(KEY, rules)
+    construct.node.add_metadata(METADATA_KEY, rules)
 
 
 def _flatten(value: Any) -> str:

@@ -9,7 +9,7 @@ from constructs import Construct
 
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with its own `key`; `encrypts` is a description of the content.
+    """A bucket encrypted with its own `key`; `content` describes the objects.
 
     Access logs are kept for 90 days in a second bucket. Buckets and key are children of one
     construct, `construct_id`. They are retained when the stack is deleted, the CDK's default.
@@ -20,12 +20,12 @@ class PrivateBucket(s3.Bucket):
         scope: Construct,
         construct_id: str,
         *,
-        encrypts: str,
+        content: str,
         lifecycle_rules: Sequence[s3.LifecycleRule],
     ) -> None:
         group = Construct(scope, construct_id)
         self.key = kms.Key(
-            group, "Key", description=f"Encrypts {encrypts}", enable_key_rotation=True
+            group, "Key", description=f"Encrypts {content}", enable_key_rotation=True
         )
         access_logs = s3.Bucket(
             group,

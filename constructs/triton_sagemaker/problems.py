@@ -48,15 +48,15 @@ def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Proble
 
 
 def as_problems(
-    violations: Iterable[rules.Violation], *values: object, where: str | None = None
+    violations: Iterable[rules.Violation], *values: object, argument: str | None = None
 ) -> Iterator[Problem]:
     """Yield violations as problems; nothing if one of `values` is an unresolved token.
 
-    `where` is the argument; by default it follows from the path of the violation.
+    `argument` is the argument; by default it follows from the path of the violation.
     """
     for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):
-            yield Problem(where or _argument(".".join(map(str, path))), message, path)
+            yield Problem(argument or _argument(".".join(map(str, path))), message, path)
 
 
 def _argument(key: str) -> str:

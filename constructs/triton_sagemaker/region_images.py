@@ -12,9 +12,9 @@ from triton_sagemaker.variant import Variant
 
 
 def region_images(
-    region_name: str, by_name: Mapping[str, Variant]
+    region_name: str, variants_by_name: Mapping[str, Variant]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the image of each variant and no problems, or problems and no images."""
+    """Return the image of each variant by name, or no images and the problems."""
     if Token.is_unresolved(region_name):
         message = (
             "the stack is environment-agnostic, and images differ by region: write "
@@ -28,12 +28,14 @@ def region_images(
     problems = list[Problem]()
     if region.missing == "AWS::SageMaker::Endpoint":
         problems += as_problems(stage.check_region_resource_types(region))
-    for release in dict.fromkeys(variant.container.release for variant in by_name.values()):
+    for release in dict.fromkeys(
+        variant.container.release for variant in variants_by_name.values()
+    ):
         problems += as_problems(variants.check_release_region(release, region))
     if problems:
         return {}, problems
     images = {}
-    for name, variant in by_name.items():
+    for name, variant in variants_by_name.items():
         processor = Processor.GPU if variant.instance_type.gpu else Processor.CPU
         images[name] = platform_facts.image_uri(
             release=variant.container.release, region=region, processor=processor

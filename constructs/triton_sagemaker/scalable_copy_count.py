@@ -17,14 +17,14 @@ Cfn = scaling.CfnScalingPolicy
 
 
 class ScalableCopyCount(ScalableCount):
-    """Scaling of the number of copies of one component, as `auto_scale_copy_count` returns it.
+    """Scaling of the number of copies of one component; see `auto_scale_copy_count`.
 
     With `min_capacity` 0, a request without a running copy is rejected, and an alarm on rejected
     requests then adds a copy.
     """
 
     scalable_dimension = "sagemaker:inference-component:DesiredCopyCount"
-    argument = "auto_scale_copy_count"
+    method = "auto_scale_copy_count"
 
     def __init__(
         self,
@@ -44,35 +44,35 @@ class ScalableCopyCount(ScalableCount):
             dimensions=metrics.dimensions,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
-            where=f"components.{metrics.model}",
+            parent_argument=f"components.{metrics.model}",
         )
         violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
         violations = violations or rules.check_copy_limits(min_capacity, max_capacity)
         limits = min_capacity, max_capacity
-        self._problems += as_problems(violations, *limits, where=self.argument)
+        self._problems += as_problems(violations, *limits, argument=self.method)
         if min_capacity == 0:
-            self._wake(metrics)
+            self._add_copy_on_rejected_request(metrics)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
         """Keep each copy at half of `max_requests_per_second`, as sustained in a load test."""
-        where, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
+        argument, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
         violations = rules.COPY_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
-        self._track(construct_id, where, metric, per_minute, violations, cooldowns)
+        self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(
         self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
         """Keep the number of requests in progress in each copy; measured every ten seconds."""
-        where = "scale_on_concurrency"
+        argument = "scale_on_concurrency"
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
         violations = rules.COPY_CONCURRENCY(requests_per_copy)
-        self._track(construct_id, where, metric, requests_per_copy, violations, cooldowns)
+        self._track(construct_id, argument, metric, requests_per_copy, violations, cooldowns)
 
-    def _wake(self, metrics: ComponentMetrics) -> None:
-        """Add a copy after a request without a running copy, which target tracking does not do.
+    def _add_copy_on_rejected_request(self, metrics: ComponentMetrics) -> None:
+        """Add a copy after a rejected request, because target tracking does not start from zero.
 
         Source: developer guide, endpoint-auto-scaling-zero-instances, with an alarm for more than
         one request; AWS's samples use one or more (aws-samples/sagemaker-genai-hosting-examples).
@@ -95,13 +95,13 @@ class ScalableCopyCount(ScalableCount):
         alarm = cloudwatch.Alarm(
             self,
             "WakeAlarm",
-            alarm_description=f"Adds a copy of {metrics.component_name}, which has none",
+            alarm_description=f"Adds a copy of {metrics.component_name} after a rejected request",
             comparison_operator=ABOVE,
             evaluation_periods=1,
             metric=metrics.metric_no_capacity(),
             threshold=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        default = alarm.node.default_child
-        assert isinstance(default, cloudwatch.CfnAlarm)
-        default.alarm_actions = [policy.ref]
+        resource = alarm.node.default_child
+        assert isinstance(resource, cloudwatch.CfnAlarm)
+        resource.alarm_actions = [policy.ref]

@@ -10,10 +10,10 @@ from constructs import Construct
 from platform_facts.rules import Violation
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.problems import Problem, as_problems, prefix_problems
-from triton_sagemaker.target_tracking import Configuration, Cooldowns, target_tracking
+from triton_sagemaker.target_tracking import Cooldowns, TrackingConfiguration, target_tracking
 
 SAFETY_FACTOR = 0.5
-"""Share of the rate of a load test to aim at, because new instances take minutes to start.
+"""Share of the request rate of a load test at which to scale: new instances take minutes to start.
 
 Source: developer guide, endpoint-scaling-loadtest.
 """
@@ -22,14 +22,14 @@ Source: developer guide, endpoint-scaling-loadtest.
 class ScalableCount(Construct):
     """A scalable target with its policies.
 
-    With several policies, Application Auto Scaling uses the largest capacity. The target depends on
-    `after`. `resource_id` is the ID of the target, `dimensions` are the dimensions of its metrics,
-    and `where` is the argument that problems begin with.
+    With several policies, Application Auto Scaling uses the largest capacity. The target is created
+    after `after`. `resource_id` is the ID of the target, `dimensions` are the dimensions of its
+    metrics, and `parent_argument` is the prefix of the argument in error messages.
     """
 
     scalable_dimension: ClassVar[str]
-    argument: ClassVar[str]
-    """The method that creates the target, for problems."""
+    method: ClassVar[str]
+    """The name of the method that creates the target, for error messages."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class ScalableCount(Construct):
         dimensions: dict[str, str],
         min_capacity: int,
         max_capacity: int,
-        where: str,
+        parent_argument: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self._dimensions, self._name = dimensions, resource_id
-        self._where, self._problems = where, list[Problem]()
+        self._parent_argument, self._problems = parent_argument, list[Problem]()
         self._metrics = set[str]()
         self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
         self._target = scaling.CfnScalableTarget(
@@ -62,37 +62,37 @@ class ScalableCount(Construct):
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that Application Auto Scaling would reject or never use."""
-        idle = rules.check_scaling_target(self._metrics, self._actions)
-        problems = [*self._problems, *as_problems(idle, where=self.argument)]
-        yield from prefix_problems(self._where, problems)
+        unused = rules.check_scaling_target(self._metrics, self._actions)
+        problems = [*self._problems, *as_problems(unused, argument=self.method)]
+        yield from prefix_problems(self._parent_argument, problems)
 
     def _track(
         self,
         construct_id: str,
-        where: str,
+        argument: str,
         metric: str,
         value: float,
         violations: Sequence[Violation],
         cooldowns: Cooldowns,
     ) -> None:
         """Add a policy that keeps a metric at a value."""
-        self._problems += as_problems(violations, value, where=where)
+        self._problems += as_problems(violations, value, argument=argument)
         tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
-        self._add_policy(construct_id, where, metric, tracking)
+        self._add_policy(construct_id, argument, metric, tracking)
 
     def _add_policy(
-        self, construct_id: str, where: str, metric: str, tracking: Configuration
+        self, construct_id: str, argument: str, metric: str, tracking: TrackingConfiguration
     ) -> None:
         """Add a target-tracking policy.
 
-        It is an L1 construct, because the CDK's L2 would give another logical ID to the policy of a
-        deployed endpoint, and the new policy could not replace the old one: "Only one
+        The policy is an L1 construct, because the CDK's L2 would change the logical ID of a
+        deployed policy, and the new policy could not replace the old one: "Only one
         TargetTrackingScaling policy for a given metric specification is allowed" (PutScalingPolicy,
         in hashicorp/terraform-provider-aws#24282).
         """
         if metric in self._metrics:
-            message = "called twice: AWS allows one policy for each metric: call it once"
-            self._problems.append(Problem(where, message))
+            message = "called twice, but AWS allows one policy for each metric: call it once"
+            self._problems.append(Problem(argument, message))
         self._metrics.add(metric)
         scaling.CfnScalingPolicy(
             self,

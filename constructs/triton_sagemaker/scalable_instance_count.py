@@ -18,13 +18,13 @@ from triton_sagemaker.variant import Variant
 
 
 class ScalableInstanceCount(ScalableCount):
-    """Scaling of the number of instances of one variant, as `auto_scale_instance_count` returns it.
+    """Scaling of the number of instances of one variant; see `auto_scale_instance_count`.
 
     The methods have the names and arguments of aws-sagemaker-alpha.
     """
 
     scalable_dimension = "sagemaker:variant:DesiredInstanceCount"
-    argument = "auto_scale_instance_count"
+    method = "auto_scale_instance_count"
 
     def __init__(
         self,
@@ -45,21 +45,21 @@ class ScalableInstanceCount(ScalableCount):
             dimensions=metrics.dimensions,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
-            where=f"variants.{variant.variant_name}",
+            parent_argument=f"variants.{variant.variant_name}",
         )
         self._variant, count = variant, variant.initial_instance_count
-        self._problems += _limits(self.argument, min_capacity, max_capacity, ("scaling",))
-        within = rules.check_instance_count(count, min_capacity, max_capacity)
-        self._problems += as_problems(within, count)
+        self._problems += _limit_problems(self.method, min_capacity, max_capacity, ("scaling",))
+        violations = rules.check_instance_count(count, min_capacity, max_capacity)
+        self._problems += as_problems(violations, count)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
         """Keep each instance at half of `max_requests_per_second`, as sustained in a load test."""
-        where, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
+        argument, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
         violations = ranges.MAX_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
-        self._track(construct_id, where, metric, per_minute, violations, cooldowns)
+        self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(
         self,
@@ -74,20 +74,21 @@ class ScalableInstanceCount(ScalableCount):
         reacts fastest. For a variant with fallbacks, `requests_per_instance` may be a mapping from
         instance type to number, with metrics of one minute.
         """
-        where, targets = "scale_on_concurrency", requests_per_instance
+        argument, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
         if not isinstance(targets, Mapping):
             violations = ranges.CONCURRENCY(targets)
             if isinstance(self._variant.hosting, MultiModelHosting):
                 violations += rules.check_no_concurrency_scaling(targets)
-            self._track(construct_id, where, metric, targets, violations, cooldowns)
+            self._track(construct_id, argument, metric, targets, violations, cooldowns)
             return
-        names = [each.name for each in self._variant.instance_types]
+        names = [instance_type.name for instance_type in self._variant.instance_types]
         violations = pools.check_concurrency_per_type(targets, names if len(names) > 1 else None)
-        violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
-        self._problems += as_problems(violations, where=where)
+        for target in targets.values():
+            violations += ranges.CONCURRENCY(target)
+        self._problems += as_problems(violations, argument=argument)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
-        self._add_policy(construct_id, where, metric, tracking)
+        self._add_policy(construct_id, argument, metric, tracking)
 
     def scale_on_gpu_utilization(
         self,
@@ -97,12 +98,12 @@ class ScalableInstanceCount(ScalableCount):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
-        where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
+        argument, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
         violations = rules.check_gpu_scaling(percent, instance_type)
         violations += pools.check_equal_gpu_counts(self._variant.instance_types)
         violations += ranges.GPU_PERCENT(percent)
-        self._track(construct_id, where, GPU_UTILIZATION, percent * count, violations, cooldowns)
+        self._track(construct_id, argument, GPU_UTILIZATION, percent * count, violations, cooldowns)
 
     def scale_on_cpu_utilization(
         self,
@@ -112,11 +113,11 @@ class ScalableInstanceCount(ScalableCount):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
-        where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
+        argument, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
         violations = pools.check_equal_vcpu_counts(self._variant.instance_types)
         violations += ranges.CPU_PERCENT(percent)
-        self._track(construct_id, where, CPU_UTILIZATION, percent * count, violations, cooldowns)
+        self._track(construct_id, argument, CPU_UTILIZATION, percent * count, violations, cooldowns)
 
     def scale_on_schedule(
         self,
@@ -128,14 +129,14 @@ class ScalableInstanceCount(ScalableCount):
         time_zone: TimeZone | None = None,
     ) -> None:
         """Change the limits at the times of `schedule`; `time_zone` is UTC by default."""
-        where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
+        argument, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
         violations = schedules.check_schedule.at(*path, "at")(expression)
         if zone:
             violations += schedules.check_time_zone.at(*path, "timezone")(zone)
-        self._problems += as_problems(violations, expression, zone, where=where)
-        self._problems += _limits(where, min_capacity, max_capacity, path)
+        self._problems += as_problems(violations, expression, zone, argument=argument)
+        self._problems += _limit_problems(argument, min_capacity, max_capacity, path)
         self._actions.append(
             scaling.CfnScalableTarget.ScheduledActionProperty(
                 scheduled_action_name=construct_id,
@@ -149,11 +150,11 @@ class ScalableInstanceCount(ScalableCount):
         self._target.scheduled_actions = self._actions
 
 
-def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
+def _limit_problems(argument: str, minimum: int, maximum: int, path: Keys) -> Iterator[Problem]:
     """Yield the problems of a pair of limits."""
-    least = ranges.MIN_COUNT.at(*path, "min_count")(low)
-    most = ranges.MAX_COUNT.at(*path, "max_count")(high)
-    if not least and not most:
-        most = rules.check_count_limits.at(*path, "max_count")(low, high)
-    yield from as_problems(least, low, where=f"{where}.min_capacity")
-    yield from as_problems(most, low, high, where=f"{where}.max_capacity")
+    of_minimum = ranges.MIN_COUNT.at(*path, "min_count")(minimum)
+    of_maximum = ranges.MAX_COUNT.at(*path, "max_count")(maximum)
+    if not of_minimum and not of_maximum:
+        of_maximum = rules.check_count_limits.at(*path, "max_count")(minimum, maximum)
+    yield from as_problems(of_minimum, minimum, argument=f"{argument}.min_capacity")
+    yield from as_problems(of_maximum, minimum, maximum, argument=f"{argument}.max_capacity")

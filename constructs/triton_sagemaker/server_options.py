@@ -114,7 +114,7 @@ class ServerOptions:
                 value = getattr(self, name)
                 value = value.to_mebibytes() if isinstance(value, Size) else value
                 violations = ranges.SERVER_OPTIONS[name](value)
-                yield from as_problems(violations, value, where=f"container.options.{name}")
+                yield from as_problems(violations, value, argument=f"container.options.{name}")
 
 
 def _bytes(size: Size | None) -> int | None:

@@ -6,15 +6,16 @@ from typing import Any, TypedDict, Unpack
 from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 
-from triton_sagemaker.endpoint_metrics import INSTANCES, INVOCATIONS
+from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, INVOCATIONS_NAMESPACE
 
-Configuration = CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty
+TrackingConfiguration = CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty
+Predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty
 Customized = CfnScalingPolicy.CustomizedMetricSpecificationProperty
 Query = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
 
 class Cooldowns(TypedDict, total=False):
-    """Times after a scaling activity without a further activity in the same direction."""
+    """Minimum times between two scaling activities in the same direction."""
 
     scale_in_cooldown: Duration
     scale_out_cooldown: Duration
@@ -22,21 +23,23 @@ class Cooldowns(TypedDict, total=False):
 
 def target_tracking(
     metric: str, value: float, dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
-) -> Configuration:
+) -> TrackingConfiguration:
     """Return the configuration that keeps `metric` at `value`.
 
     Default cooldowns for utilization are longer, because new instances are busy while they start.
     """
     if metric.startswith("SageMaker"):  # a predefined metric type
-        own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
-        return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
+        predefined = Predefined(predefined_metric_type=metric)
+        return _configuration(
+            value, 300, 60, predefined_metric_specification=predefined, **cooldowns
+        )
     customized = Customized(
         dimensions=[
             CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
             for name, value in dimensions.items()
         ],
         metric_name=metric,
-        namespace=INSTANCES,
+        namespace=INSTANCES_NAMESPACE,
         statistic="Average",
         unit="Percent",
     )
@@ -45,13 +48,13 @@ def target_tracking(
 
 def concurrency_tracking(
     targets: Mapping[str, float], dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
-) -> Configuration:
-    """Return the configuration that keeps the instances of each type at its own concurrency.
+) -> TrackingConfiguration:
+    """Return the configuration that keeps instances of each type at the type's target concurrency.
 
     `targets` maps instance types to requests in progress on an instance. The metric is the average
-    of concurrency / target over the instance types with data, which are those with instances. The
+    of concurrency / target over the instance types with data, the types with instances. The
     example of the developer guide (realtime-endpoints-heterogeneous) divides by the number of all
-    types, so that a fleet of only one type could never reach the target. Not tried on AWS.
+    types, so that a fleet of only one type could never reach the target. Not tested on AWS.
     """
     ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [
@@ -66,7 +69,7 @@ def concurrency_tracking(
                         for name, value in {**dimensions, "InstanceType": instance_type}.items()
                     ],
                     metric_name="ConcurrentRequestsPerModel",
-                    namespace=INVOCATIONS,
+                    namespace=INVOCATIONS_NAMESPACE,
                 ),
                 stat="Average",
             ),
@@ -84,17 +87,18 @@ def concurrency_tracking(
 
 def _configuration(
     value: float,
-    default_in: int,
-    default_out: int,
+    scale_in_seconds: int,
+    scale_out_seconds: int,
     *,
     scale_in_cooldown: Duration | None = None,
     scale_out_cooldown: Duration | None = None,
     **specification: Any,
-) -> Configuration:
-    """Return a configuration; default cooldowns are in seconds."""
-    return Configuration(
-        scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else default_in,
-        scale_out_cooldown=scale_out_cooldown.to_seconds() if scale_out_cooldown else default_out,
+) -> TrackingConfiguration:
+    return TrackingConfiguration(
+        scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else scale_in_seconds,
+        scale_out_cooldown=scale_out_cooldown.to_seconds()
+        if scale_out_cooldown
+        else scale_out_seconds,
         target_value=value,
         **specification,
     )

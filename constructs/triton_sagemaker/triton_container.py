@@ -24,15 +24,15 @@ class TritonContainer:
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return all environment variables of the container."""
-        return {**self._set_by_us(hosting), **self.environment}
+        return {**self._managed_environment(hosting), **self.environment}
 
-    def _set_by_us(self, hosting: HostingMode) -> dict[str, str]:
+    def _managed_environment(self, hosting: HostingMode) -> dict[str, str]:
         return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
 
     def problems(self, hosting: HostingMode) -> Iterator[Problem]:
         """Yield the settings that SageMaker or Triton would reject."""
         yield from self.options.problems(self.release)
-        for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
+        for name in sorted(self._managed_environment(hosting).keys() & self.environment.keys()):
             yield Problem(
                 "container.environment",
                 f"{name} is set by ServerOptions or the hosting: set it there",

@@ -13,24 +13,29 @@ from constructs import Construct, IValidation
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_base import EndpointBase, checked_models
-from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_checks import endpoint_problems
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_monitoring import (
     EndpointMonitoring,
-    EndpointPart,
+    VariantOrComponent,
     monitoring_problems,
 )
-from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
+from triton_sagemaker.endpoint_resources import (
+    create_endpoint,
+    create_endpoint_config,
+    create_models,
+)
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
-from triton_sagemaker.update_checks import CheckedUpdates
+from triton_sagemaker.rollback_alarms import variant_rollback_alarms
+from triton_sagemaker.update_checks import EndpointUpdateChecks
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import network, own_security_group
+from triton_sagemaker.vpc_access import create_vpc_config, endpoint_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
 DEFAULT_THRESHOLDS = AlarmThresholds()
@@ -45,9 +50,9 @@ class TritonEndpoint(EndpointBase):
     - `variants` share the traffic by weight.
     - `update` is the strategy of updates. SageMaker rolls an update back if it takes longer than
       its strategy allows, or if one of two alarms on the new instances of a variant goes off: for
-      5xx responses, and for a share of requests with an error of the container of
-      `rollback_error_rate`. With more than five variants, only the second alarm exists, because
-      SageMaker supports ten alarms.
+      5xx responses, and for error responses of the container to a share `rollback_error_rate` of
+      requests. With more than five variants, only the second alarm exists, because SageMaker
+      supports ten alarms.
     - `vpc`: instances are in its private subnets, with `security_groups` and a security group that
       this construct creates, which allows outbound traffic only without `security_groups`. A VPC
       without internet access needs a gateway endpoint for S3.
@@ -56,16 +61,16 @@ class TritonEndpoint(EndpointBase):
     - `data_capture` captures requests and responses.
     - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
       CloudWatch charges by the GB. (AWS's default is true.)
-    - `checked` adds a guard before updates, and a check after them: see `UpdateChecks`.
+    - `update_checks` adds a guard before updates, and a check after them: see `UpdateChecks`.
     - `log` is the log group, from a stack that is not deleted with this one. By default it is in
       this construct, and is deleted if the first deploy fails, together with the reason.
 
     Attributes:
 
     - `role` is the execution role; grant it further permissions if models need them.
-    - `instance_production_variants` and `components` have the metrics and scaling of each part.
-    - `updated` is the resource after which the new configuration serves. Depend on it and not on
-      the whole construct, which includes dashboard and alarms.
+    - `instance_production_variants` and `components` have metrics and methods for scaling.
+    - `updated` is the resource that completes when the new configuration serves. Depend on it and
+      not on the construct, which includes dashboard and alarms.
     - `problems` are the invalid arguments. They fail the synthesis.
 
     Models and the EndpointConfig have no physical names, so that CloudFormation can replace them:
@@ -87,20 +92,20 @@ class TritonEndpoint(EndpointBase):
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
         detailed_observability: bool = False,
-        checked: CheckedUpdates | None = None,
+        update_checks: EndpointUpdateChecks | None = None,
         log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
-        named = list(self._variants.values())
+        unique_variants = list(self._variants.values())
         own_group = vpc_config = None
         if vpc:
-            own_group = own_security_group(self, vpc, allow_all_outbound=not security_groups)
-            vpc_config = network(vpc, [*security_groups, own_group])
+            own_group = endpoint_security_group(self, vpc, allow_all_outbound=not security_groups)
+            vpc_config = create_vpc_config(vpc, [*security_groups, own_group])
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
-            *problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
+            *endpoint_problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
             *image_problems,
         ]
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
@@ -108,16 +113,16 @@ class TritonEndpoint(EndpointBase):
             self,
             "Role",
             endpoint_name=endpoint_name,
-            variants=named,
+            variants=unique_variants,
             images=list(images.values()),
             vpc=vpc,
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = models(self, named, images, self.role, vpc_config)
-        self.config = endpoint_config(
+        self.models = create_models(self, unique_variants, images, self.role, vpc_config)
+        self.config = create_endpoint_config(
             self,
-            named,
+            unique_variants,
             self.models,
             encryption_key,
             data_capture,
@@ -126,25 +131,28 @@ class TritonEndpoint(EndpointBase):
             vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name
-        deployment, suffix, components = None, "", list[EndpointComponent]()
-        for variant in named[:1]:  # all variants have the same hosting mode
-            suffix = variant.hosting.id_suffix(variant.instance_type)
-            deployment = variant.hosting.deployment(
+        deployment_config = None
+        if all(variant.hosting.has_deployment_config for variant in unique_variants):
+            alarms = variant_rollback_alarms(
                 self,
-                update,
                 endpoint_name=endpoint_name,
                 config_name=config_name,
                 variants=list(self._variants),
                 model_error_rate=rollback_error_rate,
             )
-        self.endpoint = endpoint(
+            deployment_config = update.deployment_config([alarm.alarm_name for alarm in alarms])
+        suffix, components = "", list[EndpointComponent]()
+        first_variants = unique_variants[:1]  # all variants have the same hosting mode
+        for variant in first_variants:
+            suffix = variant.hosting.id_suffix(variant.instance_type)
+        self.endpoint = create_endpoint(
             self,
             endpoint_name=endpoint_name,
             config_name=config_name,
-            deployment=deployment,
+            deployment_config=deployment_config,
             suffix=suffix,
         )
-        for variant in named[:1]:
+        for variant in first_variants:
             components = variant.hosting.inference_components(
                 self,
                 update,
@@ -154,21 +162,21 @@ class TritonEndpoint(EndpointBase):
                 model_error_rate=rollback_error_rate,
             )
         self.updated: Construct = self.endpoint
-        before: list[Construct] = [self.log]  # the log group must exist first
-        if checked:
-            guard, self.updated = checked.checks.add_guard_and_check(
+        prerequisites: list[Construct] = [self.log]  # the role may not create the log group
+        if update_checks:
+            guard, self.updated = update_checks.checks.add_guard_and_check(
                 self,
                 self.endpoint,
                 endpoint_name=endpoint_name,
                 config_name=config_name,
-                deployment=deployment,
-                updates=checked,
+                deployment_config=deployment_config,
+                arguments=update_checks,
                 security_group_id=own_group.security_group_id if own_group else None,
                 components=components,
             )
-            before.append(guard)
-        self.endpoint.node.add_dependency(*before)
-        node = self.node
+            prerequisites.append(guard)
+        self.endpoint.node.add_dependency(*prerequisites)
+        node = self.node  # each access is a call of the jsii process
         node.default_child = self.endpoint
         node.add_validation(self)
         self.instance_production_variants = [
@@ -179,18 +187,18 @@ class TritonEndpoint(EndpointBase):
                 updated=self.updated,
                 variant=variant,
             )
-            for variant in named
+            for variant in unique_variants
         ]
-        self.components = [replace(each, updated=self.updated) for each in components]
+        self.components = [replace(component, updated=self.updated) for component in components]
 
     @property
     def problems(self) -> list[Problem]:
         """All invalid arguments, of the endpoint and its scaling."""
-        scalings = (count for part in self._parts for count in part.scalings)
+        scalings = (count for item in self._variants_and_components for count in item.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
 
     @property
-    def _parts(self) -> list[EndpointPart]:
+    def _variants_and_components(self) -> list[VariantOrComponent]:
         return [*self.instance_production_variants, *self.components]
 
     @jsii.member(jsii_name="validate")
@@ -221,7 +229,7 @@ class TritonEndpoint(EndpointBase):
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
-            parts=self._parts,
+            variants_and_components=self._variants_and_components,
             thresholds=thresholds,
             topics=topics,
             client_metrics=client_metrics,
@@ -234,8 +242,12 @@ class TritonEndpoint(EndpointBase):
         """Allow `grantee` to invoke the endpoint, or only `models`: see `EndpointBase`."""
         models = checked_models(models)
         if self.components:
-            invoked = [each for each in self.components if each.model in (models or [each.model])]
-            return self._grant_components(grantee, [each.component_name for each in invoked])
+            names = [
+                component.component_name
+                for component in self.components
+                if models is None or component.model in models
+            ]
+            return self._grant_components(grantee, names)
         hosting = next(iter(self._variants.values())).hosting  # all variants have the same mode
         if models and not isinstance(hosting, MultiModelHosting):
             raise ValueError(

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.allow import allow
+from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import handler_function, polled_provider
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedUpdates:
+class EndpointUpdateChecks:
     """The checks of an endpoint's updates, with their arguments.
 
     `catalog` is the path of the endpoint's catalog entries, such as `/triton/prod/text`; `archives`
@@ -30,11 +30,11 @@ class UpdateChecks(Construct):
     """A read-only Lambda function that checks updates of all endpoints with archives in `bucket`.
 
     Before an update, the guard rejects changes that SageMaker would reject during the update, or
-    that would fail calls:
+    that would make requests fail:
 
     - a variant that is registered for scaling is removed or gets another instance type;
-    - the endpoint moves to another prefix, and an archive of the catalog, before or after the
-      update, is missing below one of the two prefixes;
+    - the endpoint changes its prefix, and one of the two prefixes lacks an archive that the catalog
+      lists before or after the update;
     - an archive does not have the SHA-256 of its manifest;
     - the hosting mode changes.
 
@@ -54,6 +54,7 @@ class UpdateChecks(Construct):
             handler="handle",
             timeout=Duration.minutes(2),
         )
+        self._arns = StackArns(self)
         self._allow_reads(bucket)
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
@@ -65,33 +66,39 @@ class UpdateChecks(Construct):
         *,
         endpoint_name: str,
         config_name: str,
-        deployment: Any,
-        updates: CheckedUpdates,
+        deployment_config: Any,
+        arguments: EndpointUpdateChecks,
         security_group_id: str | None,
         components: Sequence[EndpointComponent] = (),
     ) -> tuple[Construct, Construct]:
         """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
 
         The endpoint must depend on the guard; catalog entries and scaling must depend on the check.
-        `deployment` is the DeploymentConfig of the endpoint. An endpoint in a VPC needs
-        `security_group_id`, the ID of a group that only its own network interfaces are in.
+        For an endpoint in a VPC, `security_group_id` is a group of its network interfaces only.
         """
-        same: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
+        properties: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
         if security_group_id:
-            same["SecurityGroup"] = security_group_id
+            properties["SecurityGroup"] = security_group_id
         if components:
-            names = {each.component_name: each.model_name for each in components}
-            same["Components"] = names
+            properties["Components"] = {
+                component.component_name: component.model_name for component in components
+            }
             self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
-        guard = {"Archives": list(updates.archives), "Catalog": updates.catalog}
-        resources = [each.resource for each in components]
-        changing = deployment or [resource.specification for resource in resources]
-        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": changing})
-        after = self._resource(scope, "Check", same)
-        after.node.add_dependency(endpoint, *resources)
-        return before, after
+        resources = [component.resource for component in components]
+        guard_properties = {
+            **properties,
+            "Archives": list(arguments.archives),
+            "Catalog": arguments.catalog,
+            "Deployment": deployment_config or [resource.specification for resource in resources],
+        }
+        guard = self._create_resource(scope, "Guard", guard_properties)
+        check = self._create_resource(scope, "Check", properties)
+        check.node.add_dependency(endpoint, *resources)
+        return guard, check
 
-    def _resource(self, scope: Construct, kind: str, properties: dict[str, Any]) -> Construct:
+    def _create_resource(
+        self, scope: Construct, kind: str, properties: dict[str, Any]
+    ) -> CustomResource:
         return CustomResource(
             scope,
             kind,
@@ -112,7 +119,7 @@ class UpdateChecks(Construct):
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])
-        objects = [bucket.arn_for_objects(kind) for kind in ("*.json", "*.tar.gz")]
+        objects = [bucket.arn_for_objects(pattern) for pattern in ("*.json", "*.tar.gz")]
         allow(role, ["s3:GetObject"], objects, "Archives and manifests are named by their content.")
         if key := bucket.encryption_key:
             key.grant_decrypt(role)
@@ -121,9 +128,7 @@ class UpdateChecks(Construct):
         allow(role, actions, ["*"], reason)
 
     def _allow_describe(self, action: str, resource: str) -> None:
-        role, stack = self.function.role, Stack.of(self)
-        assert role
-        service, place = action.split(":")[0], f"{stack.region}:{stack.account}"
-        arn = f"arn:{stack.partition}:{service}:{place}:{resource}"
-        reason = "The checks read what any endpoint serves; CloudFormation names its resources."
-        allow(role, [action], [arn], reason)
+        assert self.function.role
+        arn = self._arns.arn(action.split(":")[0], resource)
+        reason = "The checks read the state of any endpoint; CloudFormation names its resources."
+        allow(self.function.role, [action], [arn], reason)

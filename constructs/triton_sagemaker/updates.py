@@ -18,21 +18,20 @@ TEN_MINUTES = Duration.minutes(10)
 
 
 class UpdatePolicy:
-    """Base class of update strategies: by default a blue/green update in one step."""
+    """Base class of update strategies, with a blue/green update in one step."""
 
     strategy: ClassVar[str]
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The parameters that determine the duration."""
+        """The parameters that determine the duration of an update."""
         return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
 
-    @property
-    def policy(self) -> dict[str, Any]:
-        """The update policy, as a member of the DeploymentConfig."""
+    def _policy(self) -> dict[str, Any]:
+        """Return the update policy, a property of the DeploymentConfig."""
         return {
             "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
-                maximum_execution_timeout_in_seconds=self._longest(),
+                maximum_execution_timeout_in_seconds=self._timeout(),
                 termination_wait_in_seconds=TERMINATION_WAIT_SECONDS,
                 traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
                     type=self.strategy.upper().replace("-", "_"),
@@ -43,13 +42,25 @@ class UpdatePolicy:
             )
         }
 
+    def deployment_config(self, alarm_names: Sequence[str]) -> Cfn.DeploymentConfigProperty:
+        """Return the DeploymentConfig.
+
+        It does not depend on scaling, because each change of it causes an update.
+        """
+        return Cfn.DeploymentConfigProperty(
+            auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
+                alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
+            ),
+            **self._policy(),
+        )
+
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         times = self.times
         violations = ranges.WAIT_SECONDS(times.wait) or updates.check_update(times)
         yield from as_problems(violations, times.wait)
 
-    def _longest(self) -> int:
+    def _timeout(self) -> int:
         """Return the time limit of an update of any number of instances, in seconds."""
         if any(self.problems()):  # for example a percent of 0
             return MAX_UPDATE_SECONDS
@@ -74,7 +85,7 @@ class StepwiseUpdate(UpdatePolicy):
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The parameters that determine the duration."""
+        """The parameters that determine the duration of an update."""
         termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
         return UpdateTimes(
@@ -90,7 +101,7 @@ class StepwiseUpdate(UpdatePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Canary(StepwiseUpdate):
-    """Blue/green: `percent` of the capacity (at most 50) first, and the rest after `wait`.
+    """Blue/green: `percent` of the capacity (at most 50) first, and the remainder after `wait`.
 
     How SageMaker rounds `percent` to instances is not documented: with two instances, a canary of
     10 % may be one instance, with half of the traffic.
@@ -122,25 +133,11 @@ class Rolling(StepwiseUpdate):
 
     strategy = "rolling"
 
-    @property
-    def policy(self) -> dict[str, Any]:
-        """The update policy, as a member of the DeploymentConfig."""
+    def _policy(self) -> dict[str, Any]:
         return {
             "rolling_update_policy": Cfn.RollingUpdatePolicyProperty(
                 maximum_batch_size=self._capacity(),
-                maximum_execution_timeout_in_seconds=self._longest(),
+                maximum_execution_timeout_in_seconds=self._timeout(),
                 wait_interval_in_seconds=self.times.wait,
             )
         }
-
-
-def deployment_config(
-    update: UpdatePolicy, *, alarm_names: Sequence[str]
-) -> Cfn.DeploymentConfigProperty:
-    """Return the DeploymentConfig; it does not depend on scaling, as its change is an update."""
-    return Cfn.DeploymentConfigProperty(
-        auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
-            alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
-        ),
-        **update.policy,
-    )

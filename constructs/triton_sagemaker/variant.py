@@ -18,7 +18,7 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """An instance type to use if AWS has no capacity of the previous ones, and its archive."""
+    """An instance type to use if AWS has no capacity of preferred types, and its archive."""
 
     instance_type: InstanceType
     hosting: ModelHosting
@@ -31,8 +31,8 @@ class Variant:
     - `variant_name` must not change, because deployment guardrails and scaling refer to it.
     - `initial_variant_weight` is the share of the traffic, relative to the sum of all weights.
     - `fallbacks` are further instance types in order of preference, for single-model hosting. Each
-      has an archive for its own GPU, or shares one. An endpoint can have instances of several
-      types, and does not return to the preferred type by itself (developer guide,
+      has an archive for its GPU; several types can share an archive. An endpoint can have instances
+      of several types, and does not return to the preferred type automatically (developer guide,
       realtime-endpoints-heterogeneous).
     - `provision_timeout` is the time for which SageMaker tries to get capacity of any type.
     """
@@ -53,15 +53,15 @@ class Variant:
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """The sources of the Models, each once, by the suffixes of the Models' construct ids."""
+        """The archive or prefix of each Model, by the suffix of the Model's construct id."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:
                 sources[f"-{len(sources) + 1}"] = fallback.hosting
         return sources
 
-    def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
-        """Return the L1 property; `model_names` maps locations to names of Models.
+    def config_property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
+        """Return the property of the EndpointConfig; `model_names` maps locations to Models.
 
         Routing is to the instance with the fewest requests in progress, because latencies differ
         between models and between instance types.
@@ -82,26 +82,26 @@ class Variant:
                 self.provision_timeout.to_seconds() if self.provision_timeout else None
             ),
             variant_name=self.variant_name,
-            **self.hosting.variant_members(model_names),
+            **self.hosting.variant_properties(model_names),
         )
 
     def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
-        own = model_names.get(next(iter(self.sources.values())).location)
-        pools = {self.instance_type.name: own} | {
+        first_model = model_names.get(next(iter(self.sources.values())).location)
+        pools = {self.instance_type.name: first_model} | {
             fallback.instance_type.name: model_names[fallback.hosting.location]
             for fallback in self.fallbacks
         }
         return [
             Cfn.InstancePoolProperty(
                 instance_type=name,
-                model_name_override=None if model == own else model,
+                model_name_override=None if model == first_model else model,
                 priority=priority,
             )
             for priority, (name, model) in enumerate(pools.items(), start=1)
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of the variant and its parts."""
+        """Yield the invalid arguments of the variant."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
         yield from as_problems(names.check_variant_name(self.variant_name), self.variant_name)
@@ -123,7 +123,8 @@ class Variant:
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        yield from as_problems(pools.check_pool_size([each.name for each in types]))
+        type_names = [instance_type.name for instance_type in types]
+        yield from as_problems(pools.check_pool_size(type_names))
         yield from as_problems(pools.check_pool_hosting(self.hosting.name))
         yield from as_problems(pools.check_same_processor(types))
         yield from as_problems(pools.check_same_storage(types))

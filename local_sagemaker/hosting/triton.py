@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -201,4 +202,5 @@ def _required_folders(installation: TritonInstallation, backends: Path) -> set[P
     python = installation.model_python
     libraries = {installation.own_python.library_path.parent, python.library_path.parent}
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), *sandbox.links(python.program)}
+    prefixes.add(Path(sysconfig.get_path("purelib")))  # can be behind a link in the prefix
     return {*prefixes, *libraries, installation.root.parents[1], backends, CACHE}

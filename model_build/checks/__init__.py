@@ -1,6 +1,6 @@
 """Rules for model repositories: settings that Triton on SageMaker would reject or misread.
 
-A rule is a function of a `Repository` or a `Model` that yields the place and the message of each
+A rule is a function of a `Repository` or a `Model` that yields the location and the message of each
 problem: the problem, then the fix. Its docstring states the rule and the reason; findings show its
 name. The rules of one backend are in `model_build.formats`.
 """
@@ -25,7 +25,7 @@ from model_build.target import BuildTarget
 Rule = Callable[[Repository], Problems]
 
 
-def _each_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
+def _per_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
     """Apply a rule to every model, or to every model of a backend."""
 
     @wraps(rule)
@@ -37,38 +37,38 @@ def _each_model(rule: Callable[[Model], Problems], backend: str | None = None) -
     return check_models
 
 
-def _each_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
+def _per_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
     """Apply a rule to every existing file that the format's backend opens."""
 
     @wraps(rule)
     def check_files(model: Model) -> Problems:
         for version in model.versions:
-            path = model.directory / version / format_.file_of(model.config)
+            path = model.directory / version / format_.model_file_name(model.config)
             if os.path.isfile(path):
                 yield from rule(model, path)
 
-    return _each_model(check_files, format_.backend)
+    return _per_model(check_files, format_.backend)
 
 
 SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.archive_root, layout.no_links, layout.one_entry),
-    *map(_each_model, (layout.model_names, backends.known_backends)),
-    *map(_each_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
-    *map(_each_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
-    *(ensemble_settings, ensemble_maps, _each_model(layout.version_folders)),
-    *(_each_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
+    *map(_per_model, (layout.model_names, backends.known_backends)),
+    *map(_per_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
+    *map(_per_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
+    *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
+    *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
 """Rules for source files, before the build."""
 
 REPOSITORY_RULES: tuple[Rule, ...] = (
     *SOURCE_RULES,
-    _each_model(layout.version_files),
-    *(_each_model(rule, format_.backend) for format_ in FORMATS for rule in format_.model_rules),
-    *(_each_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
+    _per_model(layout.version_files),
+    *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.model_rules),
+    *(_per_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
 )
 """Rules for a complete repository, including its model files."""
 
-RECIPE_RULES = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
+RECIPE_RULES = (recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages)
 """Rules that compare a recipe with the source files."""
 
 TARGET_RULES = (environment_versions, backends.target_backends)
@@ -86,9 +86,9 @@ def rules_for_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     """Return all rules for a complete repository that a Triton release will serve."""
     return (
         *REPOSITORY_RULES,
-        _each_model(_bind_first(backends.release_backends, release)),
+        _per_model(_bind_first(backends.release_backends, release)),
         *(
-            _each_file(_bind_first(rule, release), format_)
+            _per_file(_bind_first(rule, release), format_)
             for format_ in FORMATS
             for rule in format_.release_rules
         ),
@@ -116,9 +116,9 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
     The check needs no build.
     """
     problems = [
-        Finding(rule.__name__, place, message)
+        Finding(rule.__name__, location, message)
         for rule in TARGET_RULES
-        for place, message in rule(source, target)
+        for location, message in rule(source, target)
     ]
     if problems:
         raise RepositoryInvalid(problems)
@@ -127,9 +127,9 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
     """Return the findings of the rules, in their order."""
     return [
-        Finding(rule.__name__, place, message)
+        Finding(rule.__name__, location, message)
         for rule in rules
-        for place, message in rule(repository)
+        for location, message in rule(repository)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Rules for backends: known, and available in the release and on the target."""
+"""Rules for the backends of models, releases and build targets."""
 
 import platform_facts
 from model_build.findings import Problems
@@ -12,30 +12,30 @@ from model_build.target import BuildTarget
 def known_backends(model: Model) -> Problems:
     """`backend` or `platform` names a backend of the images; they do not contradict each other."""
     config = model.config
-    offer = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
+    fix = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
     if config.backend == "ensemble" or (config.ensemble_scheduling.step and not config.platform):
         yield (
-            model.field_place("backend" if config.backend else "ensemble_scheduling"),
+            model.field_location("backend" if config.backend else "ensemble_scheduling"),
             'write platform: "ensemble" (SageMaker\'s front end looks for exactly that and does '
             "not see other spellings)",
         )
     elif not config.backend and not config.platform:
-        yield model.field_place(), f"the configuration names no backend: {offer}"
+        yield model.field_location(), f"the configuration names no backend: {fix}"
     elif config.platform and config.platform not in PLATFORM_BACKENDS:
         yield (
-            model.field_place("platform"),
-            f'"{config.platform}" is not a platform of Triton: remove it and {offer}',
+            model.field_location("platform"),
+            f'"{config.platform}" is not a platform of Triton: remove it and {fix}',
         )
     elif config.backend and config.backend not in BACKENDS:
         yield (
-            model.field_place("backend"),
-            f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {offer}',
+            model.field_location("backend"),
+            f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {fix}',
         )
     elif (
         config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
     ):
         yield (
-            model.field_place("platform"),
+            model.field_location("platform"),
             f'platform "{config.platform}" is not of backend "{config.backend}": remove platform',
         )
 
@@ -43,10 +43,11 @@ def known_backends(model: Model) -> Problems:
 def release_backends(release: platform_facts.Release, model: Model) -> Problems:
     """Every model's backend is in the release's image (platform_facts/releases.toml)."""
     if model.backend in BACKENDS and model.backend not in release.backends:
-        last = platform_facts.backend(model.backend).last_release
+        last_release = platform_facts.backend(model.backend).last_release
         yield (
-            model.field_place("backend" if model.config.backend else "platform"),
-            f"Triton {release.name} has no {model.backend} backend; {last} was the last with it: "
+            model.field_location("backend" if model.config.backend else "platform"),
+            f"Triton {release.name} has no {model.backend} backend; {last_release} was the last "
+            "with it: "
             "export the model as ONNX, or choose an older release",
         )
 
@@ -66,7 +67,7 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
         yield from release_backends(release, model)
         if model.backend == "tensorrt" and target.processor == "cpu":
             yield (
-                model.field_place("backend" if model.config.backend else "platform"),
+                model.field_location("backend" if model.config.backend else "platform"),
                 "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
                 "as ml.g5.xlarge, or write a recipe that makes an ONNX file for CPUs",
             )

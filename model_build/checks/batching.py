@@ -12,7 +12,7 @@ def batch_sizes(model: Model) -> Problems:
     limit = model.config.max_batch_size
     if limit < 0:
         yield (
-            model.field_place("max_batch_size"),
+            model.field_location("max_batch_size"),
             f"max_batch_size is {limit}: write the largest batch, or 0 for a model that does not "
             "batch",
         )
@@ -20,7 +20,7 @@ def batch_sizes(model: Model) -> Problems:
         return
     if not limit:
         yield (
-            model.field_place("dynamic_batching"),
+            model.field_location("dynamic_batching"),
             "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
             "max_batch_size",
         )
@@ -28,7 +28,7 @@ def batch_sizes(model: Model) -> Problems:
     for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
         if not 1 <= size <= limit:
             yield (
-                model.field_place("dynamic_batching", "preferred_batch_size", index),
+                model.field_location("dynamic_batching", "preferred_batch_size", index),
                 f"preferred batch size {size}: write a size from 1 to {limit}, which is "
                 "max_batch_size",
             )
@@ -42,11 +42,11 @@ def instance_groups(model: Model) -> Problems:
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
-        yield model.field_place("instance_group"), "an ensemble has no instances: remove it"
+        yield model.field_location("instance_group"), "an ensemble has no instances: remove it"
     for index, group in enumerate(groups):
         if group.gpus:
             reason = f"the instance group pins gpus {list(group.gpus)}: remove gpus"
-            yield model.field_place("instance_group", index, "gpus"), reason
+            yield model.field_location("instance_group", index, "gpus"), reason
 
 
 def model_warmups(model: Model) -> Problems:
@@ -56,9 +56,12 @@ def model_warmups(model: Model) -> Problems:
     """
     inputs = {tensor.name: tensor.optional for tensor in model.config.input}
     for index, sample in enumerate(model.config.model_warmup):
-        place = model.field_place("model_warmup", index)
+        location = model.field_location("model_warmup", index)
         for name in sorted(sample.inputs.keys() - inputs.keys()):
-            yield place, f'"{name}" is not an input of the model: write one of {", ".join(inputs)}'
+            yield (
+                location,
+                f'"{name}" is not an input of the model: write one of {", ".join(inputs)}',
+            )
         for name in sorted(inputs.keys() - sample.inputs.keys()):
             if not inputs[name]:
-                yield place, f'the sample has no data for input "{name}": add it'
+                yield location, f'the sample has no data for input "{name}": add it'

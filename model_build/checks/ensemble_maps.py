@@ -18,12 +18,12 @@ def ensemble_maps(repository: Repository) -> Problems:
     """
     for model in repository.models.values():
         if model.is_ensemble:
-            others = {
-                name: other.config
-                for name, other in repository.models.items()
+            other_models = {
+                name: other_model.config
+                for name, other_model in repository.models.items()
                 if name != model.name
             }
-            yield from _findings(model, others)
+            yield from _check_ensemble(model, other_models)
 
 
 @dataclass(frozen=True)
@@ -50,86 +50,103 @@ class _Tensor:
         }
 
 
-def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
+def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     config = ensemble.config
-    produced = _Tensor.by_name(config, "input")
-    steps = list(enumerate(config.ensemble_scheduling.step))
-    for index, step in steps:
+    tensors = _Tensor.by_name(config, "input")
+    all_steps = list(enumerate(config.ensemble_scheduling.step))
+    for index, step in all_steps:
         if step.model_name not in models:
             yield (
-                ensemble.field_place(*STEP_FIELD, index, "model_name"),
-                f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
+                ensemble.field_location(*STEP_FIELD, index, "model_name"),
+                f'step "{step.model_name}" is not another model of this archive: '
+                f"{_suggest_names(models)}",
             )
-    known = [(index, step) for index, step in steps if step.model_name in models]
-    for index, step in known:
+    steps = [(index, step) for index, step in all_steps if step.model_name in models]
+    for index, step in steps:
         outputs = _Tensor.by_name(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
-            place = ensemble.field_place(*STEP_FIELD, index, "output_map", output)
+            location = ensemble.field_location(*STEP_FIELD, index, "output_map", output)
             if output not in outputs:
-                yield place, f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
-            elif tensor in produced:
-                yield place, f'tensor "{tensor}" is made by two steps: rename one of the tensors'
+                yield (
+                    location,
+                    f'"{step.model_name}" has no output "{output}": {_suggest_names(outputs)}',
+                )
+            elif tensor in tensors:
+                yield location, f'tensor "{tensor}" is made by two steps: rename one of the tensors'
             else:
-                produced[tensor] = outputs[output]
-    for index, step in known:
+                tensors[tensor] = outputs[output]
+    for index, step in steps:
         inputs = _Tensor.by_name(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
-            place = ensemble.field_place(*STEP_FIELD, index, "input_map", name)
+            location = ensemble.field_location(*STEP_FIELD, index, "input_map", name)
             if name not in inputs:
-                yield place, f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
-            elif tensor not in produced:
-                yield place, f'step "{step.model_name}" uses tensor "{tensor}", which no step makes'
-            elif message := _mismatch(step.model_name, name, produced[tensor], inputs[name]):
-                yield place, message
+                yield (
+                    location,
+                    f'"{step.model_name}" has no input "{name}": {_suggest_names(inputs)}',
+                )
+            elif tensor not in tensors:
+                yield (
+                    location,
+                    f'step "{step.model_name}" uses tensor "{tensor}", which no step makes',
+                )
+            elif message := _describe_mismatch(
+                step.model_name, name, tensors[tensor], inputs[name]
+            ):
+                yield location, message
         for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
                 yield (
-                    ensemble.field_place(*STEP_FIELD, index),
+                    ensemble.field_location(*STEP_FIELD, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
-    returned = _Tensor.by_name(config, "output")
-    for index, declared in enumerate(config.output):
-        place, name = ensemble.field_place("output", index), declared.name
-        if name not in produced:
-            yield place, f'output "{name}" is made by no step: map a step\'s output to it'
-        elif message := _mismatch("the ensemble's output", name, produced[name], returned[name]):
-            yield place, message
-    used = {tensor for _, step in known for tensor in step.input_map.values()}
-    for index, step in known:
+    outputs_of_ensemble = _Tensor.by_name(config, "output")
+    for index, config_tensor in enumerate(config.output):
+        location, name = ensemble.field_location("output", index), config_tensor.name
+        if name not in tensors:
+            yield location, f'output "{name}" is made by no step: map a step\'s output to it'
+        elif message := _describe_mismatch(
+            "the ensemble's output", name, tensors[name], outputs_of_ensemble[name]
+        ):
+            yield location, message
+    used_names = {tensor for _, step in steps for tensor in step.input_map.values()}
+    for index, step in steps:
         for output, tensor in sorted(step.output_map.items()):
-            if tensor in produced and tensor not in used | returned.keys():
+            if tensor in tensors and tensor not in used_names | outputs_of_ensemble.keys():
                 yield (
-                    ensemble.field_place(*STEP_FIELD, index, "output_map", output),
+                    ensemble.field_location(*STEP_FIELD, index, "output_map", output),
                     f'tensor "{tensor}" is not used: remove it from the map',
                 )
-    for index, declared in enumerate(config.input):
-        if declared.name not in used and len(known) == len(steps):
+    for index, config_tensor in enumerate(config.input):
+        if config_tensor.name not in used_names and len(steps) == len(all_steps):
             yield (
-                ensemble.field_place("input", index),
-                f'input "{declared.name}" is used by no step: map it to one, or remove it',
+                ensemble.field_location("input", index),
+                f'input "{config_tensor.name}" is used by no step: map it to one, or remove it',
             )
 
 
-def _offer(known: Iterable[str]) -> str:
-    names = ", ".join(sorted(known))
-    return f"write one of {names}" if names else "there is none, remove it or add one"
+def _suggest_names(names: Iterable[str]) -> str:
+    """Return the fix for an unknown name."""
+    sorted_names = ", ".join(sorted(names))
+    return f"write one of {sorted_names}" if sorted_names else "there is none, remove it or add one"
 
 
-def _mismatch(consumer: str, name: str, produced: _Tensor, expected: _Tensor) -> str:
+def _describe_mismatch(consumer: str, name: str, tensor: _Tensor, expected: _Tensor) -> str:
     """Return the difference between a tensor and the expected one, or an empty string."""
-    if produced.data_type != expected.data_type:
+    if tensor.data_type != expected.data_type:
         return (
             f'{consumer}: "{name}" is {data_type(expected.data_type)}, but its tensor is '
-            f"{data_type(produced.data_type)}"
+            f"{data_type(tensor.data_type)}"
         )
     # Like Triton (ValidateTensorConsistency): a model that does not batch may declare the batch
     # axis in its dims.
-    if _compatible(produced.dims, expected.dims) or _compatible(produced.shape, expected.shape):
+    if _are_compatible(tensor.dims, expected.dims) or _are_compatible(tensor.shape, expected.shape):
         return ""
-    return f'{consumer}: "{name}" has dims {expected.dims}, but gets {produced.dims}'
+    return f'{consumer}: "{name}" has dims {expected.dims}, but gets {tensor.dims}'
 
 
-def _compatible(dims: Sequence[int], others: Sequence[int]) -> bool:
-    return len(dims) == len(others) and all(
-        size == other or -1 in (size, other) for size, other in zip(dims, others, strict=True)
+def _are_compatible(dims: Sequence[int], expected_dims: Sequence[int]) -> bool:
+    """Return whether the dims are equal, where -1 is equal to any size."""
+    return len(dims) == len(expected_dims) and all(
+        size == expected or -1 in (size, expected)
+        for size, expected in zip(dims, expected_dims, strict=True)
     )

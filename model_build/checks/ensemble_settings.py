@@ -16,15 +16,15 @@ def ensemble_settings(repository: Repository) -> Problems:
         steps = model.config.ensemble_scheduling.step
         if not steps:
             yield (
-                model.field_place("ensemble_scheduling"),
+                model.field_location("ensemble_scheduling"),
                 "an ensemble needs ensemble_scheduling with at least one step",
             )
         for index, step in enumerate(steps):
             step_model = repository.models.get(step.model_name)
-            limit = step_model.config.max_batch_size if step_model else 0
-            if 0 < limit < model.config.max_batch_size:
+            step_limit = step_model.config.max_batch_size if step_model else 0
+            if 0 < step_limit < model.config.max_batch_size:
                 yield (
-                    model.field_place("ensemble_scheduling", "step", index, "model_name"),
-                    f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
+                    model.field_location("ensemble_scheduling", "step", index, "model_name"),
+                    f'"{step.model_name}" takes batches up to {step_limit}, the ensemble up to '
                     f"{model.config.max_batch_size}: make them equal",
                 )

@@ -10,7 +10,7 @@ import checked_yaml
 import platform_facts
 from model_build import recipe
 from model_build.export.step import Writer
-from model_build.findings import Place, Problems
+from model_build.findings import Location, Problems
 from model_build.source import ModelSource
 from model_build.target import BuildTarget, newer_release_hint
 
@@ -27,33 +27,34 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
     """
     release = platform_facts.release(target.release)
     for keys, file, step in source.steps():
-        _, target_step = recipe.for_target(file, step, target)
+        _, target_step = recipe.step_for_target(file, step, target)
         writer = target_step.writer
         if writer is None or source.files.get(file) is not step:
             continue
         name = getattr(target_step, str(target_step.requirements_key))
         line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
-        place = Place(source.folder / recipe.FILE, line)
-        pins = _pins(source.folder / name, writer)
+        location = Location(source.folder / recipe.FILE, line)
+        pins = _find_pins(source.folder / name, writer)
         if not pins:
             yield (
-                place,
+                location,
                 f"{file}: {name} pins no {writer.name}, which writes the file: add "
-                f"{_readable(writer.name, release)}",
+                f"{_describe_readable_versions(writer.name, release)}",
             )
         for line_number, package, version in pins:
-            in_image = getattr(release, writer.name)
-            if in_image is not None and _public(version) > _public(in_image):
+            image_version = getattr(release, writer.name)
+            if image_version is not None and _parse(version) > _parse(image_version):
                 yield (
-                    place,
+                    location,
                     f"{file}: {name}:{line_number} pins {package}=={version}, Triton "
-                    f"{release.name} has {in_image}, which may not read files of newer versions: "
-                    f"write {_readable(writer.name, release)}"
-                    + newer_release_hint(partial(_has, writer.name, version)),
+                    f"{release.name} has {image_version}, which may not read files of newer "
+                    "versions: "
+                    f"write {_describe_readable_versions(writer.name, release)}"
+                    + newer_release_hint(partial(_has_version, writer.name, version)),
                 )
 
 
-def _pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
+def _find_pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
     """Return line number, package and version of each pin of the writer's packages."""
     lines = enumerate(environment.read_text(encoding="utf-8").splitlines(), start=1)
     matches = [(number, _PIN.match(line)) for number, line in lines]
@@ -64,22 +65,22 @@ def _pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
     ]
 
 
-def _public(version: str) -> Version:
-    """Return a version without its local part (the commit), which has no order."""
+def _parse(version: str) -> Version:
+    """Return a version without its local part, such as the commit, which has no order."""
     return Version(Version(version).public)
 
 
-def _readable(name: str, release: platform_facts.Release) -> str:
+def _describe_readable_versions(name: str, release: platform_facts.Release) -> str:
     """Return the versions that write files for a release, as a part of a message."""
-    in_image = getattr(release, name)
-    if in_image is None:
+    image_version = getattr(release, name)
+    if image_version is None:
         return f"the {name} to use"
-    bound = _public(in_image)
-    if bound.is_prerelease:
-        return f"a {name} before {bound.base_version}"
-    return f"{name} {bound} or older"
+    limit = _parse(image_version)
+    if limit.is_prerelease:
+        return f"a {name} before {limit.base_version}"
+    return f"{name} {limit} or older"
 
 
-def _has(name: str, version: str, release: platform_facts.Release) -> bool:
-    in_image = getattr(release, name)
-    return in_image is not None and _public(in_image) >= _public(version)
+def _has_version(name: str, version: str, release: platform_facts.Release) -> bool:
+    image_version = getattr(release, name)
+    return image_version is not None and _parse(image_version) >= _parse(version)

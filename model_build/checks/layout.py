@@ -20,17 +20,16 @@ def archive_root(repository: Repository) -> Problems:
     """
     if (repository.folder / CONFIG).is_file():
         yield (
-            repository.file_place(CONFIG),
+            repository.file_location(CONFIG),
             "config.pbtxt is at the root of the archive: move this file and the version folders "
             "into a folder with the model's name",
         )
     for path in sorted(repository.folder.glob(f"*/*/{CONFIG}")):
-        below = path.relative_to(repository.folder)
-        if below.parts[0] not in repository.models and not below.parts[0].startswith("."):
+        parent, folder, _ = path.relative_to(repository.folder).parts
+        if parent not in repository.models and not parent.startswith("."):
             yield (
-                repository.file_place(*below.parts),
-                f"the model is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
-                f"{below.parts[0]}/",
+                repository.file_location(parent, folder, CONFIG),
+                f"the model is one folder too deep for Triton: move {folder}/ up, out of {parent}/",
             )
 
 
@@ -40,7 +39,7 @@ def no_links(repository: Repository) -> Problems:
         relative = path.relative_to(repository.folder)
         if path.is_symlink() and not digest.is_ignored(relative):
             yield (
-                repository.file_place(*relative.parts),
+                repository.file_location(*relative.parts),
                 "the file is a symbolic link: replace the link with the file itself",
             )
 
@@ -48,19 +47,21 @@ def no_links(repository: Repository) -> Problems:
 def one_entry(repository: Repository) -> Problems:
     """A repository has one model, or several models with exactly one ensemble.
 
-    SageMaker gives Triton one name for an archive. Triton's front end maps it to the directory
-    with `platform: "ensemble"`; without an ensemble, to the directory that the file system lists
-    last.
+    SageMaker gives Triton one name for an archive. Triton's SageMaker front end maps the name to
+    the directory with `platform: "ensemble"`; without an ensemble, to the directory that the file
+    system lists last.
     """
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
     if not models:
-        yield repository.file_place(), f"the folder has no model: add a folder with a {CONFIG}"
+        yield repository.file_location(), f"the folder has no model: add a folder with a {CONFIG}"
     elif len(models) > 1 and len(ensembles) != 1:
-        listed = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
+        ensemble_count = "no ensemble"
+        if ensembles:
+            ensemble_count = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
         yield (
-            repository.file_place(),
-            f"{len(models)} models and {listed if ensembles else 'no ensemble'}: an archive of "
+            repository.file_location(),
+            f"{len(models)} models and {ensemble_count}: an archive of "
             'several models needs exactly one with platform: "ensemble", which is the served model',
         )
 
@@ -72,10 +73,10 @@ def model_names(model: Model) -> Problems:
     and quotes make a local Triton hang while loading.
     """
     if not _MODEL_NAME.fullmatch(model.name):
-        yield model.file_place(), "write the folder's name with letters, digits, . _ and - only"
+        yield model.file_location(), "write the folder's name with letters, digits, . _ and - only"
     if model.config.name and model.config.name != model.name:
         yield (
-            model.field_place("name"),
+            model.field_location("name"),
             f'name is "{model.config.name}", the directory is {model.name}: write '
             f'name: "{model.name}"',
         )
@@ -88,13 +89,13 @@ def version_folders(model: Model) -> Problems:
     (docs/user_guide/model_repository.md).
     """
     for path in sorted(model.directory.iterdir()):
-        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _MISSPELLED_VERSION.fullmatch(
-            path.name
-        )
-        if path.is_dir() and wrong and not digest.is_ignored(path.relative_to(model.directory)):
+        is_valid = re.fullmatch("[1-9][0-9]*", path.name)
+        is_misspelled = not is_valid and _MISSPELLED_VERSION.fullmatch(path.name)
+        relative_path = path.relative_to(model.directory)
+        if path.is_dir() and is_misspelled and not digest.is_ignored(relative_path):
             number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
             yield (
-                model.file_place(path.name),
+                model.file_location(path.name),
                 f"the folder's name is no version for Triton: rename the folder to {number or 1}",
             )
 
@@ -103,14 +104,14 @@ def version_files(model: Model) -> Problems:
     """Each model except an ensemble has a version folder with the file that its backend opens."""
     if model.backend not in BACKENDS:
         return
-    file = BACKENDS[model.backend].file_of(model.config)
+    file = BACKENDS[model.backend].model_file_name(model.config)
     if not model.versions and (model.directory / "1").is_dir():
-        yield model.file_place("1"), f"the folder is empty: add {file}"
+        yield model.file_location("1"), f"the folder is empty: add {file}"
     elif not model.versions:
-        yield model.file_place(), f"the model has no version: add a folder 1/ with {file}"
+        yield model.file_location(), f"the model has no version: add a folder 1/ with {file}"
     for version in model.versions:
         if not os.path.exists(model.directory / version / file):
             yield (
-                model.file_place(version, file),
+                model.file_location(version, file),
                 f"the file is missing: the {model.backend} backend opens it",
             )

@@ -6,14 +6,14 @@ import checked_yaml
 from model_build.export.pip import missing_hashes
 from model_build.export.step import RecipeStep
 from model_build.export.weights import RandomWeights
-from model_build.findings import Place, Problems
+from model_build.findings import Location, Problems
 from model_build.formats.python import PythonPackages
 from model_build.formats.python.imports import missing_imports
 from model_build.recipe import FILE, Copy
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 
-_PACKAGES = {
+_PACKAGE_PATTERNS = {
     **{
         module: re.compile(rf"{module}([-_.].*)?", re.IGNORECASE)
         for module in (
@@ -31,34 +31,34 @@ _PACKAGES = {
 modules, after it has installed the packages."""
 
 
-def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
+def recipe_matches_files(source: ModelSource, repository: Repository) -> Problems:
     """A recipe's files are in model directories, fit their backends, and have existing sources."""
 
-    def place(*keys: str) -> Place:
-        return Place(
-            repository.file_place(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys)
+    def location(*keys: str) -> Location:
+        return Location(
+            repository.file_location(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys)
         )
 
     for keys, file, step in source.steps():
         directory = file.partition("/")[0]
         model = repository.models.get(directory)
         if model is None:
-            known = ", ".join(sorted(repository.models)) or "none"
+            names = ", ".join(sorted(repository.models)) or "none"
             yield (
-                place(*keys, file),
-                f"{file}: {directory} is not a model directory; there are: {known}",
+                location(*keys, file),
+                f"{file}: {directory} is not a model directory; there are: {names}",
             )
         else:
             if keys == ("files",) and step.backend not in (None, model.backend):
                 yield (  # an alternative brings its own backend
-                    place(*keys, file),
+                    location(*keys, file),
                     f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
                     f"{directory}/{CONFIG} names {model.backend}",
                 )
-            for inner, message in step.problems(file, model):
-                yield place(*keys, file, *inner), f"{file}: {message}"
+            for step_keys, message in step.problems(file, model):
+                yield location(*keys, file, *step_keys), f"{file}: {message}"
         if missing := _missing_source(step, source):
-            yield place(*keys, file), f"{file}: {missing}"
+            yield location(*keys, file), f"{file}: {missing}"
 
 
 def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
@@ -66,8 +66,8 @@ def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
     if isinstance(step, Copy) and weights is not None and not isinstance(weights, RandomWeights):
         if step.weights in weights.files:
             return None
-        known = ", ".join(sorted(weights.files))
-        return f"{step.weights} is not one of the recipe's weights: write one of {known}"
+        names = ", ".join(sorted(weights.files))
+        return f"{step.weights} is not one of the recipe's weights: write one of {names}"
     for key, file in step.source_files().items():
         if not (source.folder / file).is_file():
             return f"{key} {file} does not exist: add it beside the recipe, or write another path"
@@ -79,26 +79,26 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
 
     For a model with a `python-packages` step, only modules with a known package are checked.
     """
-    packed: dict[str, set[str]] = {}
+    packages_by_model: dict[str, set[str]] = {}
     for _, file, step in source.steps():
         if isinstance(step, PythonPackages):
             requirements = source.folder / step.requirements
             if requirements.is_file():
                 text = requirements.read_text(encoding="utf-8")
                 names = set(re.findall(r"^([A-Za-z0-9][\w.-]*)", text, re.M))
-                packed.setdefault(file.partition("/")[0], set()).update(names)
+                packages_by_model.setdefault(file.partition("/")[0], set()).update(names)
     for name, model in repository.models.items():
-        for imported, place, message in missing_imports(model):
-            packages = _PACKAGES.get(imported.module)
-            may_be_packed = name in packed and (
-                packages is None or any(map(packages.fullmatch, packed[name]))
+        for imported, location, message in missing_imports(model):
+            packages = _PACKAGE_PATTERNS.get(imported.module)
+            may_be_installed = name in packages_by_model and (
+                packages is None or any(map(packages.fullmatch, packages_by_model[name]))
             )
-            if not may_be_packed:
-                yield place, message
+            if not may_be_installed:
+                yield location, message
 
 
 def hashed_packages(source: ModelSource, repository: Repository) -> Problems:
-    """Every requirement of a step has a hash: builds install no others."""
+    """Every requirement of a step has a hash: builds install no packages without one."""
     del repository  # requirements are beside the recipe
     steps = (step for _, _, step in source.steps() if step.requirements_key)
     for file in sorted(

@@ -18,38 +18,38 @@ def tensor_declarations(model: Model) -> Problems:
         tensors = getattr(model.config, kind)
         if not tensors:
             yield (
-                model.field_place(),
+                model.field_location(),
                 f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]",
             )
         names = Counter(tensor.name for tensor in tensors)
         for index, tensor in enumerate(tensors):
-            yield from _findings(model, kind, index, names[tensor.name])
+            yield from _check_tensor(model, kind, index, names[tensor.name])
 
 
-def _findings(model: Model, kind: str, index: int, name_count: int) -> Problems:
+def _check_tensor(model: Model, kind: str, index: int, name_count: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
-        yield model.field_place(kind, index), f'an {kind} has no name: add name: "..."'
+        yield model.field_location(kind, index), f'an {kind} has no name: add name: "..."'
     elif name_count > 1:
         yield (
-            model.field_place(kind, index, "name"),
+            model.field_location(kind, index, "name"),
             f'{kind} "{tensor.name}" is declared {name_count} times',
         )
     if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
-            model.field_place(kind, index, "data_type"),
+            model.field_location(kind, index, "data_type"),
             f'{kind} "{tensor.name}" has no data type: add data_type: TYPE_FP32 or its like',
         )
     if not tensor.dims:
         yield (
-            model.field_place(kind, index, "dims"),
+            model.field_location(kind, index, "dims"),
             f'{kind} "{tensor.name}" has no dims: add dims: [ ... ], without the batch axis where '
             "max_batch_size is above 0",
         )
     for position, size in enumerate(tensor.dims):
         if size < 1 and size != -1:
             yield (
-                model.field_place(kind, index, "dims", position),
+                model.field_location(kind, index, "dims", position),
                 f'{kind} "{tensor.name}" has a dim of {size}: write a size from 1 up, or -1 for '
                 "any",
             )
@@ -70,7 +70,7 @@ def tensor_shapes(model: Model) -> Problems:
                 != _element_counts_between_variable_axes(shape)
             ):
                 yield (
-                    model.field_place(kind, index, "reshape"),
+                    model.field_location(kind, index, "reshape"),
                     f'"{tensor.name}" has dims {dims}, its reshape {shape} has another number of '
                     "elements, or differs before or after a -1: the sizes between the -1s must "
                     "have equal products",

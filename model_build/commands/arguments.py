@@ -10,7 +10,7 @@ import checked_yaml
 import platform_facts
 from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
-from model_build.source import ModelSource, all_models, find, is_model
+from model_build.source import ModelSource, all_models, find_model, is_model
 from model_build.target import BuildTarget
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -19,7 +19,7 @@ MODELS = Path("models")
 Run = Callable[[argparse.Namespace], Outcome]
 
 
-def command(
+def add_command(
     commands: Commands,
     name: str,
     run: Run,
@@ -28,12 +28,12 @@ def command(
     examples: list[str],
 ) -> argparse.ArgumentParser:
     """Add a command with `--json` and examples in its help."""
-    shown = "\n".join(f"  tritonsm {example}" for example in examples)
+    example_lines = "\n".join(f"  tritonsm {example}" for example in examples)
     parser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"examples:\n{shown}",
+        epilog=f"examples:\n{example_lines}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
@@ -45,7 +45,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the argument MODEL."""
     parser.add_argument(
         "model",
-        type=model,
+        type=parse_model,
         metavar="MODEL",
         help="a folder with a recipe.yaml, or a Triton model repository, or its name in models/; "
         "FOLDER-NAME is an alternative of its recipe",
@@ -56,7 +56,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     """Add the option --target."""
     parser.add_argument(
         "--target",
-        type=target,
+        type=parse_target,
         required=True,
         metavar="TARGET",
         help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY, with -py311 at the end if Python is not "
@@ -71,11 +71,11 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--during-delivery",
         action="store_true",
-        help="go on while a delivery is recorded as in progress, such as one that was killed",
+        help="continue although a delivery is recorded as in progress, such as a killed delivery",
     )
 
 
-def model(text: str) -> ModelSource:
+def parse_model(text: str) -> ModelSource:
     """Return the model at a path, or of a name in models/."""
     path = Path(text)
     if is_model(path):
@@ -85,12 +85,12 @@ def model(text: str) -> ModelSource:
         sources = all_models(path) if path.is_dir() else ()
         if names := ", ".join(str(path / source.name) for source in sources):
             raise argparse.ArgumentTypeError(f"{path} is not a model; models in it: {names}")
-        return find(parent if parent.is_dir() else MODELS, path.name)
+        return find_model(parent if parent.is_dir() else MODELS, path.name)
     except (BuildError, OSError, checked_yaml.InvalidFile) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def models_folder(text: str) -> Path:
+def parse_models_folder(text: str) -> Path:
     """Return the path of a folder of models."""
     path = Path(text)
     if not path.is_dir():
@@ -98,11 +98,11 @@ def models_folder(text: str) -> Path:
     return path
 
 
-def target(text: str) -> BuildTarget:
+def parse_target(text: str) -> BuildTarget:
     """Return a build target of a known release."""
     try:
-        parsed = BuildTarget.parse(text)
-        platform_facts.release(parsed.release)
+        build_target = BuildTarget.parse(text)
+        platform_facts.release(build_target.release)
     except (ValueError, LookupError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    return parsed
+    return build_target

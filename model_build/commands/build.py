@@ -8,10 +8,10 @@ import boto3
 
 from model_build.archive import file_name
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_model, add_target, command
+from model_build.commands.arguments import Commands, add_command, add_model, add_target
 from model_build.commands.outcome import Outcome
 from model_build.digest import VERSION_DIGITS
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.errors import BuildError
@@ -20,13 +20,13 @@ from model_build.progress import Printer
 from model_build.publishing import sources
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.engines import bucket_engines
-from model_build.publishing.folder import save
+from model_build.publishing.folder import save_archive
 from model_build.source import ModelSource
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "build",
         run,
@@ -87,19 +87,18 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     progress = Printer(name)
     if not options.bucket:
-        engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
+        engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
         with build(
             model, name=name, target=options.target, progress=progress, engines=engines
-        ) as built:
+        ) as result:
             path = options.output / file_name(name, model.digest[:VERSION_DIGITS])
-            manifest = save(built, path, progress=progress)
+            manifest = save_archive(result, path, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")
-    place = f"s3://{options.bucket}/{options.key}"
+    url = f"s3://{options.bucket}/{options.key}"
     if is_published(s3, bucket=options.bucket, key=options.key):
         return Outcome(
-            text=f"{place} already exists: nothing to build",
-            data={"path": place, "built": False},
+            text=f"{url} already exists: nothing to build", data={"path": url, "built": False}
         )
     engines = bucket_engines(
         options.bucket,
@@ -109,10 +108,12 @@ def run(options: argparse.Namespace) -> Outcome:
     )
     with build(
         model, name=name, target=options.target, progress=progress, engines=engines
-    ) as built:
-        source = sources.keep(s3, built, bucket=options.bucket)
-        publish(s3, built, bucket=options.bucket, key=options.key, progress=progress, source=source)
-    return Outcome(text=f"published {place}", data={"path": place, "built": True})
+    ) as result:
+        source = sources.store_source(s3, result, bucket=options.bucket)
+        publish(
+            s3, result, bucket=options.bucket, key=options.key, progress=progress, source=source
+        )
+    return Outcome(text=f"published {url}", data={"path": url, "built": True})
 
 
 def _parse_images(text: str) -> dict[str, str]:
@@ -126,6 +127,6 @@ def _select_alternative(options: argparse.Namespace) -> ModelSource:
     if not options.alternative:
         return model
     if options.alternative not in model.recipe.alternatives:
-        known = ", ".join(model.recipe.alternatives) or "none"
-        options.usage_error(f"no alternative {options.alternative}: the recipe has {known}")
+        names = ", ".join(model.recipe.alternatives) or "none"
+        options.usage_error(f"no alternative {options.alternative}: the recipe has {names}")
     return ModelSource(model.folder, options.alternative)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from model_build import checks
-from model_build.commands.arguments import Commands, command
+from model_build.commands.arguments import Commands, add_command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.formats.python.imports import PACKAGES
@@ -28,7 +28,7 @@ UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "inspect",
         run,
@@ -45,16 +45,16 @@ def run(options: argparse.Namespace) -> Outcome:
         raise BuildError(f"{path} is not a file")
     with TemporaryDirectory(prefix="inspect-") as scratch:
         try:
-            with gzip.open(path) as plain, tarfile.open(fileobj=plain) as tar:
+            with gzip.open(path) as uncompressed, tarfile.open(fileobj=uncompressed) as tar:
                 sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
                 _reject_unsafe_entries(path, tar)
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)
                 tar.extractall(scratch)
-                while plain.read(READ_BYTES):
+                while uncompressed.read(READ_BYTES):
                     pass  # read up to gzip's checksum, which tarfile does not verify
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is not a gzip tar: {error}") from None
-        repository = Repository.read(Path(scratch), shown_as=Path())
+        repository = Repository.read(Path(scratch), display_path=Path())
         findings = checks.findings(repository, checks.REPOSITORY_RULES)
         data: dict[str, Any] = {
             "archive": str(path),
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> Outcome:
             "models": {
                 name: {
                     "backend": model.backend,
-                    **Signature.of(model.config).model_dump(),
-                    "packages": _packages(model.directory),
+                    **Signature.from_config(model.config).model_dump(),
+                    "packages": _installed_packages(model.directory),
                 }
                 for name, model in repository.models.items()
             },
@@ -74,7 +74,8 @@ def run(options: argparse.Namespace) -> Outcome:
     manifest = path.with_name(manifest_key(path.name))
     if manifest.is_file():
         data["manifest"] = Manifest.model_validate_json(manifest.read_bytes()).model_dump()
-    return Outcome(text="\n".join(map(_printable, _lines(data))), data=data, failed=bool(findings))
+    lines = map(_escape_control_characters, _format_lines(data))
+    return Outcome(text="\n".join(lines), data=data, failed=bool(findings))
 
 
 def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
@@ -83,25 +84,25 @@ def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
     Python before 3.11.4, as in Debian, has no extraction filters.
     """
     for entry in tar:
-        inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
-        if not (inside and (entry.isreg() or entry.isdir())):
-            name = _printable(entry.name)
+        is_inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
+        if not (is_inside and (entry.isreg() or entry.isdir())):
+            name = _escape_control_characters(entry.name)
             raise BuildError(f"{path}: {name} is not a file or folder in the archive")
 
 
-def _printable(text: str) -> str:
+def _escape_control_characters(text: str) -> str:
     """Return a text with escaped control characters."""
     return UNSAFE_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-def _packages(model: Path) -> dict[str, str]:
+def _installed_packages(model: Path) -> dict[str, str]:
     """Return the versions of the Python packages in a model's directory, by name."""
     folders = [str(path) for path in model.glob(f"*/{PACKAGES}")]
     packages = importlib.metadata.distributions(path=folders)
     return dict(sorted((package.name, package.version) for package in packages))
 
 
-def _lines(data: dict[str, Any]) -> list[str]:
+def _format_lines(data: dict[str, Any]) -> list[str]:
     lines: list[str] = [f"{data['archive']}: {data['bytes'] / 1e6:.1f} MB"]
     if manifest := data.get("manifest"):
         lines.append(

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import checked_yaml
 from model_build import checks
-from model_build.commands.arguments import Commands, command
+from model_build.commands.arguments import Commands, add_command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
-from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.recipe import FILE
 from model_build.source import ModelSource, is_model
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "lint",
         run,
@@ -33,23 +33,23 @@ def run(options: argparse.Namespace) -> Outcome:
         raise BuildError(
             f"{', '.join(missing)}: no such folder: write the folder of a model, or models/"
         )
-    folders = sorted({folder for path in options.paths for folder in _folders(path)})
+    folders = sorted({folder for path in options.paths for folder in _model_folders(path)})
     if not folders:
         raise BuildError(
             f"{', '.join(map(str, options.paths))}: has no model: write a folder with a {FILE}, a "
             "Triton model repository, or a folder of them"
         )
     findings = [finding for folder in folders for finding in _lint(folder)]
-    counted = "1 model" if len(folders) == 1 else f"{len(folders)} models"
-    summary = f"{counted}, {len(findings)} finding{'' if len(findings) == 1 else 's'}"
+    model_count = "1 model" if len(folders) == 1 else f"{len(folders)} models"
+    summary = f"{model_count}, {len(findings)} finding{'' if len(findings) == 1 else 's'}"
     return Outcome(
         text="\n".join([*map(str, findings), summary]),
         data=[
             {
                 "rule": finding.rule,
-                "path": str(finding.place.path),
-                "line": finding.place.line,
-                "column": finding.place.column,
+                "path": str(finding.location.path),
+                "line": finding.location.line,
+                "column": finding.location.column,
                 "message": finding.message,
             }
             for finding in findings
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
 
-def _folders(path: Path) -> list[Path]:
+def _model_folders(path: Path) -> list[Path]:
     if is_model(path):
         return [path]
     return [folder for folder in path.iterdir() if folder.is_dir() and is_model(folder)]
@@ -78,7 +78,7 @@ def _lint(folder: Path) -> list[Finding]:
         return [
             Finding(
                 "recipe_schema",
-                Place(problem.path, problem.line),
+                Location(problem.path, problem.line),
                 f"{problem.key}: {problem.message}" if problem.key else problem.message,
             )
             for problem in error.problems

@@ -2,7 +2,7 @@
 
 import argparse
 
-from model_build.commands.arguments import Commands, command, models_folder
+from model_build.commands.arguments import Commands, add_command, parse_models_folder
 from model_build.commands.outcome import Outcome
 from model_build.plan import plan_model
 from model_build.source import all_models
@@ -10,14 +10,16 @@ from model_build.source import all_models
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "list",
         run,
         summary="list the models, their versions and formats",
         examples=["list", "list --json"],
     )
-    parser.add_argument("models", type=models_folder, nargs="?", default="models", metavar="FOLDER")
+    parser.add_argument(
+        "models", type=parse_models_folder, nargs="?", default="models", metavar="FOLDER"
+    )
 
 
 def run(options: argparse.Namespace) -> Outcome:

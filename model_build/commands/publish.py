@@ -6,9 +6,13 @@ import boto3
 
 from model_build.archive import file_name
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_endpoint, add_model, command
+from model_build.commands.arguments import Commands, add_command, add_endpoint, add_model
 from model_build.commands.outcome import Outcome
-from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
+from model_build.commands.stage_events import (
+    check_no_delivery_in_progress,
+    record_event,
+    served_prefixes,
+)
 from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
@@ -21,12 +25,12 @@ from platform_facts.rules.server import check_decoupled_model
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "publish",
         run,
         summary="add a model, or its new version, to a running multi-model endpoint and make it "
-        "current; it stays so until a deploy changes the model",
+        "current until a deploy changes the model",
         examples=["publish dev text models/minilm"],
     )
     add_endpoint(parser)
@@ -34,24 +38,24 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Build the archive for every target of the endpoint, then flip the catalog.
+    """Build the archive for every target of the endpoint, then change the catalog entry.
 
     If a delivery has built the archive below every prefix, that archive becomes current.
     """
     plan = plan_model(options.model)
     for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
         raise BuildError(problem.message)
-    refuse_during_delivery(options)
+    check_no_delivery_in_progress(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name
     prefixes = served_prefixes(endpoint_name)
     s3 = boto3.client("s3")
     archive = file_name(plan.name, plan.version)
-    if not all(is_published(s3, **prefix.place(archive)) for prefix in prefixes):
+    if not all(is_published(s3, **prefix.archive_location(archive)) for prefix in prefixes):
         archive = PUBLISHED_PREFIX + archive
     for prefix in prefixes:
-        place = prefix.place(archive)
-        if is_published(s3, **place):
+        location = prefix.archive_location(archive)
+        if is_published(s3, **location):
             continue
         progress = Printer(plan.name)
         with build(
@@ -60,20 +64,20 @@ def run(options: argparse.Namespace) -> Outcome:
             target=prefix.target,
             progress=progress,
             engines=stage_engines(prefix.bucket, stage=options.stage),
-        ) as built:
-            publish(s3, built, **place, progress=progress)
+        ) as result:
+            publish(s3, result, **location, progress=progress)
     if served_prefixes(endpoint_name) != prefixes:
         raise BuildError(
             f"{endpoint_name} was updated during the build and now loads archives from another "
             "prefix. The catalog is unchanged: publish again"
         )
-    refuse_during_delivery(options)  # again: a build takes minutes
+    check_no_delivery_in_progress(options)  # again: a build takes minutes
     data = {"model": plan.name, "version": plan.version}
     entry = catalog_entry(plan, endpoint_name, archive)
     if catalog.entries().get(plan.name) == entry:
         return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
-    catalog.flip(entry, "published")
-    record(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
+    catalog.set_current(entry, "published")
+    record_event(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
     return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
 
 

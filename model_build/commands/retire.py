@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import boto3
 
 from model_build.archive import SUFFIX, file_name
-from model_build.commands.arguments import Commands, add_endpoint, command
+from model_build.commands.arguments import Commands, add_command, add_endpoint
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
-    record,
-    refuse_delivered_version,
-    refuse_during_delivery,
+    check_no_delivery_in_progress,
+    check_version_not_delivered,
+    record_event,
     served_prefixes,
 )
-from model_build.engines.job_bucket import keys_below
+from model_build.engines.job_bucket import list_keys
 from model_build.errors import BuildError
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.hosted import PUBLISHED_PREFIX
-from model_build.publishing.manifests import delete_unused_parts, manifest_key
+from model_build.publishing.manifests import delete_unused_dependencies, manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "retire",
         run,
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     Archives and their manifests are deleted below all prefixes of the endpoint.
     """
-    refuse_during_delivery(options)
+    check_no_delivery_in_progress(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name
     prefixes = served_prefixes(endpoint_name)
@@ -57,26 +57,30 @@ def run(options: argparse.Namespace) -> Outcome:
                 f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
                 "Publish another version or roll back first"
             )
-    refuse_delivered_version(options, prefixes[0].bucket)
+    check_version_not_delivered(options, prefixes[0].bucket)
     s3 = boto3.client("s3")
-    keys: dict[str, list[str]] = defaultdict(list)
+    archives_by_bucket: dict[str, list[str]] = defaultdict(list)
     for prefix in prefixes:
-        keys[prefix.bucket] += [prefix.prefix + archive for archive in archives]
-    deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
+        archives_by_bucket[prefix.bucket] += [prefix.prefix + archive for archive in archives]
+    deleted = [
+        location
+        for bucket in archives_by_bucket
+        for location in _delete(s3, bucket, archives_by_bucket[bucket])
+    ]
     if not deleted:
         missing = f"{endpoint_name} has no version {options.version} of {options.model}"
         return Outcome(text=f"{missing}: nothing to delete", data=[])
-    record(options, "retire", {options.model: options.version}, prefixes[0].bucket)
-    return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)
+    record_event(options, "retire", {options.model: options.version}, prefixes[0].bucket)
+    return Outcome(text="\n".join(f"deleted {location}" for location in deleted), data=deleted)
 
 
 def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
     """Delete engines and sources, then manifests, then archives, so that a retry can continue."""
     existing = {
-        key for archive in archives for key in keys_below(s3, bucket, archive.removesuffix(SUFFIX))
+        key for archive in archives for key in list_keys(s3, bucket, archive.removesuffix(SUFFIX))
     }
     manifests = [key for key in map(manifest_key, archives) if key in existing]
-    deleted = delete_unused_parts(s3, bucket, manifests)
+    deleted = delete_unused_dependencies(s3, bucket, manifests)
     for archive in archives:
         for key in (manifest_key(archive), archive):  # an archive without a manifest is not served
             if key in existing:

@@ -5,31 +5,32 @@ from collections.abc import Sequence
 
 import boto3
 
-from model_build.commands.arguments import Commands, add_endpoint, command
+from model_build.commands.arguments import Commands, add_command, add_endpoint
 from model_build.commands.outcome import Outcome
-from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
+from model_build.commands.stage_events import (
+    check_no_delivery_in_progress,
+    record_event,
+    served_prefixes,
+)
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
-from model_build.publishing.catalog import Catalog, CatalogVersion, Entry, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Entry, predecessors_and_current
 from model_build.publishing.hosted import ArchivePrefix
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
+    parser = add_command(
         commands,
         "rollback",
         run,
         summary="make an earlier version of a model current again; builds and deploys nothing",
-        examples=[
-            "rollback dev text minilm",
-            "rollback dev text minilm --to 0123456789ab",
-        ],
+        examples=["rollback dev text minilm", "rollback dev text minilm --to 0123456789ab"],
     )
     add_endpoint(parser)
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     parser.add_argument(
-        "--to", metavar="VERSION", help="the version to roll back to; default: the one before, once"
+        "--to", metavar="VERSION", help="the version to roll back to; default: the previous version"
     )
 
 
@@ -38,27 +39,35 @@ def run(options: argparse.Namespace) -> Outcome:
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     entries = catalog.entries()
     if options.model not in entries:
-        known = ", ".join(sorted(entries)) or "none"
-        raise BuildError(f"no model {options.model} in {catalog.path}: there are {known}")
+        names = ", ".join(sorted(entries)) or "none"
+        raise BuildError(f"no model {options.model} in {catalog.path}: there are {names}")
     history = catalog.history(options.model)
-    line = lineage(history)
-    current = line[-1]
+    *predecessors, current = predecessors_and_current(history)
     if options.to == current.version:
         return _unchanged(current, f"{options.model} {current.version} was current already")
     if options.to is None and current.cause == "rolled back":
         return _unchanged(
             current,
             f"{options.model} was rolled back already, to {current.version}; --to takes another: "
-            f"{_listed(history)}",
+            f"{_list_versions(history)}",
         )
-    earlier = _earlier(history, options.to)
-    refuse_during_delivery(options)
+    candidates = predecessors
+    if options.to is not None:
+        candidates = [version for version in history if version.version == options.to]
+    if not candidates:
+        missing = f"version {options.to}" if options.to else f"version before {current.version}"
+        raise BuildError(
+            f"{options.model} has no {missing} in the catalog's history; --to takes: "
+            f"{_list_versions(history)}"
+        )
+    earlier = candidates[-1]
+    check_no_delivery_in_progress(options)
     prefixes = served_prefixes(current.entry["endpoint"])
     _require_archives(earlier.entry, prefixes)
     # Selecting a version that was rolled back before counts as publishing.
-    is_predecessor = earlier.version in {past.version for past in line}
-    catalog.flip(earlier.entry, "rolled back" if is_predecessor else "published")
-    record(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
+    is_predecessor = earlier.version in {version.version for version in predecessors}
+    catalog.set_current(earlier.entry, "rolled back" if is_predecessor else "published")
+    record_event(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
         text=f"{options.model} is now {earlier.version}, before {current.version}",
         data={"model": options.model, "version": earlier.version, "before": current.version},
@@ -69,22 +78,9 @@ def _unchanged(current: CatalogVersion, text: str) -> Outcome:
     return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
 
 
-def _earlier(history: Sequence[CatalogVersion], version: str | None) -> CatalogVersion:
-    """Return the requested version, by default the current version's predecessor."""
-    *before, current = lineage(history)
-    earlier = before if version is None else [past for past in history if past.version == version]
-    if not earlier:
-        missing = f"version {version}" if version else f"version before {current.version}"
-        raise BuildError(
-            f"{current.entry['model']} has no {missing} in the catalog's history; --to takes: "
-            f"{_listed(history)}"
-        )
-    return earlier[-1]
-
-
-def _listed(history: Sequence[CatalogVersion]) -> str:
-    """Return the distinct versions without the current one, latest first."""
-    latest = dict.fromkeys(past.version for past in reversed(history))
+def _list_versions(history: Sequence[CatalogVersion]) -> str:
+    """Return the distinct versions except the current one, latest first."""
+    latest = dict.fromkeys(version.version for version in reversed(history))
     return ", ".join(list(latest)[1:]) or "none"
 
 
@@ -96,9 +92,10 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
         )
     s3 = boto3.client("s3")
     for prefix in prefixes:
-        place = prefix.place(entry["target_model"])
-        if not is_published(s3, **place):
+        location = prefix.archive_location(entry["target_model"])
+        if not is_published(s3, **location):
             raise BuildError(
-                f"s3://{place['bucket']}/{place['key']} does not exist: it was retired, or never "
-                f"built for {prefix.target}. Check the old commit out and publish or deploy it"
+                f"s3://{location['bucket']}/{location['key']} does not exist: it was retired, or "
+                f"never built for {prefix.target}. Check the old commit out and publish or "
+                "deploy it"
             )

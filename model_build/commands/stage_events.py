@@ -19,13 +19,13 @@ def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
     return archive_prefixes(*clients, endpoint_name)
 
 
-def refuse_during_delivery(options: argparse.Namespace) -> None:
+def check_no_delivery_in_progress(options: argparse.Namespace) -> None:
     """Raise `BuildError` during a delivery of the stage, without `--during-delivery`.
 
     A delivery compares the catalog with its commit at its beginning and at its end.
     """
     stage = options.stage
-    delivery = _deliveries(stage).in_progress()
+    delivery = _read_deliveries(stage).in_progress()
     if delivery and not options.during_delivery:
         raise BuildError(
             f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
@@ -34,13 +34,15 @@ def refuse_during_delivery(options: argparse.Namespace) -> None:
         )
 
 
-def refuse_delivered_version(options: argparse.Namespace, bucket: str) -> None:
+def check_version_not_delivered(options: argparse.Namespace, bucket: str) -> None:
     """Raise `BuildError` if the version belongs to a commit that the stage can be rolled back to.
 
     These commits include the live commit.
     """
-    deliveries = _deliveries(options.stage).entries
-    commits = {past.commit for past in deliveries if past.outcome is not DeliveryOutcome.FAILED}
+    deliveries = _read_deliveries(options.stage).entries
+    commits = {
+        delivery.commit for delivery in deliveries if delivery.outcome is not DeliveryOutcome.FAILED
+    }
     name = f"{options.endpoint}/{options.model}"
     for event in stage_record.read(boto3.client("s3"), bucket):
         if event.commit in commits and event.versions.get(name) == options.version:
@@ -51,14 +53,14 @@ def refuse_delivered_version(options: argparse.Namespace, bucket: str) -> None:
             )
 
 
-def _deliveries(stage: str) -> Deliveries:
+def _read_deliveries(stage: str) -> Deliveries:
     try:
         return stage_record.read_deliveries(boto3.client("ssm"), stage)
     except BrokenRecord as error:
         raise BuildError(str(error)) from None
 
 
-def record(
+def record_event(
     options: argparse.Namespace, action: str, versions: Mapping[str, str], bucket: str
 ) -> None:
     """Record an event with `versions` by model name; print a warning if that fails."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from model_build.engines.engine_result import EngineResult
 from model_build.errors import BuildError
-from model_build.gpu_step import result as step
+from model_build.gpu_step import result as gpu_result
 from model_build.gpu_step.errors import StepError
 from model_build.write_once import write_once
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREFIX = "engines/"
 
 
-class FolderResults:
+class FolderResultStore:
     """Accepted results in a local folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -28,27 +28,29 @@ class FolderResults:
 
     def fetch(self, digest: str, *, to: Path) -> bool:
         """Copy a job's result to the folder `to`; return False if there is none."""
-        stored = self._folder / digest
-        if not stored.is_dir():
+        stored_folder = self._folder / digest
+        if not stored_folder.is_dir():
             return False
-        shutil.copytree(stored, to)
+        shutil.copytree(stored_folder, to)
         return True
 
     def accept(self, result: EngineResult) -> bool:
         """Store a result; return False if the job has one already."""
-        stored = self._folder / result.result.job
-        partial = stored.with_name(f".{stored.name}-{result.result.plan_sha256}")
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(result.folder, partial)
+        stored_folder = self._folder / result.result.job
+        partial_folder = stored_folder.with_name(
+            f".{stored_folder.name}-{result.result.plan_sha256}"
+        )
+        shutil.rmtree(partial_folder, ignore_errors=True)
+        shutil.copytree(result.folder, partial_folder)
         try:
-            partial.rename(stored)
+            partial_folder.rename(stored_folder)
         except OSError:  # rename does not replace a folder with files
-            shutil.rmtree(partial)
+            shutil.rmtree(partial_folder)
             return False
         return True
 
 
-class BucketResults:
+class BucketResultStore:
     """Accepted results in the model bucket.
 
     Only builds may write there (`is_builder`). `publish` reads accepted results, and reuses the raw
@@ -60,19 +62,19 @@ class BucketResults:
 
     def fetch(self, digest: str, *, to: Path) -> bool:
         """Download a job's result to the folder `to`; return False if there is none."""
-        key = f"{PREFIX}{digest}/{step.FILE}"
+        key = f"{PREFIX}{digest}/{gpu_result.FILE}"
         try:
             content = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
         except self._s3.exceptions.NoSuchKey:
             return False
         try:
-            result = step.parse(content, shown_as=f"s3://{self._bucket}/{key}")
+            result = gpu_result.parse(content, display_path=f"s3://{self._bucket}/{key}")
         except StepError as error:
             raise BuildError(str(error)) from None
         to.mkdir(parents=True)
         for name, sha256 in result.files().items():
             self._s3.download_file(self._bucket, f"{PREFIX}{digest}/{sha256}", str(to / name))
-        (to / step.FILE).write_bytes(content)
+        (to / gpu_result.FILE).write_bytes(content)
         return True
 
     def accept(self, result: EngineResult) -> bool:
@@ -85,6 +87,6 @@ class BucketResults:
         return write_once(
             self._s3,
             bucket=self._bucket,
-            key=f"{prefix}{step.FILE}",
+            key=f"{prefix}{gpu_result.FILE}",
             body=result.result.json_bytes(),
         )

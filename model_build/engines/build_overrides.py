@@ -35,13 +35,13 @@ def build_overrides(
     return names + ["debugSession"] * _differ(build.get("debugSession"), None)
 
 
-def _differ(value: object, other: object) -> bool:
-    return bool(_without_empty(value) != _without_empty(other))
+def _differ(first: object, second: object) -> bool:
+    return bool(_without_empty(first) != _without_empty(second))
 
 
-def _without_empty(value: object) -> object:
+def _without_empty(first: object) -> object:
     """Return a value without false and empty members, which CodeBuild may omit."""
-    if isinstance(value, Mapping):
-        members = {key: _without_empty(member) for key, member in value.items()}
+    if isinstance(first, Mapping):
+        members = {key: _without_empty(member) for key, member in first.items()}
         return {key: member for key, member in members.items() if member} or None
-    return value or None
+    return first or None

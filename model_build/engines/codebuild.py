@@ -32,11 +32,11 @@ POLL_SECONDS = 15.0
 
 @dataclass(frozen=True, kw_only=True)
 class CodeBuildGpu:
-    """Runner of engine jobs as builds of `project`, which are shared between processes.
+    """Runner of engine jobs as builds of the CodeBuild project `project`.
 
-    A process that needs a job with a claimed build waits for that build. The build continues if
-    the process ends. `images` are copies of NVIDIA's images by release. `deadline` is the Unix time
-    at which to stop waiting, None for no limit.
+    Processes share builds: if the build of a job is in progress, a second process waits for the
+    same build. Builds continue if a process ends. `images` are copies of NVIDIA's images by
+    release. `deadline` is the Unix time at which to stop waiting, None for no limit.
     """
 
     s3: "S3Client"
@@ -46,8 +46,8 @@ class CodeBuildGpu:
     project: str
     images: Mapping[str, str] = field(default_factory=dict)
     deadline: float | None = None
-    now: Callable[[], float] = field(default=time.time)
-    pause: Callable[[float], None] = field(default=time.sleep)
+    clock: Callable[[], float] = field(default=time.time)
+    sleep: Callable[[float], None] = field(default=time.sleep)
 
     def compute_capability(self) -> ComputeCapability:
         """Return the compute capability of the GPU project's machines."""
@@ -57,36 +57,36 @@ class CodeBuildGpu:
         """Compile the job and download the files of its result. Raises `BuildError`."""
         job_bucket = JobBucket(self.s3, self.bucket, job.digest)
         claim = job_bucket.last_claim()
-        if claim and self._is_trusted(claim.build, job, progress):
-            self._wait(job, claim.build, progress)
-            if job_bucket.download_raw(claim.build, to=to) and is_complete_result(to, job):
+        if claim and self._is_trusted(claim.build_id, job, progress):
+            self._wait(job, claim.build_id, progress)
+            if job_bucket.download_raw(claim.build_id, to=to) and is_complete_result(to, job):
                 return
-            progress(f"{claim.build} left no complete result: the engine is compiled again")
+            progress(f"{claim.build_id} left no complete result: the engine is compiled again")
             shutil.rmtree(to)
-        build = self._start(job, job_bucket, claim.attempt + 1 if claim else 1, progress)
-        self._wait(job, build, progress)
-        if not job_bucket.download_raw(build, to=to):
+        build_id = self._start(job, job_bucket, claim.attempt + 1 if claim else 1, progress)
+        self._wait(job, build_id, progress)
+        if not job_bucket.download_raw(build_id, to=to):
             raise BuildError(
-                f"{build} left no {RESULT} below s3://{self.bucket}/{job_bucket.raw_folder}: the "
-                "GPU step did not finish. Deploy again, which compiles the engine again"
+                f"{build_id} left no {RESULT} below s3://{self.bucket}/{job_bucket.raw_folder}: "
+                "the GPU step did not finish. Deploy again, which compiles the engine again"
             )
 
-    def _is_trusted(self, build: str, job: EngineJob, progress: Progress) -> bool:
+    def _is_trusted(self, build_id: str, job: EngineJob, progress: Progress) -> bool:
         """Return whether a claimed build runs or has succeeded, with the project's own settings.
 
         Publishers can write claims and start builds, so builds of other projects and builds with
         overridden settings are not used.
         """
-        if not build.startswith(f"{self.project}:"):
+        if not build_id.startswith(f"{self.project}:"):
             return False
-        record = self._describe(build)
+        record = self._describe(build_id)
         if record.get("buildStatus") not in ("IN_PROGRESS", "SUCCEEDED"):
             return False
         (project,) = self.codebuild.batch_get_projects(names=[self.project])["projects"]
         overrides = build_overrides(record, project, image=self._image(job))
         if overrides:
             progress(
-                f"{build} is not used: it overrides {', '.join(overrides)} of {self.project}. "
+                f"{build_id} is not used: it overrides {', '.join(overrides)} of {self.project}. "
                 "The engine is compiled again"
             )
         return not overrides
@@ -103,12 +103,12 @@ class CodeBuildGpu:
         idempotency token.
         """
         job_bucket.upload(job)
-        build = self._start_build(job, job_bucket, attempt, progress)
-        claim = job_bucket.claim(attempt, build)
-        if claim.build == build or not self._is_trusted(claim.build, job, progress):
-            return build
-        self.codebuild.stop_build(id=build)
-        return claim.build
+        build_id = self._start_build(job, job_bucket, attempt, progress)
+        claim = job_bucket.claim(attempt, build_id)
+        if claim.build_id == build_id or not self._is_trusted(claim.build_id, job, progress):
+            return build_id
+        self.codebuild.stop_build(id=build_id)
+        return claim.build_id
 
     def _start_build(
         self, job: EngineJob, job_bucket: JobBucket, attempt: int, progress: Progress
@@ -143,40 +143,41 @@ class CodeBuildGpu:
                 if error.response["Error"]["Code"] != "AccountLimitExceededException":
                     raise
                 message = error.response["Error"]["Message"]
-                if NO_QUOTA in message or self._is_late():
+                if NO_QUOTA in message or self._is_past_deadline():
                     raise BuildError(
                         f"CodeBuild starts no GPU build ({message}): {REQUEST_QUOTA}"
                     ) from None
                 if not is_waiting:
                     progress(f"waiting: {message}")
                 is_waiting = True
-            self.pause(POLL_SECONDS)
+            self.sleep(POLL_SECONDS)
 
-    def _is_late(self) -> bool:
-        return self.deadline is not None and self.now() >= self.deadline
+    def _is_past_deadline(self) -> bool:
+        return self.deadline is not None and self.clock() >= self.deadline
 
-    def _wait(self, job: EngineJob, build: str, progress: Progress) -> None:
+    def _wait(self, job: EngineJob, build_id: str, progress: Progress) -> None:
         """Wait until the build has succeeded. Raises `BuildError` if it failed."""
-        progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
+        progress(f"{build_id} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:
-            record = self._describe(build)
-            if (current := record.get("currentPhase", "")) != phase:
-                phase = current
-                progress(f"{build}: {phase}")
+            record = self._describe(build_id)
+            if (current_phase := record.get("currentPhase", "")) != phase:
+                phase = current_phase
+                progress(f"{build_id}: {phase}")
             status = record.get("buildStatus")
             if status == "SUCCEEDED":
                 return
             if status != "IN_PROGRESS":
-                raise gpu_failure(build, record, self.logs)
-            if self._is_late():
+                raise gpu_failure(build_id, record, self.logs)
+            if self._is_past_deadline():
                 raise BuildError(
-                    f"{build} is still compiling the engine (phase {phase}) and continues: deploy "
-                    "again when it has finished, which uses its result; `make deliver` waits for it"
+                    f"{build_id} is still compiling the engine (phase {phase}) and continues: "
+                    "deploy again when it has finished, which uses its result; `make deliver` "
+                    "waits for it"
                 )
-            self.pause(POLL_SECONDS)
+            self.sleep(POLL_SECONDS)
 
-    def _describe(self, build: str) -> "BuildTypeDef":
+    def _describe(self, build_id: str) -> "BuildTypeDef":
         """Return CodeBuild's record of a build, empty for an unknown build."""
-        builds = self.codebuild.batch_get_builds(ids=[build])["builds"]
+        builds = self.codebuild.batch_get_builds(ids=[build_id])["builds"]
         return builds[0] if builds else {}

@@ -15,20 +15,20 @@ Level = Literal["none", "ampere-plus"]
 
 
 def compatibility_level(
-    *, builder: ComputeCapability, served: ComputeCapability, release: Release
+    *, builder_gpu: ComputeCapability, target_gpu: ComputeCapability, release: Release
 ) -> Level:
-    """Return the level with which `builder` compiles engines of `release` for `served`.
+    """Return the level with which `builder_gpu` compiles engines of `release` for `target_gpu`.
 
     Raises `BuildError` if there is none. Source: TensorRT documentation, hardware compatibility:
     AMPERE_PLUS engines are compiled on and run on GPUs of compute capability 8.0 and newer; they
     may be slower than engines for one kind of GPU.
     """
-    if served == builder:
+    if target_gpu == builder_gpu:
         return "none"
-    if not (served >= AMPERE and builder >= AMPERE):
+    if not (target_gpu >= AMPERE and builder_gpu >= AMPERE):
         raise BuildError(
-            f"an engine for compute capability {served} cannot be compiled on a builder with "
-            f"{builder}: TensorRT compiles across kinds of GPUs from 8.0 up only. Choose an "
+            f"an engine for compute capability {target_gpu} cannot be compiled on a builder with "
+            f"{builder_gpu}: TensorRT compiles across kinds of GPUs from 8.0 up only. Choose an "
             f"instance type with a GPU of {AMPERE} or newer (ml.g5 has 8.6), or serve the model as "
             "ONNX or TorchScript, which need no engine"
         )
@@ -36,10 +36,11 @@ def compatibility_level(
         first = oldest_release(lambda release: not _lacks_levels(release))
         assert first is not None
         raise BuildError(
-            f"an engine for compute capability {served} cannot be compiled on a builder with "
-            f"{builder} for Triton {release.name}: TensorRT compiles across kinds of GPUs since "
-            f"{FIRST_WITH_LEVELS}. Choose Triton {first.name} or newer, or an instance type with a "
-            f"GPU of {builder}, or serve the model as ONNX or TorchScript, which need no engine"
+            f"an engine for compute capability {target_gpu} cannot be compiled on a builder with "
+            f"{builder_gpu} for Triton {release.name}: TensorRT compiles across kinds of GPUs "
+            f"since {FIRST_WITH_LEVELS}. Choose Triton {first.name} or newer, or an instance type "
+            f"with a GPU of {builder_gpu}, or serve the model as ONNX or TorchScript, which need "
+            "no engine"
         )
     return "ampere-plus"
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 import platform_facts
 from model_build.engines.compatibility import Level
 from model_build.errors import BuildError
-from model_build.gpu_step import job as step
+from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.files import RawTensor, sha256
 from model_build.recipe_values import Gate, Strict
 
@@ -35,8 +35,8 @@ class Shapes(Strict):
     def _check_order(self) -> "Shapes":
         if not len(self.min) == len(self.opt) == len(self.max):
             raise ValueError("min, opt and max have different numbers of axes: write all axes")
-        for low, best, high in zip(self.min, self.opt, self.max, strict=True):
-            if not low <= best <= high:
+        for low, optimum, high in zip(self.min, self.opt, self.max, strict=True):
+            if not low <= optimum <= high:
                 raise ValueError("each axis needs min <= opt <= max")
         return self
 
@@ -61,7 +61,7 @@ class EngineJob:
     """A job in `folder` for the TensorRT of `release`."""
 
     folder: Path
-    job: step.Job
+    job: gpu_job.Job
     release: platform_facts.Release
 
     @property
@@ -72,10 +72,10 @@ class EngineJob:
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of each file of the job except job.json, by name."""
         tensors = {tensor.file: tensor.sha256 for case in self.job.cases for tensor in case}
-        return {step.ONNX: self.job.onnx_sha256, **tensors}
+        return {gpu_job.ONNX: self.job.onnx_sha256, **tensors}
 
 
-def write(
+def write_job(
     folder: Path,
     *,
     onnx_file: Path,
@@ -96,9 +96,9 @@ def write(
             "compiled for it: choose a newer release, or serve the model as ONNX"
         )
     folder.mkdir(parents=True)
-    shutil.copyfile(onnx_file, folder / step.ONNX)
-    job = step.Job(
-        onnx_sha256=sha256(folder / step.ONNX),
+    shutil.copyfile(onnx_file, folder / gpu_job.ONNX)
+    job = gpu_job.Job(
+        onnx_sha256=sha256(folder / gpu_job.ONNX),
         tensorrt=release.tensorrt,
         compute_capability=str(compute_capability),
         level=hardware_compatibility_level,
@@ -111,7 +111,7 @@ def write(
         outputs=list(outputs),
         cases=[_write_case(folder, index, arrays) for index, arrays in enumerate(cases)],
     )
-    (folder / step.FILE).write_bytes(job.json_bytes())
+    (folder / gpu_job.FILE).write_bytes(job.json_bytes())
     return EngineJob(folder, job, release)
 
 

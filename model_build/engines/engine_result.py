@@ -8,7 +8,7 @@ import numpy as np
 
 from model_build.engines.engine_job import Arrays, EngineJob
 from model_build.errors import BuildError
-from model_build.gpu_step import result as step
+from model_build.gpu_step import result as gpu_result
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.files import DATATYPES
 
@@ -18,19 +18,19 @@ class EngineResult:
     """A complete result in `folder`; every file has the recorded SHA-256."""
 
     folder: Path
-    result: step.JobResult
+    result: gpu_result.JobResult
 
     @classmethod
     def read(cls, folder: Path, job: EngineJob) -> "EngineResult":
         """Read the result of `job` and check it against the job. Raises `BuildError`."""
         try:
-            result = step.read(folder, job=job.digest)
+            result = gpu_result.read(folder, job=job.digest)
         except StepError as error:
             raise BuildError(str(error)) from None
         outputs = [[tensor.name for tensor in case] for case in result.outputs]
         if outputs != [job.job.outputs] * len(job.job.cases):
             raise BuildError(
-                f"{folder / step.FILE} has the outputs {outputs}, not the job's "
+                f"{folder / gpu_result.FILE} has the outputs {outputs}, not the job's "
                 f"{job.job.outputs} in each of {len(job.job.cases)} cases"
             )
         for tensor in (tensor for case in result.outputs for tensor in case):
@@ -45,9 +45,9 @@ class EngineResult:
     @property
     def plan(self) -> Path:
         """The file with the serialized engine."""
-        return self.folder / step.PLAN
+        return self.folder / gpu_result.PLAN
 
-    def answers(self) -> list[Arrays]:
+    def outputs(self) -> list[Arrays]:
         """Return the engine's outputs for each case of the job."""
         return [
             {

@@ -20,23 +20,24 @@ NO_QUOTA = "more than 0 builds in queue"
 _LOG_EVENTS = 100
 
 
-def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
+def gpu_failure(build_id: str, record: "BuildTypeDef", logs: Any) -> BuildError:
     """Return the error of a failed build; `logs` is a client of CloudWatch Logs."""
     status = record.get("buildStatus", "UNKNOWN").replace("_", " ").lower()
     phase, code, message = _failed_phase(record)
     if phase == "QUEUED":
         return BuildError(
-            f"{build} {status}: no GPU machine was free in time. Deploy again, or {REQUEST_QUOTA}"
+            f"{build_id} {status}: no GPU machine was free in time. Deploy again, or "
+            f"{REQUEST_QUOTA}"
         )
     if code == PULL_FAILED:
         return BuildError(
-            f"{build} {status}, its image could not be pulled: {message}. NVIDIA's registry "
+            f"{build_id} {status}, its image could not be pulled: {message}. NVIDIA's registry "
             "limits pulls per IP address: deploy again later, or mirror the image "
             "(gpu_build_images in the stage's file)"
         )
     if record.get("buildStatus") == "STOPPED":
         return BuildError(
-            f"{build} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish "
+            f"{build_id} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish "
             "again, which compiles the engine again. CloudTrail shows who called StopBuild"
         )
     reason = _error_line(record, logs) or message
@@ -47,7 +48,7 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
         )
     log = record.get("logs", {}).get("deepLink", "in CodeBuild")
     return BuildError(
-        f"{build} {status}{f' in phase {phase}' if phase else ''}: {reason}. Log: {log}"
+        f"{build_id} {status}{f' in phase {phase}' if phase else ''}: {reason}. Log: {log}"
     )
 
 

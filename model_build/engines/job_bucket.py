@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model_build.engines.engine_job import EngineJob
-from model_build.gpu_step import job as step
-from model_build.gpu_step import result as step_result
+from model_build.gpu_step import job as gpu_job
+from model_build.gpu_step import result as gpu_result
 from model_build.write_once import write_once
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PREFIX = "engine-jobs/"
 _CLAIM_FILE = re.compile(r"([0-9]{4,9})\.json")
 
 
-def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
+def list_keys(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
     """Return all keys that begin with `prefix`."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return [entry["Key"] for page in pages for entry in page.get("Contents", ())]
@@ -37,7 +37,7 @@ class Claim:
     """An attempt at a job, counted from 1, and the id of its build."""
 
     attempt: int
-    build: str
+    build_id: str
 
 
 @dataclass(frozen=True)
@@ -60,49 +60,51 @@ class JobBucket:
 
     def upload(self, job: EngineJob) -> None:
         """Upload the job's files, job.json last."""
-        for name in [*job.files(), step.FILE]:
+        for name in [*job.files(), gpu_job.FILE]:
             self.s3.upload_file(str(job.folder / name), self.bucket, self.job_folder + name)
 
     def last_claim(self) -> Claim | None:
         """Return the claim of the latest attempt, or None."""
-        keys = keys_below(self.s3, self.bucket, self._claims)
-        claims = [key for key in keys if _CLAIM_FILE.fullmatch(key.removeprefix(self._claims))]
-        return self._read_claim(max(claims, key=_attempt)) if claims else None
+        keys = list_keys(self.s3, self.bucket, self._claims_prefix)
+        claims = [
+            key for key in keys if _CLAIM_FILE.fullmatch(key.removeprefix(self._claims_prefix))
+        ]
+        return self._read_claim(max(claims, key=_attempt_number)) if claims else None
 
-    def claim(self, attempt: int, build: str) -> Claim:
-        """Claim an attempt for `build` unless it is claimed; return the claim."""
-        key = f"{self._claims}{attempt:04}.json"
-        content = json.dumps({"build": build}).encode()
+    def claim(self, attempt: int, build_id: str) -> Claim:
+        """Claim an attempt for `build_id` unless it is claimed; return the claim."""
+        key = f"{self._claims_prefix}{attempt:04}.json"
+        content = json.dumps({"build": build_id}).encode()
         if write_once(self.s3, bucket=self.bucket, key=key, body=content):
-            return Claim(attempt, build)
+            return Claim(attempt, build_id)
         return self._read_claim(key)
 
-    def download_raw(self, build: str, *, to: Path) -> bool:
+    def download_raw(self, build_id: str, *, to: Path) -> bool:
         """Download a build's output; return whether it has a result.
 
         The name of the artifacts' folder ends in the build's UUID: CodeBuild's documentation does
         not say whether the project's name precedes it.
         """
         to.mkdir(parents=True)
-        build_uuid = build.rpartition(":")[2]
-        for key in keys_below(self.s3, self.bucket, f"{self.raw_folder}/"):
+        build_uuid = build_id.rpartition(":")[2]
+        for key in list_keys(self.s3, self.bucket, f"{self.raw_folder}/"):
             folder, _, name = key.rpartition("/")
             if folder.endswith(build_uuid):
                 self.s3.download_file(self.bucket, key, str(to / name))
-        return (to / step_result.FILE).is_file()
+        return (to / gpu_result.FILE).is_file()
 
     @property
-    def _claims(self) -> str:
+    def _claims_prefix(self) -> str:
         return f"{PREFIX}{self.digest}/claims/"
 
     def _read_claim(self, key: str) -> Claim:
         """Return a claim; its build is empty if a publisher has written invalid JSON."""
         content = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
-        build = ""
+        build_id = ""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
-            build = str(json.loads(content)["build"])
-        return Claim(_attempt(key), build)
+            build_id = str(json.loads(content)["build"])
+        return Claim(_attempt_number(key), build_id)
 
 
-def _attempt(key: str) -> int:
+def _attempt_number(key: str) -> int:
     return int(Path(key).stem)

@@ -23,7 +23,7 @@ class GpuRunner(Protocol):
         """Run the GPU step on `job`; the folder `to` gets its output. Raises `BuildError`."""
 
 
-class AcceptedResults(Protocol):
+class ResultStore(Protocol):
     """Storage of results that passed their gate, by the digests of jobs."""
 
     def fetch(self, digest: str, *, to: Path) -> bool:
@@ -37,7 +37,7 @@ class AcceptedResults(Protocol):
 class Engines:
     """Provider of engines that compiles each job once."""
 
-    accepted: AcceptedResults
+    accepted: ResultStore
     gpu: GpuRunner
 
     def provide(
@@ -45,23 +45,23 @@ class Engines:
         job: EngineJob,
         *,
         scratch: Path,
-        judge: Callable[[EngineResult], Report],
+        check_outputs: Callable[[EngineResult], Report],
         progress: Progress,
     ) -> tuple[EngineResult, Report]:
-        """Return the result of `job` and the report of `judge`, which raises for wrong outputs.
+        """Return the result of `job` and the report of `check_outputs`.
 
-        Every result is judged, by this build's own gate. Results of the GPU step are accepted
-        after that. Raises `BuildError`.
+        `check_outputs` is this build's gate, which raises `GateFailed`. It also checks accepted
+        results; results of the GPU step are accepted after the check. Raises `BuildError`.
         """
         accepted = scratch / "accepted"
         if self.accepted.fetch(job.digest, to=accepted):
             progress(f"the engine exists already: job {job.digest[:12]}")
             result = EngineResult.read(accepted, job)
-            return result, judge(result)
+            return result, check_outputs(result)
         self.gpu.run(job, to=scratch / "raw", progress=progress)
         result = EngineResult.read(scratch / "raw", job)
-        report = judge(result)
+        report = check_outputs(result)
         if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=accepted):
             result = EngineResult.read(accepted, job)  # concurrent builds use the same result
-            report = judge(result)
+            report = check_outputs(result)
         return result, report

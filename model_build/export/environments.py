@@ -18,7 +18,7 @@ from model_build.progress import Progress
 
 _COMPLETE_MARKER = ".complete"
 _ERROR_LINES = 12
-_RUN = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2])"
+_RUN_SCRIPT = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2])"
 
 
 def run_script(
@@ -34,26 +34,26 @@ def run_script(
     `requirements` pins all packages, including dependencies; the script sees no other packages.
     Raises `BuildError` with the end of the script's error output if it fails.
     """
-    packages = _installed(requirements, progress=progress, cache=cache)
-    finished = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _RUN, str(packages), str(script)],
+    packages = _install(requirements, progress=progress, cache=cache)
+    process = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _RUN_SCRIPT, str(packages), str(script)],
         input=json.dumps(request),
         capture_output=True,
         text=True,
         check=False,
     )
-    if finished.returncode:
-        errors = "\n".join(finished.stderr.strip().splitlines()[-_ERROR_LINES:])
+    if process.returncode:
+        errors = "\n".join(process.stderr.strip().splitlines()[-_ERROR_LINES:])
         source = request["source"]
         raise BuildError(f"{source} failed with the packages of {requirements}:\n{errors}")
 
 
-def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:
+def _install(requirements: Path, *, progress: Progress, cache: Path) -> Path:
     """Return the folder with the packages; an incomplete installation is repeated."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     digest = hashlib.sha256(f"{version}\n".encode() + requirements.read_bytes()).hexdigest()
     folder = cache / "environments" / digest[:16]
-    with _locked(folder.with_suffix(".lock")):
+    with _hold_lock(folder.with_suffix(".lock")):
         if not (folder / _COMPLETE_MARKER).exists():
             progress(f"installing {requirements} into the cache")
             shutil.rmtree(folder, ignore_errors=True)
@@ -63,7 +63,7 @@ def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     """Hold an exclusive file lock, which the system releases if the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:

@@ -35,58 +35,60 @@ class OutputTensor(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Case(NamedTuple):
+class GateCase(NamedTuple):
     """The outputs of the converted model and of the original for the same inputs."""
 
     sizes: Sizes
     converted: Arrays
-    origin: Arrays
+    original: Arrays
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateReport:
     """The measurements of a gate over all cases.
 
-    `max_relative_difference` is relative to the largest value of the same output. `answers` are
-    the converted model's outputs per case.
+    `max_relative_difference` is relative to the largest value of the same output. `output_tensors`
+    are the converted model's outputs per case.
     """
 
     max_absolute_difference: float
     max_relative_difference: float
     allowed: float
     shapes: list[Sizes]
-    answers: list[list[OutputTensor]]
+    output_tensors: list[list[OutputTensor]]
 
     def manifest_entry(self) -> dict[str, Any]:
         """Return the measurements for a manifest."""
-        return {name: value for name, value in asdict(self).items() if name != "answers"}
+        return {name: value for name, value in asdict(self).items() if name != "output_tensors"}
 
 
-def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -> GateReport:
+def compare(
+    cases: Iterable[GateCase], gate: Gate, *, converted_name: str, original_name: str
+) -> GateReport:
     """Return the differences. Raises `GateFailed` if they exceed the gate or shapes differ.
 
-    `converted` and `origin` name the two models in messages.
+    The names of the two models are for messages.
     """
     absolute = relative = 0.0
     shapes: list[Sizes] = []
-    answers: list[list[OutputTensor]] = []
+    output_tensors: list[list[OutputTensor]] = []
     for case in cases:
-        for name, original in case.origin.items():
+        for name, expected in case.original.items():
             actual = case.converted[name]
-            if actual.shape != original.shape:
+            if actual.shape != expected.shape:
                 raise GateFailed(
-                    f'{converted} gives "{name}" with shape {list(actual.shape)}, {origin} with '
-                    f"{list(original.shape)}, for inputs of {case.sizes}: nothing is published. "
-                    "Fix the export"
+                    f'{converted_name} gives "{name}" with shape {list(actual.shape)}, '
+                    f"{original_name} with {list(expected.shape)}, for inputs of {case.sizes}: "
+                    "nothing is published. Fix the export"
                 )
-            exact = original.astype(np.float64)
+            exact = expected.astype(np.float64)
             # NaN propagates through these calculations and is rejected below.
             worst = float(np.max(np.abs(actual.astype(np.float64) - exact), initial=0.0))
             scale = float(np.max(np.abs(exact), initial=np.finfo(np.float64).tiny))
             absolute = float(np.maximum(absolute, worst))
             relative = float(np.maximum(relative, worst / scale))
         shapes.append(case.sizes)
-        answers.append(
+        output_tensors.append(
             [
                 OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
                 for name, array in case.converted.items()
@@ -94,16 +96,16 @@ def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -
         )
     if not absolute <= gate.max_absolute_difference:
         raise GateFailed(
-            f"{converted} differs from {origin} by {absolute:.2e}, the recipe's gate allows "
-            f"{gate.max_absolute_difference:.2e}: nothing is published. Fix the export, or widen "
-            "`gate` in the recipe and give the reason"
+            f"{converted_name} differs from {original_name} by {absolute:.2e}, the recipe's gate "
+            f"allows {gate.max_absolute_difference:.2e}: nothing is published. Fix the export, "
+            "or widen `gate` in the recipe and give the reason"
         )
     return GateReport(
         max_absolute_difference=absolute,
         max_relative_difference=relative,
         allowed=gate.max_absolute_difference,
         shapes=shapes,
-        answers=answers,
+        output_tensors=output_tensors,
     )
 
 
@@ -121,7 +123,7 @@ def compared_sizes(model: TorchModel) -> list[Sizes]:
     return [model.sizes_at(fraction) for fraction in FRACTIONS]
 
 
-def read_answers(path: Path) -> tuple[list[Sizes], dict[str, list[Arrays]]]:
+def read_outputs(path: Path) -> tuple[list[Sizes], dict[str, list[Arrays]]]:
     """Return the sizes of the cases in a worker's .npz, and the cases' tensors by kind.
 
     The names of the arrays are CASE/KIND/TENSOR, and `shapes`, which contains JSON.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from model_build.errors import BuildError
-from model_build.findings import Place
+from model_build.findings import Location
 
 
 def install(requirements: Path, to: Path, *options: str) -> None:
@@ -15,19 +15,19 @@ def install(requirements: Path, to: Path, *options: str) -> None:
     Packages run with the build's permissions, so requirements without hashes raise `BuildError`
     before the installation. Raises `BuildError` with the end of pip's error output if it fails.
     """
-    if missing := [f"{place}: {message}" for place, message in missing_hashes(requirements)]:
+    if missing := [f"{location}: {message}" for location, message in missing_hashes(requirements)]:
         raise BuildError("\n".join(missing))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--only-binary", ":all:", *options]
     command += ["--target", str(to), "--requirement", str(requirements)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        errors = finished.stderr.strip()[-2000:]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        errors = process.stderr.strip()[-2000:]
         raise BuildError(f"{requirements} could not be installed:\n{errors}")
 
 
-def missing_hashes(requirements: Path) -> Iterator[tuple[Place, str]]:
-    """Yield the place and a message for each requirement without a hash.
+def missing_hashes(requirements: Path) -> Iterator[tuple[Location, str]]:
+    """Yield the location and a message for each requirement without a hash.
 
     A backslash continues a line (pip, "Requirements File Format").
     """
@@ -37,7 +37,7 @@ def missing_hashes(requirements: Path) -> Iterator[tuple[Place, str]]:
         words = text.partition("#")[0].split()
         if words and not words[0].startswith("-") and "--hash=" not in text:
             yield (
-                Place(requirements, line),
+                Location(requirements, line),
                 f"{words[0]}: has no hash, so its content can change: add hashes with "
                 f"`uv pip compile --no-deps --generate-hashes {name} -o {name}`",
             )

@@ -27,7 +27,7 @@ class StepOutput(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """The library that writes a file and that the release reads it with.
+    """The library that writes a file, and with which a Triton release reads the file.
 
     `name` is a field of `platform_facts.Release`, `packages` a pattern of package names on PyPI.
     """
@@ -94,6 +94,6 @@ class RecipeStep(Strict):
         del file, model
         yield from ()
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the file or folder `to`. Raises `BuildError`."""
         raise NotImplementedError

@@ -27,12 +27,12 @@ def load(source: str, context: StepContext) -> TorchModel:
     path = model_folder / file
     if not path.is_file():
         raise BuildError(f"{path} does not exist: `source` names a Python file beside the recipe")
-    module = _run(path, lambda: _module(path))
+    module = _run_source(path, lambda: _execute_module(path))
     exporter = getattr(module, function, None)
     if exporter is None:
         raise BuildError(f"{path} has no function {function}")
     torch.manual_seed(context.seed)
-    model = _run(path, lambda: exporter(context.weights))
+    model = _run_source(path, lambda: exporter(context.weights))
     if not isinstance(model, TorchModel):
         raise BuildError(f"{model_folder / source}: return a model_build.TorchModel")
     return model
@@ -44,15 +44,15 @@ def _silence_libraries() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
-def _run(path: Path, call: Callable[[], Any]) -> Any:
+def _run_source(path: Path, call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
         raise BuildError(f"{path} failed: {type(error).__name__}: {error}") from error
 
 
-def _module(path: Path) -> ModuleType:
-    """Execute a file as a module and add it to `sys.modules`, where Dynamo looks for it.
+def _execute_module(path: Path) -> ModuleType:
+    """Execute a file as a module and add it to `sys.modules`, which Dynamo reads.
 
     The module's name depends only on its content, since torch writes class names into TorchScript.
     Bytecode files are neither read nor written: the model's digest does not cover them.

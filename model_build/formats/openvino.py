@@ -10,8 +10,8 @@ def openvino_settings(model: Model) -> Problems:
     """OpenVINO runs on CPUs only (openvino_backend src/openvino.cc: "supports only Kind CPU")."""
     for index, group in enumerate(model.config.instance_group):
         if group.kind in (KIND.KIND_GPU, KIND.KIND_MODEL):
-            place = model.field_place("instance_group", index, "kind")
-            yield place, "OpenVINO runs on CPUs only: write KIND_CPU"
+            location = model.field_location("instance_group", index, "kind")
+            yield location, "OpenVINO runs on CPUs only: write KIND_CPU"
 
 
 FORMAT = Format(

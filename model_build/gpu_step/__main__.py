@@ -11,8 +11,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from . import job as jobs
-from .compiler import compile_engine, load
+from . import job as gpu_job
+from .compiler import compile_engine, load_engine
 from .driver import Driver, image_cuda
 from .errors import StepError
 from .logger import TensorRtLog
@@ -41,11 +41,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(folder: Path, to: Path) -> None:
-    folder = jobs.find(folder)
-    job = jobs.read(folder)
+    folder = gpu_job.find_job_folder(folder)
+    job = gpu_job.read(folder)
     driver = Driver()
     # After Driver(): without a driver, TensorRT stops the process with a segmentation fault.
-    trt = _tensorrt()
+    trt = _import_tensorrt()
     compiled_on = {
         "driver": driver.version,
         "driver_cuda": driver.cuda,
@@ -60,26 +60,26 @@ def _run(folder: Path, to: Path) -> None:
     driver.activate()
     _log(f"compiling job {job.digest}")
     log = TensorRtLog(trt, _log)
-    plan = compile_engine(trt, folder / jobs.ONNX, job, log=log)
+    plan = compile_engine(trt, folder / gpu_job.ONNX, job, log=log)
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)
     _log(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
     runtime = trt.Runtime(log.logger)
-    engine = load(trt, runtime, plan, level=job.level, log=log)
+    engine = load_engine(trt, runtime, plan, level=job.level, log=log)
     runner = EngineRunner(trt, engine, driver, log)
     outputs = [
-        runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
+        runner.run(case, job.outputs, input_folder=folder, to=to, prefix=f"output-{index}")
         for index, case in enumerate(job.cases)
     ]
     result = JobResult(job.digest, hashlib.sha256(plan).hexdigest(), outputs, compiled_on)
-    partial = to / f".{FILE}"
-    partial.write_bytes(result.json_bytes())
-    partial.replace(to / FILE)
+    partial_file = to / f".{FILE}"
+    partial_file.write_bytes(result.json_bytes())
+    partial_file.replace(to / FILE)
     _log("done: the build that started this job checks the result")
 
 
-def _tensorrt() -> Any:
+def _import_tensorrt() -> Any:
     try:
         return importlib.import_module("tensorrt")
     except ImportError as error:
@@ -89,7 +89,7 @@ def _tensorrt() -> Any:
         ) from None
 
 
-def _check_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
+def _check_machine(job: gpu_job.Job, driver: Driver, trt: Any) -> None:
     """Raise `StepError` unless TensorRT and the GPU match the job."""
     installed, required = (version.split(".") for version in (trt.__version__, job.tensorrt))
     if installed[: len(required)] != required:

@@ -24,7 +24,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     """
     builder = trt.Builder(log.logger)
     network = builder.create_network(_network_flags(trt))
-    _parse(trt, network, log.logger, onnx_file)
+    _parse_onnx(trt, network, log.logger, onnx_file)
     config = builder.create_builder_config()
     if job.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
@@ -42,7 +42,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     return bytes(plan)
 
 
-def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
+def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
     """Return the engine of a plan; `runtime` must exist as long as the engine.
 
     Raises `StepError` if the engine lost its hardware compatibility level (pytorch/TensorRT#3941).
@@ -76,24 +76,24 @@ def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[in
     try:
         for name, bounds in profile.items():
             shapes.set_shape(name, bounds["min"], bounds["opt"], bounds["max"])
-        accepted = config.add_optimization_profile(shapes) >= 0
+        is_accepted = config.add_optimization_profile(shapes) >= 0
     except (ValueError, RuntimeError) as error:
         raise StepError(f"TensorRT refuses the optimization profile {profile}: {error}") from None
-    if not accepted:
+    if not is_accepted:
         raise StepError(
             f"TensorRT refuses the optimization profile {profile}: write shapes that the model's "
             "inputs can have, for every input"
         )
 
 
-def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
+def _parse_onnx(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
     """Parse the file into the network, which keeps the parser alive (pyOnnx.cpp, keep_alive)."""
     parser = trt.OnnxParser(network, logger)
     if parser.parse_from_file(str(onnx_file)):
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     reasons = "; ".join(
-        f"{_node(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
+        f"{_describe_node(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
         for error in errors
     )
     raise StepError(
@@ -102,7 +102,7 @@ def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
     )
 
 
-def _node(error: Any) -> str:
+def _describe_node(error: Any) -> str:
     """Return the node of a parser's error; versions before 10 have only its number."""
     node = f"node {error.node()}"
     if hasattr(error, "node_name"):

@@ -14,11 +14,11 @@ from pathlib import Path
 from .errors import StepError
 
 LIBRARY = "libcuda.so.1"
-PROC = Path("/proc/driver/nvidia/version")
+VERSION_FILE = Path("/proc/driver/nvidia/version")
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 _NAME_BYTES = 100
 _NO_GPU = "finds no usable GPU (nvidia-smi lists GPUs)"
-_FAILED = {
+_FAILURES = {
     "cuInit": _NO_GPU,
     "cuDeviceGet": _NO_GPU,
     "cuMemAlloc_v2": "reports too little GPU memory: write smaller max shapes into the profiles",
@@ -100,7 +100,7 @@ class Driver:
     def _call(self, function: str, *arguments: object) -> None:
         code = getattr(self._library, function)(*arguments)
         if code:
-            failure = _FAILED.get(function, "failed")
+            failure = _FAILURES.get(function, "failed")
             raise StepError(
                 f"the NVIDIA driver {self.version or 'of this machine'} {failure}: {function} "
                 f"returned CUDA error {code}{self._description(code)}"
@@ -134,7 +134,7 @@ def _check_driver_age(cuda: str, version: str) -> None:
 
 def _driver_version() -> str:
     try:
-        match = re.search(r"\b[0-9]{3}\.[0-9.]+\b", PROC.read_text(encoding="utf-8"))
+        match = re.search(r"\b[0-9]{3}\.[0-9.]+\b", VERSION_FILE.read_text(encoding="utf-8"))
     except OSError:
         return ""
     return match.group() if match else ""

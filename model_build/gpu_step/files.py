@@ -41,14 +41,14 @@ def read_tensor(fields: dict[str, Any]) -> RawTensor:
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file's content, in hex."""
-    total = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         for chunk in iter(lambda: file.read(READ_BYTES), b""):
-            total.update(chunk)
-    return total.hexdigest()
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
-def require(path: Path, expected: str) -> None:
+def check_sha256(path: Path, expected: str) -> None:
     """Raise `StepError` unless a file exists with the expected SHA-256."""
     if not path.is_file():
         raise StepError(f"{path} is missing: the step that wrote this folder did not finish")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import RawTensor, read_tensor, require
+from .files import RawTensor, check_sha256, read_tensor
 
 FILE = "job.json"
 ONNX = "model.onnx"
@@ -21,8 +21,8 @@ NONE, AMPERE_PLUS = "none", "ampere-plus"
 class Job(NamedTuple):
     """The input of the GPU step.
 
-    `tensorrt` is the required version, possibly only its first numbers, and `compute_capability`
-    that of the GPU which compiles. `level` is TensorRT's hardware compatibility level, `none` or
+    `tensorrt` is the required version, possibly only its first numbers. `compute_capability` is
+    that of the compiling GPU. `level` is TensorRT's hardware compatibility level, `none` or
     `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are optimization profiles: input ->
     min, opt and max -> shape. `cases` are sets of inputs, `outputs` the names of the outputs.
     """
@@ -52,7 +52,7 @@ class Job(NamedTuple):
         return hashlib.sha256(self.json_bytes()).hexdigest()
 
 
-def find(folder: Path) -> Path:
+def find_job_folder(folder: Path) -> Path:
     """Return the folder of the job at or below `folder`.
 
     The paths that CodeBuild creates for a source folder in S3 are not documented.
@@ -72,8 +72,8 @@ def read(folder: Path) -> Job:
         job = Job(cases=cases, **content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{path} is not an engine job: {error}") from None
-    require(folder / ONNX, job.onnx_sha256)
+    check_sha256(folder / ONNX, job.onnx_sha256)
     for case in job.cases:
         for tensor in case:
-            require(folder / tensor.file, tensor.sha256)
+            check_sha256(folder / tensor.file, tensor.sha256)
     return job

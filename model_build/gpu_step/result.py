@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import RawTensor, read_tensor, require
+from .files import RawTensor, check_sha256, read_tensor
 
 FILE = "result.json"
 PLAN = "model.plan"
@@ -41,14 +41,14 @@ class JobResult(NamedTuple):
         return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
 
 
-def parse(content: bytes, *, shown_as: str) -> JobResult:
+def parse(content: bytes, *, display_path: str) -> JobResult:
     """Return the result of a JSON text. Raises `StepError`."""
     try:
         fields = json.loads(content)
         outputs = [[read_tensor(tensor) for tensor in case] for case in fields.pop("outputs")]
         return JobResult(outputs=outputs, **fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StepError(f"{shown_as} is not the result of an engine job: {error}") from None
+        raise StepError(f"{display_path} is not the result of an engine job: {error}") from None
 
 
 def read(folder: Path, *, job: str) -> JobResult:
@@ -56,9 +56,9 @@ def read(folder: Path, *, job: str) -> JobResult:
     path = folder / FILE
     if not path.is_file():
         raise StepError(f"{path} is missing: the GPU step did not finish")
-    result = parse(path.read_bytes(), shown_as=str(path))
+    result = parse(path.read_bytes(), display_path=str(path))
     if result.job != job:
         raise StepError(f"{path} is the result of job {result.job}, not of {job}")
     for name, sha256 in result.files().items():
-        require(folder / name, sha256)
+        check_sha256(folder / name, sha256)
     return result

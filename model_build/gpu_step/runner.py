@@ -43,9 +43,15 @@ class EngineRunner:
         }
 
     def run(
-        self, case: list[RawTensor], outputs: list[str], *, read: Path, to: Path, prefix: str
+        self,
+        case: list[RawTensor],
+        outputs: list[str],
+        *,
+        input_folder: Path,
+        to: Path,
+        prefix: str,
     ) -> list[RawTensor]:
-        """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
+        """Run the engine on files of `input_folder`; write its outputs to `to` as PREFIX-N.bin.
 
         Raises `StepError` if the engine does not accept the inputs or does not have the outputs.
         """
@@ -53,7 +59,7 @@ class EngineRunner:
         allocated: list[int] = []
         try:
             for tensor in case:
-                self._bind_input(tensor, (read / tensor.file).read_bytes(), allocated)
+                self._bind_input(tensor, (input_folder / tensor.file).read_bytes(), allocated)
             bound = [(name, *self._bind_output(name, allocated)) for name in outputs]
             if not self._context.execute_async_v3(0):
                 raise StepError(f"TensorRT failed to run the engine{self._log.reason()}")
@@ -94,8 +100,10 @@ class EngineRunner:
         address = self._driver.allocate(len(content))
         allocated.append(address)
         self._driver.write(address, content)
-        _require(self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name)
-        _require(self._context.set_tensor_address(tensor.name, address), tensor.name)
+        _check_accepted(
+            self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name
+        )
+        _check_accepted(self._context.set_tensor_address(tensor.name, address), tensor.name)
 
     def _bind_output(self, name: str, allocated: list[int]) -> tuple[list[int], int]:
         """Allocate memory for an output; return its shape and address."""
@@ -105,19 +113,19 @@ class EngineRunner:
                 f'the shape of the output "{name}", {shape}, depends on the data: export the model '
                 "with outputs whose shapes follow from its inputs'"
             )
-        address = self._driver.allocate(self._size(name, shape))
+        address = self._driver.allocate(self._byte_size(name, shape))
         allocated.append(address)
-        _require(self._context.set_tensor_address(name, address), name)
+        _check_accepted(self._context.set_tensor_address(name, address), name)
         return shape, address
 
     def _save_output(self, name: str, shape: list[int], address: int, path: Path) -> RawTensor:
-        content = self._driver.read(address, self._size(name, shape))
+        content = self._driver.read(address, self._byte_size(name, shape))
         path.write_bytes(content)
         return RawTensor(
             name, self._datatype(name), shape, path.name, hashlib.sha256(content).hexdigest()
         )
 
-    def _size(self, name: str, shape: list[int]) -> int:
+    def _byte_size(self, name: str, shape: list[int]) -> int:
         return prod(shape) * DATATYPES[self._datatype(name)]
 
     def _datatype(self, name: str) -> str:
@@ -136,6 +144,6 @@ class EngineRunner:
         return self._datatypes[datatype]
 
 
-def _require(accepted: bool, name: str) -> None:
-    if not accepted:
+def _check_accepted(is_accepted: bool, name: str) -> None:
+    if not is_accepted:
         raise StepError(f'the engine has no tensor "{name}" of this shape: correct the recipe')

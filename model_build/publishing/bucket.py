@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from model_build import archive
 from model_build.build import Build
 from model_build.errors import BuildError
-from model_build.manifest import Source
+from model_build.manifest import StoredSource
 from model_build.progress import Progress
 from model_build.publishing import upload
 from model_build.publishing.manifests import manifest_key, read_existing
@@ -29,57 +29,66 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     manifest = read_existing(s3, bucket, manifest_key(key))
     if manifest is None:
         return False
-    stored = stored_checksum(s3, bucket=bucket, key=key)
-    if stored is not None and stored != _recorded(manifest, default=stored):
+    object_checksum = read_checksum(s3, bucket=bucket, key=key)
+    if object_checksum is not None and object_checksum != _recorded_checksum(
+        manifest, default=object_checksum
+    ):
         raise BuildError(
-            f"s3://{bucket}/{key} has the SHA-256 {stored or '(none)'}, and its manifest "
-            f"records {_recorded(manifest)}: the archive was replaced. Delete it, and "
+            f"s3://{bucket}/{key} has the SHA-256 {object_checksum or '(none)'}, and its manifest "
+            f"records {_recorded_checksum(manifest)}: the archive was replaced. Delete it, and "
             "deliver or publish again"
         )
-    return stored is not None
+    return object_checksum is not None
 
 
 def publish(
     s3: "S3Client",
-    built: Build,
+    build: Build,
     *,
     bucket: str,
     key: str,
     progress: Progress,
-    source: Source | None = None,
+    source: StoredSource | None = None,
 ) -> None:
     """Upload the archive of a build, then its manifest; `source` is the stored source, if any.
 
     Existing objects are not overwritten. Unfinished uploads of the key are removed. Raises
     `BuildError` if the existing archive or manifest has another SHA-256.
     """
-    recorded = read_existing(s3, bucket, manifest_key(key))
+    existing_manifest = read_existing(s3, bucket, manifest_key(key))
     with TemporaryDirectory(prefix="archive-") as scratch:
         path = Path(scratch, "archive")
         progress("packing")
-        written = archive.pack(built.folder, path)
+        packed_archive = archive.pack(build.folder, path)
         checksum = upload.checksum(path)
-        if recorded and _recorded(recorded, default=checksum) != checksum:
-            raise _other_bytes(bucket, manifest_key(key), _recorded(recorded), checksum)
-        progress(f"uploading {written.bytes / 1e6:.1f} MB to s3://{bucket}/{key}")
+        if (
+            existing_manifest
+            and _recorded_checksum(existing_manifest, default=checksum) != checksum
+        ):
+            raise _checksum_error(
+                bucket, manifest_key(key), _recorded_checksum(existing_manifest), checksum
+            )
+        progress(f"uploading {packed_archive.bytes / 1e6:.1f} MB to s3://{bucket}/{key}")
         try:
             upload.upload(s3, path, bucket=bucket, key=key)
         except upload.KeyTaken:
-            stored = stored_checksum(s3, bucket=bucket, key=key)
-            if stored != checksum:
-                raise _other_bytes(bucket, key, stored, checksum) from None
-    manifest = built.manifest(
-        written, checksum={"checksum": checksum, "part_bytes": upload.PART_BYTES}, source=source
+            object_checksum = read_checksum(s3, bucket=bucket, key=key)
+            if object_checksum != checksum:
+                raise _checksum_error(bucket, key, object_checksum, checksum) from None
+    manifest = build.manifest(
+        packed_archive,
+        checksum={"checksum": checksum, "part_bytes": upload.PART_BYTES},
+        source=source,
     )
     write_once(s3, bucket=bucket, key=manifest_key(key), body=manifest.json_bytes())
 
 
-def _recorded(manifest: Mapping[str, Any], *, default: str = "") -> str:
+def _recorded_checksum(manifest: Mapping[str, Any], *, default: str = "") -> str:
     """Return the checksum in a manifest; manifests of earlier builders have none."""
     return str(manifest["archive"].get("checksum", default))
 
 
-def stored_checksum(s3: "S3Client", *, bucket: str, key: str) -> str | None:
+def read_checksum(s3: "S3Client", *, bucket: str, key: str) -> str | None:
     """Return S3's SHA-256 of an object, empty if it has none; None if there is no object.
 
     A multipart upload has a checksum of the parts' checksums (S3 user guide, "Checking object
@@ -94,9 +103,11 @@ def stored_checksum(s3: "S3Client", *, bucket: str, key: str) -> str | None:
     return head.get("ChecksumSHA256", "")
 
 
-def _other_bytes(bucket: str, key: str, stored: str | None, expected: str) -> BuildError:
+def _checksum_error(
+    bucket: str, key: str, object_checksum: str | None, expected: str
+) -> BuildError:
     return BuildError(
-        f"s3://{bucket}/{key} holds other bytes (SHA-256 {stored or 'unknown'}) than this build "
-        f"({expected}): archives are never overwritten. Delete it by hand if nothing serves it, or "
-        "raise BUILD_FORMAT in model_build/digest.py if the builder now makes other archives"
+        f"s3://{bucket}/{key} holds other bytes (SHA-256 {object_checksum or 'unknown'}) than this "
+        f"build ({expected}): archives are never overwritten. Delete it by hand if nothing serves "
+        "it, or raise BUILD_FORMAT in model_build/digest.py if the builder now makes other archives"
     )

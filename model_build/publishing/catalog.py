@@ -50,7 +50,7 @@ class Catalog:
         pages = self.ssm.get_paginator("get_parameters_by_path").paginate(Path=self.path)
         parameters = [parameter for page in pages for parameter in page["Parameters"]]
         entries = {
-            parameter["Name"].rpartition("/")[2]: _entry(parameter["Value"])
+            parameter["Name"].rpartition("/")[2]: _parse_entry(parameter["Value"])
             for parameter in parameters
         }
         return {model: entry for model, entry in entries.items() if entry}
@@ -73,15 +73,15 @@ class Catalog:
         )
         versions = []
         for value in values:
-            entry = _entry(value["Value"]) or {}
+            entry = _parse_entry(value["Value"]) or {}
             if entry.keys() >= {"model", "version", "endpoint", "target_model"}:
-                versions.append(CatalogVersion(entry, _cause(value.get("Description", ""))))
+                versions.append(CatalogVersion(entry, _parse_cause(value.get("Description", ""))))
             else:
                 name = f"{self._name(model)}:{value['Version']}"
                 print(f"! {name} is not a catalog entry: left out", file=sys.stderr)  # noqa: T201
         return versions
 
-    def flip(self, entry: Entry, cause: Cause) -> None:
+    def set_current(self, entry: Entry, cause: Cause) -> None:
         """Make `entry` the current entry of its model.
 
         The description records the cause: Parameter Store keeps a description with each value, and
@@ -99,7 +99,7 @@ class Catalog:
         return f"{self.path}/{model}"
 
 
-def _entry(value: str) -> Entry | None:
+def _parse_entry(value: str) -> Entry | None:
     """Return the entry in a parameter's value, or None if the value is invalid."""
     try:
         entry = json.loads(value)
@@ -108,22 +108,26 @@ def _entry(value: str) -> Entry | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _cause(description: str) -> Cause:
+def _parse_cause(description: str) -> Cause:
     cause = description.rpartition(", ")[2]
     return cast("Cause", cause) if cause in ("published", "rolled back") else "deployed"
 
 
-def lineage(history: Sequence[CatalogVersion]) -> list[CatalogVersion]:
+def predecessors_and_current(history: Sequence[CatalogVersion]) -> list[CatalogVersion]:
     """Return the current version, last, after its predecessors.
 
-    Versions that were rolled back are not predecessors. A deploy of an earlier version is a
-    rollback too: of a failed deploy, or to an older commit. Publishing an earlier version puts it
-    after the others.
+    Versions that were rolled back are not predecessors. A deploy of an earlier version is also a
+    rollback: of a failed deploy, or to an older commit. An earlier version that is published again
+    is the newest version.
     """
-    line: list[CatalogVersion] = []
-    for past in history:
-        same = [number for number, earlier in enumerate(line) if earlier.version == past.version]
-        if same and (past.cause != "published" or same[-1] == len(line) - 1):
-            del line[same[-1] :]
-        line.append(past)
-    return line
+    lineage: list[CatalogVersion] = []
+    for catalog_version in history:
+        indexes = [
+            index
+            for index, predecessor in enumerate(lineage)
+            if predecessor.version == catalog_version.version
+        ]
+        if indexes and (catalog_version.cause != "published" or indexes[-1] == len(lineage) - 1):
+            del lineage[indexes[-1] :]
+        lineage.append(catalog_version)
+    return lineage

@@ -10,7 +10,7 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 
-from model_build.engines.accepted_results import BucketResults
+from model_build.engines.accepted_results import BucketResultStore
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.local_gpu import LocalGpu
@@ -35,12 +35,12 @@ def bucket_engines(
     `images` are copies of NVIDIA's images by release.
     """
     gpu = _codebuild(bucket, project, images, deadline=deadline) if project else LocalGpu()
-    return Engines(BucketResults(boto3.client("s3"), bucket, is_builder=True), gpu)
+    return Engines(BucketResultStore(boto3.client("s3"), bucket, is_builder=True), gpu)
 
 
 def stage_engines(bucket: str, *, stage: str) -> Engines:
     """Return the provider for `publish` to a deployed stage."""
-    results = BucketResults(boto3.client("s3"), bucket, is_builder=False)
+    results = BucketResultStore(boto3.client("s3"), bucket, is_builder=False)
     return Engines(results, StageGpu(bucket, stage))
 
 

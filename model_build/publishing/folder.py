@@ -9,16 +9,16 @@ from model_build.progress import Progress
 from model_build.publishing.manifests import manifest_key
 
 
-def save(built: Build, path: Path, *, progress: Progress) -> Manifest:
+def save_archive(build: Build, path: Path, *, progress: Progress) -> Manifest:
     """Write the archive `path` and its manifest; an interrupted run leaves no partial archive."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    partial_file = path.with_name(f".{path.name}.partial")
     progress(f"packing {path}")
     try:
-        written = archive.pack(built.folder, partial)
-        partial.replace(path)
+        packed_archive = archive.pack(build.folder, partial_file)
+        partial_file.replace(path)
     finally:
-        partial.unlink(missing_ok=True)
-    manifest = built.manifest(written)
+        partial_file.unlink(missing_ok=True)
+    manifest = build.manifest(packed_archive)
     path.with_name(manifest_key(path.name)).write_bytes(manifest.json_bytes())
     return manifest

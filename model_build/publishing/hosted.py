@@ -28,7 +28,7 @@ Endpoint").
 """
 
 
-class ObjectPlace(TypedDict):
+class ObjectLocation(TypedDict):
     """The bucket and the key of an object."""
 
     bucket: str
@@ -43,7 +43,7 @@ class ArchivePrefix:
     prefix: str
     target: BuildTarget
 
-    def place(self, archive: str) -> ObjectPlace:
+    def archive_location(self, archive: str) -> ObjectLocation:
         """Return bucket and key of an archive below the prefix."""
         return {"bucket": self.bucket, "key": self.prefix + archive}
 
@@ -54,9 +54,9 @@ def archive_prefixes(
     """Return the distinct prefixes of the variants of a multi-model endpoint.
 
     Raises `BuildError` if the endpoint does not exist, has another hosting mode, or is being
-    updated. During an update the catalog must not change: its archives must exist below both the
-    old and the new prefix, and the update has checked that already. The update of the stack of the
-    same name, if there is one, includes the update of the endpoint.
+    updated. During an update the catalog must not change: the update has checked that the current
+    archives exist below the old and the new prefix, and would not check another archive. If there
+    is a stack with the endpoint's name, its update includes the update of the endpoint.
     """
     try:
         endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
@@ -77,7 +77,7 @@ def archive_prefixes(
                 "a deploy. Commit the model and deliver the stage, or roll the stage back: "
                 "tritonsm deliver, tritonsm rollback-stage"
             )
-        prefix = _parse(container["ModelDataUrl"])
+        prefix = _parse_prefix(container["ModelDataUrl"])
         prefixes[prefix] = prefix
     _check_not_updating(endpoint, _stack_status(cloudformation, endpoint_name))
     return list(prefixes)
@@ -116,7 +116,7 @@ def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
     return stack["StackStatus"]
 
 
-def _parse(url: str) -> ArchivePrefix:
+def _parse_prefix(url: str) -> ArchivePrefix:
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     target = prefix.rstrip("/").rpartition("/")[2]
     try:

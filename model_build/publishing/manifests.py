@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from model_build.archive import SUFFIX
 from model_build.engines.accepted_results import PREFIX
-from model_build.engines.job_bucket import keys_below
+from model_build.engines.job_bucket import list_keys
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -36,19 +36,25 @@ def source_key(digest: str) -> str:
     return f"sources/{digest}.zip"
 
 
-def delete_unused_parts(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
-    """Delete engines and sources that only the manifests `retired` reference; return their keys.
+def delete_unused_dependencies(
+    s3: "S3Client", bucket: str, retired_manifests: Collection[str]
+) -> list[str]:
+    """Delete engines and sources that only `retired_manifests` reference; return their keys.
 
-    A manifest without its archive is ignored.
+    Manifests without an archive are ignored.
     """
-    parts = {part for key in retired for part in _parts(read(s3, bucket, key))}
-    if not parts:
+    prefixes = {
+        prefix
+        for key in retired_manifests
+        for prefix in _dependency_prefixes(read(s3, bucket, key))
+    }
+    if not prefixes:
         return []
-    keys = keys_below(s3, bucket, "")
+    keys = list_keys(s3, bucket, "")
     manifests = {manifest_key(key) for key in keys if key.endswith(SUFFIX)}
-    for key in manifests.intersection(keys).difference(retired):
-        parts -= _parts(read(s3, bucket, key))
-    unused = sorted(key for key in keys if key.startswith(tuple(parts))) if parts else []
+    for key in manifests.intersection(keys).difference(retired_manifests):
+        prefixes -= _dependency_prefixes(read(s3, bucket, key))
+    unused = sorted(key for key in keys if key.startswith(tuple(prefixes))) if prefixes else []
     # result.json first, so that an interrupted deletion leaves no result that looks complete.
     unused.sort(key=lambda key: not key.endswith(".json"))
     for key in unused:
@@ -56,7 +62,7 @@ def delete_unused_parts(s3: "S3Client", bucket: str, retired: Collection[str]) -
     return unused
 
 
-def _parts(manifest: dict[str, Any]) -> set[str]:
+def _dependency_prefixes(manifest: dict[str, Any]) -> set[str]:
     """Return the keys of an archive's engines and source; earlier builders stored none."""
     engines = {f"{PREFIX}{engine['job']}/" for engine in manifest.get("engines", {}).values()}
     return engines | ({source_key(manifest["digest"])} if manifest.get("source") else set())

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from model_build import digest
 from model_build.build import Build
-from model_build.manifest import Source
-from model_build.publishing.bucket import stored_checksum
+from model_build.manifest import StoredSource
+from model_build.publishing.bucket import read_checksum
 from model_build.publishing.manifests import source_key
 from model_build.publishing.upload import KeyTaken, upload
 from model_build.source import ModelSource
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
+def store_source(s3: "S3Client", build: Build, *, bucket: str) -> StoredSource:
     """Store a build's source unless the bucket has it."""
-    key = source_key(built.digest)
-    if stored_checksum(s3, bucket=bucket, key=key) is None:
+    key = source_key(build.digest)
+    if read_checksum(s3, bucket=bucket, key=key) is None:
         with TemporaryDirectory(prefix="source-") as scratch, suppress(KeyTaken):
-            packed = Path(scratch, "source.zip")
-            _pack(built.source, packed)
+            zip_path = Path(scratch, "source.zip")
+            _pack(build.source, zip_path)
             # Builds for several targets may upload the same source at the same time.
             upload(
                 s3,
-                packed,
+                zip_path,
                 bucket=bucket,
                 key=key,
                 content_type="application/zip",
                 has_other_writers=True,
             )
-    return Source(model=built.name, alternative=built.source.alternative)
+    return StoredSource(model=build.name, alternative=build.source.alternative)
 
 
 def _pack(model: ModelSource, to: Path) -> None:
     """Write the files that the digest covers, without times and modes."""
-    with zipfile.ZipFile(to, "w", compression=zipfile.ZIP_DEFLATED) as packed:
-        for path in digest.files(model.folder):
+    with zipfile.ZipFile(to, "w", compression=zipfile.ZIP_DEFLATED) as zip_path:
+        for path in digest.model_files(model.folder):
             entry = zipfile.ZipInfo(path.relative_to(model.folder).as_posix())
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.file_size = path.stat().st_size  # zipfile needs it for files above 2 GiB
-            with path.open("rb") as file, packed.open(entry, "w") as member:
+            with path.open("rb") as file, zip_path.open(entry, "w") as member:
                 shutil.copyfileobj(file, member)

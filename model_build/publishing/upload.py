@@ -30,7 +30,7 @@ def checksum(path: Path) -> str:
 
     S3 user guide, "Checking object integrity": base64, a dash and the number of parts.
     """
-    digests = [hashlib.sha256(_part(path, number)).digest() for number in _numbers(path)]
+    digests = [hashlib.sha256(_read_part(path, number)).digest() for number in _part_numbers(path)]
     return f"{_base64_sha256(b''.join(digests))}-{len(digests)}"
 
 
@@ -46,8 +46,8 @@ def upload(
     """Write a file under `key`. Raises `KeyTaken` if the key has an object when the upload ends.
 
     Parts have a SHA-256, which S3 verifies; at most `THREADS` parts are in memory. A failed upload
-    is aborted. Unfinished uploads of this key are aborted first, unless it `has_other_writers`,
-    whose uploads they may be: the bucket's lifecycle rule aborts those.
+    is aborted. Unfinished uploads of the key are aborted first, unless `has_other_writers` is true:
+    then they may belong to concurrent writers, and the bucket's lifecycle rule aborts them later.
 
     The pinned boto3 has no conditional `upload_file` (s3transfer, ALLOWED_UPLOAD_ARGS).
     """
@@ -59,7 +59,7 @@ def upload(
     send = partial(_send_part, s3, path, bucket=bucket, key=key, upload_id=upload_id)
     try:
         with ThreadPoolExecutor(THREADS) as pool:
-            parts = list(pool.map(send, _numbers(path)))
+            parts = list(pool.map(send, _part_numbers(path)))
         s3.complete_multipart_upload(
             Bucket=bucket,
             Key=key,
@@ -75,12 +75,12 @@ def upload(
         raise
 
 
-def _numbers(path: Path) -> range:
+def _part_numbers(path: Path) -> range:
     """Return the numbers of a file's parts; an empty file has one part."""
     return range(1, max(-(-path.stat().st_size // PART_BYTES), 1) + 1)
 
 
-def _part(path: Path, number: int) -> bytes:
+def _read_part(path: Path, number: int) -> bytes:
     with path.open("rb") as file:
         file.seek((number - 1) * PART_BYTES)
         return file.read(PART_BYTES)
@@ -89,9 +89,9 @@ def _part(path: Path, number: int) -> bytes:
 def _send_part(
     s3: "S3Client", path: Path, number: int, *, bucket: str, key: str, upload_id: str
 ) -> "CompletedPartTypeDef":
-    body = _part(path, number)
+    body = _read_part(path, number)
     sha256 = _base64_sha256(body)
-    answer = s3.upload_part(
+    response = s3.upload_part(
         Bucket=bucket,
         Key=key,
         UploadId=upload_id,
@@ -99,16 +99,16 @@ def _send_part(
         Body=body,
         ChecksumSHA256=sha256,
     )
-    return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumSHA256": sha256}
+    return {"PartNumber": number, "ETag": response["ETag"], "ChecksumSHA256": sha256}
 
 
 def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:
     """Abort unfinished uploads of one key; `Prefix` also matches longer keys."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
     for page in pages:
-        for unfinished in page.get("Uploads", ()):
-            if unfinished["Key"] == key:
-                s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=unfinished["UploadId"])
+        for upload in page.get("Uploads", ()):
+            if upload["Key"] == key:
+                s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload["UploadId"])
 
 
 def _base64_sha256(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""BERT-base as the builder exports it."""
+"""The export of BERT-base."""
 
 from pathlib import Path
 
@@ -24,10 +24,10 @@ class _Bert(torch.nn.Module):
 
 
 def bert(weights: Path | None) -> TorchModel:
-    """Token ids and mask, INT32 [batch, 128], to two FP32 outputs.
+    """Return BERT: inputs INT32 [batch, 128], outputs FP32 [batch, 128, 768] and [batch, 768].
 
-    They are a vector for each token, [batch, 128, 768], and one for the text, [batch, 768].
-    `weights` is a folder with config.json and model.safetensors, None for random ones.
+    The outputs are a vector per token and a vector per text. `weights` is a folder with config.json
+    and model.safetensors, None for random weights.
     """
     eager = "eager"  # the simplest graph: sdpa adds IsNaN guards
     if weights is None:
@@ -44,7 +44,7 @@ def bert(weights: Path | None) -> TorchModel:
 
 
 def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Seeded texts of at least two tokens, padded to 128."""
+    """Return seeded texts of at least two tokens, padded to 128 tokens."""
     shape = (sizes["batch"], TOKENS)
     lengths = torch.randint(2, TOKENS + 1, (sizes["batch"], 1), generator=generator)
     mask = (torch.arange(TOKENS) < lengths).to(torch.int32)

@@ -1,4 +1,4 @@
-"""InceptionV3 as the builder exports it."""
+"""The export of InceptionV3."""
 
 from pathlib import Path
 
@@ -6,22 +6,23 @@ import keras
 
 
 def inception(weights: Path | None) -> keras.Model:
-    """Images, FP32 [batch, 299, 299, 3] from -1 to 1, to probabilities, FP32 [batch, 1000].
+    """Return InceptionV3: images FP32 [batch, 299, 299, 3], probabilities FP32 [batch, 1000].
 
-    `weights` is a folder with inception_v3.weights.h5, None for random ones.
+    Pixels are from -1 to 1. `weights` is a folder with inception_v3.weights.h5, None for random
+    weights.
     """
     pixels = keras.Input((299, 299, 3), name="pixels")
     model = keras.applications.InceptionV3(weights=None, input_tensor=pixels)
     if weights is None:
-        _spread(model)
+        _initialize_weights(model)
     else:
         model.load_weights(weights / "inception_v3.weights.h5")
     return model
 
 
-def _spread(model: keras.Model) -> None:
-    """Draw weights that tell pictures apart: with Keras's own, every answer is nearly 1/1000."""
-    he = keras.initializers.HeNormal(seed=keras.random.SeedGenerator(3))
+def _initialize_weights(model: keras.Model) -> None:
+    """Set random weights whose outputs differ: with Keras's, all probabilities are near 1/1000."""
+    he_normal = keras.initializers.HeNormal(seed=keras.random.SeedGenerator(3))
     for layer in model.layers:
         if isinstance(layer, keras.layers.Conv2D):
-            layer.kernel.assign(he(layer.kernel.shape))
+            layer.kernel.assign(he_normal(layer.kernel.shape))

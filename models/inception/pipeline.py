@@ -1,4 +1,4 @@
-"""The pictures that InceptionV3 takes, out of JPEG files."""
+"""The DALI pipeline that decodes JPEG files for InceptionV3."""
 
 from nvidia.dali import Pipeline, fn, pipeline_def, types
 
@@ -6,16 +6,17 @@ SIZE = 299
 
 
 def preprocess() -> Pipeline:
-    """JPEG bytes, UINT8 [batch, bytes], to images, FP32 [batch, 299, 299, 3] from -1 to 1.
+    """Return the pipeline: JPEG bytes UINT8 [batch, bytes], images FP32 [batch, 299, 299, 3].
 
-    All of it on the CPU: for a GPU target, the builder moves the decoder and what follows it.
+    Pixels are from -1 to 1. The pipeline runs on the CPU; for GPU targets, the builder moves the
+    decoder and its successors to the GPU.
     """
 
     @pipeline_def(
-        batch_size=1,  # Triton sets its own, and threads and device
+        batch_size=1,  # Triton sets batch size, threads and device
         num_threads=1,
         device_id=None,
-        seed=0,  # nothing is random, but the same file every time
+        seed=0,  # without a seed, DALI writes a random one into the file
         output_dtype=[types.FLOAT],
         output_ndim=[3],
     )

@@ -1,4 +1,4 @@
-"""ResNet50 as the builder exports it."""
+"""The export of ResNet50."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ class _Logits(torch.nn.Module):
 
 
 def resnet50(weights: Path | None) -> TorchModel:
-    """Images, FP32 [batch, 3, 224, 224], to logits, FP32 [batch, 1000].
+    """Return ResNet50: images FP32 [batch, 3, 224, 224], logits FP32 [batch, 1000].
 
-    `weights` is a folder with config.json and model.safetensors, None for random ones.
+    `weights` is a folder with config.json and model.safetensors, None for random weights.
     """
     if weights is None:
         resnet = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-        _draw(resnet)
+        _initialize_weights(resnet)
     else:
         resnet = ResNetForImageClassification.from_pretrained(weights, local_files_only=True)
     return TorchModel(
@@ -37,8 +37,8 @@ def resnet50(weights: Path | None) -> TorchModel:
     )
 
 
-def _draw(resnet: torch.nn.Module) -> None:
-    """Draw weights as transformers does, but from the seed alone: its own depend on its version."""
+def _initialize_weights(resnet: torch.nn.Module) -> None:
+    """Set random weights that depend only on the seed, not on the version of transformers."""
     generator = torch.Generator().manual_seed(torch.initial_seed())
     for module in resnet.modules():
         if isinstance(module, torch.nn.Conv2d):
@@ -51,5 +51,5 @@ def _draw(resnet: torch.nn.Module) -> None:
 
 
 def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Seeded images, scaled as a normalised photograph is."""
+    """Return seeded images with the scale of a normalized photograph."""
     return {"INPUT__0": torch.randn(sizes["batch"], 3, 224, 224, generator=generator)}

@@ -58,8 +58,7 @@ class Builder:
         try:
             for archive in archives:
                 build = self._start(archive)
-                if "Deadline" in build.event:
-                    running[build.key] = build
+                running[build.key] = build
             wait_while("builds", lambda: self._poll(running))
         except (NotDelivered, Unfinished) as error:
             running_builds = [build.name for build in running.values() if "BuildId" in build.event]

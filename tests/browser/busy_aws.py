@@ -17,7 +17,7 @@ import boto3
 import local_sagemaker
 from local_sagemaker import LOOPBACK_OPENER, Folder, client_environment
 from local_sagemaker.settings import INSTANCES, MEMORY, SPEED
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 ENDPOINT, VARIANT, BUCKET = "prod-text", "AllTraffic", "models"
@@ -111,7 +111,7 @@ def _create_endpoint(archives: Path) -> None:
     for model in MODELS:
         body = pack_python(archives / model, code)
         s3.put_object(Bucket=BUCKET, Key=f"text/{archive(model)}", Body=body)
-    host(ENDPOINT, multi_model(f"s3://{BUCKET}/text/"))
+    create_endpoint(ENDPOINT, multi_model(f"s3://{BUCKET}/text/"))
 
 
 def _put_scaling_policy() -> None:

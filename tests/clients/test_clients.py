@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
@@ -42,7 +42,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         s3.create_bucket(Bucket=BUCKET)
         two = pack_python(tmp_path_factory.mktemp("two") / "times", times(2))
         s3.put_object(Bucket=BUCKET, Key="math/times.tar.gz", Body=two)
-        host(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
+        create_endpoint(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
         yield
 
 
@@ -66,25 +66,26 @@ def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
     [("v2", "aws_cli.sh"), ("v2", "boto3_json.py"), ("v3", "sagemaker_sdk_v3.py")],
 )
 def test_client_lists_and_invokes_the_endpoint(environment: str, script: str) -> None:
-    listed, content_type, answer = _run(environment, script, ENDPOINT, "times.tar.gz", "7")
-    assert listed.split() == [ENDPOINT, "InService"]
+    endpoint_line, content_type, response = _run(environment, script, ENDPOINT, "times.tar.gz", "7")
+    assert endpoint_line.split() == [ENDPOINT, "InService"]
     assert content_type == "application/json"
-    assert json.loads(answer)["outputs"] == [
+    assert json.loads(response)["outputs"] == [
         {"name": "Y", "datatype": "FP32", "shape": [1, 1], "data": [14.0]}
     ]
 
 
 def test_sdk_v2_lifecycle(tmp_path: Path) -> None:
     prefix = f"s3://{BUCKET}/math/"
-    added = tmp_path / "three.tar.gz"
-    added.write_bytes(pack_python(tmp_path / "times", times(3)))
+    archive = tmp_path / "three.tar.gz"
+    archive.write_bytes(pack_python(tmp_path / "times", times(3)))
     # While it waits for the endpoint, the SDK prints dashes, then an exclamation mark.
     role = boto3.client("iam").create_role(
         RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST)
     )["Role"]["Arn"]
-    *_, listed, first, second, same = _run("v2", "sagemaker_sdk_v2.py", prefix, role, added, "7")
-    assert listed.lstrip("-!") == "added/while-it-serves.tar.gz times.tar.gz"
-    assert (first, second, same) == ("[21.0]", "[14.0]", "[14.0]")
+    output = _run("v2", "sagemaker_sdk_v2.py", prefix, role, archive, "7")
+    *_, archives, added_model, first_model, repeated = output
+    assert archives.lstrip("-!") == "added/while-it-serves.tar.gz times.tar.gz"
+    assert (added_model, first_model, repeated) == ("[21.0]", "[14.0]", "[14.0]")
     sagemaker = boto3.client("sagemaker")
     sagemaker.get_waiter("endpoint_deleted").wait(
         EndpointName="sdk-v2", WaiterConfig={"Delay": 1, "MaxAttempts": 600}

@@ -11,7 +11,7 @@ import pytest
 from cli.load.cache import hit_rates, zipf
 from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
@@ -38,7 +38,7 @@ def zipf_endpoint(
     for number in range(MODELS):
         archive = pack_python(folder / f"m{number}", times(number, initialize=WEIGHTS))
         s3.put_object(Bucket="zipf-models", Key=f"m{number}.tar.gz", Body=archive)
-    host("zipf", multi_model("s3://zipf-models/"))
+    create_endpoint("zipf", multi_model("s3://zipf-models/"))
     return EndpointCaller("zipf")
 
 
@@ -65,7 +65,7 @@ def statistics(metric: str) -> Counter[str]:
 def test_predicted_cache_hit_rate_is_accurate(zipf_endpoint: EndpointCaller) -> None:
     shares = zipf(MODELS, EXPONENT)
     for model in np.random.default_rng(0).choice(MODELS, REQUESTS, p=shares).tolist():
-        assert zipf_endpoint.ask(f"m{model}") == 7 * model
+        assert zipf_endpoint.predict(f"m{model}") == 7 * model
     eventually(lambda: statistics("ModelCacheHit")["SampleCount"] == REQUESTS)
     measured = statistics("ModelCacheHit")["Sum"] / REQUESTS
     [predicted] = hit_rates(shares[np.newaxis], IN_MEMORY)

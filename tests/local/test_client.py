@@ -16,11 +16,11 @@ from endpoint_client import AsyncEndpointClient, EndpointClient, ModelFailed
 from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.endpoints import (
-    configure,
-    host,
-    in_service,
+    create_config,
+    create_endpoint,
     multi_model,
     single_model,
+    wait_in_service,
 )
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
@@ -64,9 +64,9 @@ def publish(
 def update(endpoint: str) -> None:
     """Update an endpoint to a new configuration and wait until it is in service."""
     config = f"{endpoint}-{uuid.uuid4()}"
-    configure(config, multi_model(f"s3://{BUCKET}/{endpoint}/"))
+    create_config(config, multi_model(f"s3://{BUCKET}/{endpoint}/"))
     boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
-    in_service(endpoint)
+    wait_in_service(endpoint)
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +99,10 @@ def endpoints(
         publish(model, "1", "crowded", f"{model}.tar.gz", NUMBER_SIGNATURE)
     for key, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=key, Body=archive)
-    host("math", multi_model(f"s3://{BUCKET}/math/"))
-    host("crowded", multi_model(f"s3://{BUCKET}/crowded/"))
+    create_endpoint("math", multi_model(f"s3://{BUCKET}/math/"))
+    create_endpoint("crowded", multi_model(f"s3://{BUCKET}/crowded/"))
     talk = single_model(f"s3://{BUCKET}/talk/speaks.tar.gz", default_model="speaks")
-    host("talk", {**talk, "Environment": {**talk["Environment"], **STREAM_SETTINGS}})
+    create_endpoint("talk", {**talk, "Environment": {**talk["Environment"], **STREAM_SETTINGS}})
     publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
     publish("speaks", "1", "talk", None, TEXT_SIGNATURE)
     return local_sagemaker

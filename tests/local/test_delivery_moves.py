@@ -14,7 +14,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
-from local_sagemaker.tests.support.endpoints import in_service
+from local_sagemaker.tests.support.endpoints import wait_in_service
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
@@ -83,10 +83,10 @@ def _call_archives(*archives: str) -> AbstractContextManager[None]:
     client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
     def call_current() -> None:
-        caller.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
+        caller.predict(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
 
     names = [archive.removesuffix(".tar.gz") for archive in archives]
-    return call_repeatedly(call_current, *(partial(caller.ask, name) for name in names))
+    return call_repeatedly(call_current, *(partial(caller.predict, name) for name in names))
 
 
 def _endpoint() -> Any:
@@ -107,7 +107,7 @@ def _variant() -> tuple[str, int, bool]:
 def test_manually_published_model_stops_a_release_change(repository: Repository) -> None:
     published = _catalog()["ten"]
     assert published.startswith("published/")
-    assert EndpointCaller(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
+    assert EndpointCaller(ENDPOINT).predict(published.removesuffix(".tar.gz")) == 70
     repository.edit(str(STAGE_FILE), '"25.04"', '"24.09"')
     repository.commit("another release")
     output = " ".join(repository.deliver(code=1).split())
@@ -125,7 +125,7 @@ def test_release_instances_and_models_change_in_one_delivery(repository: Reposit
     before = _catalog()
     with _call_archives(before["times"]):  # which scales the endpoint out to the maximum
         eventually(lambda: _variant() == ("ml.m5.xlarge", 2, True))
-    in_service(ENDPOINT)
+    wait_in_service(ENDPOINT)
     repository.edit(str(STAGE_FILE), '"25.04"', '"24.09"')
     repository.edit(str(STAGE_FILE), "[times, plus]", "[times]")
     repository.edit(str(STAGE_FILE), "ml.m5.xlarge", "ml.m5.2xlarge")

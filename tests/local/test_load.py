@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from cli.dispatch import parse_command
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
@@ -35,7 +35,7 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
             Value=json.dumps({**entry, "signature": SIGNATURE}),
             Type="String",
         )
-    host("local-text", multi_model("s3://load-models/text/"))
+    create_endpoint("local-text", multi_model("s3://load-models/text/"))
 
 
 @pytest.mark.parametrize("level", ["--rate", "--callers"])

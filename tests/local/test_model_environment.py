@@ -41,7 +41,7 @@ def test_numpy_packed_modules_and_substitutes_work(
             "both/config.pbtxt": ENSEMBLE.replace("plus", "twice"),
             "times/config.pbtxt": CONFIG,
             "times/1/model.py": IMPORTS + TIMES,
-            "times/1/__init__.py": python_packages.FINDS_PACKAGES,
+            "times/1/__init__.py": python_packages.INIT_CODE,
             "times/1/site-packages/factors.py": "FACTOR = 5",
             "twice/config.pbtxt": CONFIG.replace("python", "onnxruntime"),
         },

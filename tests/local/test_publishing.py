@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from model_build.__main__ import main
@@ -45,7 +45,7 @@ def s3(local_sagemaker: LocalSageMaker) -> "S3Client":
 @pytest.fixture(scope="module")
 def client(s3: "S3Client") -> Iterator[EndpointClient]:
     """Client of an empty multi-model endpoint."""
-    host("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
+    create_endpoint("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
     yield EndpointClient(stage="shop", endpoint="math", catalog_ttl=0)
     boto3.client("sagemaker").delete_endpoint(EndpointName="shop-math")
 

@@ -89,7 +89,7 @@ def test_undeclared_output_type_is_an_error_with_line(
     line_number = next(number for number, line in enumerate(lines, 1) if "SCORE" in line)
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"error: {configs[0]}:{line_number}:")
-    assert 'output "SCORE" is declared FP64, the answer has FP32' in error
+    assert 'output "SCORE" is declared FP64, but the model returns FP32' in error
 
 
 COUNTER = """

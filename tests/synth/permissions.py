@@ -63,101 +63,108 @@ class ResolvedPrincipal(NamedTuple):
         return self.role.id if self.role else self.principal.name
 
 
-def missing_permissions(site: StageUnderTest) -> Iterator[str]:
+def missing_permissions(tested_stage: StageUnderTest) -> Iterator[str]:
     """Yield permissions that a row needs and the templates do not allow."""
-    for resolved in resolved_principals(site):
+    for resolved in resolved_principals(tested_stage):
         for row in resolved.rows:
             for action in row.actions:
                 for resource in _resources(row, resolved.names):
-                    if not _is_allowed(site, resolved, row, _example(action), resource):
+                    if not _is_allowed(tested_stage, resolved, row, _example(action), resource):
                         yield f"{resolved.label} lacks {action} on {resource}: {row.step}"
-    for role in _required_roles(site):
+    for role in _required_roles(tested_stage):
         if role.logical_id not in [
-            _id_without_hash(resource) for resource in site.deployed.of_type("AWS::IAM::Role")
+            _id_without_hash(resource)
+            for resource in tested_stage.deployed.of_type("AWS::IAM::Role")
         ]:
             yield f"role {role.logical_id} is missing"
 
 
-def excess_permissions(site: StageUnderTest) -> Iterator[str]:
+def excess_permissions(tested_stage: StageUnderTest) -> Iterator[str]:
     """Yield permissions that the templates allow and no row needs."""
-    resolved = list(resolved_principals(site))
+    resolved = list(resolved_principals(tested_stage))
     by_role = {principal.role.id: principal for principal in resolved if principal.role}
-    for role in site.deployed.of_type("AWS::IAM::Role"):
+    for role in tested_stage.deployed.of_type("AWS::IAM::Role"):
         if role.id not in by_role:
             yield f"{role.id} is in no file of the ledger"
             continue
-        yield from _excess_role_permissions(site, by_role[role.id], role)
-    for policy, statements, _ in _resource_policies(site):
+        yield from _excess_role_permissions(tested_stage, by_role[role.id], role)
+    for policy, statements, _ in _resource_policies(tested_stage):
         for statement in statements:
             if statement["Effect"] == "Allow":
                 yield from _excess_resource_permissions(resolved, policy, statement)
-    for resource in site.deployed.resources.values():
+    for resource in tested_stage.deployed.resources.values():
         if resource.kind not in CHECKED and _grants_permissions(resource.kind):
             yield f"{resource.id} is a {resource.kind}, a type that is not compared with the ledger"
 
 
-def resolved_principals(site: StageUnderTest) -> Iterator[ResolvedPrincipal]:
+def resolved_principals(tested_stage: StageUnderTest) -> Iterator[ResolvedPrincipal]:
     """Yield the principals of the templates, once per endpoint or stage."""
     for principal in principals():
         for role in principal.roles:
-            for resource in site.deployed.of_type("AWS::IAM::Role"):
-                endpoint = _endpoint_of_role(site, role, resource)
+            for resource in tested_stage.deployed.of_type("AWS::IAM::Role"):
+                endpoint = _endpoint_of_role(tested_stage, role, resource)
                 if endpoint is not None:
-                    own = _endpoint_resources(site, endpoint, "AWS::SageMaker::Endpoint")
-                    name = own[0].properties["EndpointName"] if own else ""
-                    place = replace(site.place, endpoint=endpoint, endpoint_name=name)
-                    yield _resolve(site, principal, resource, place)
+                    endpoints = _endpoint_resources(
+                        tested_stage, endpoint, "AWS::SageMaker::Endpoint"
+                    )
+                    name = endpoints[0].properties["EndpointName"] if endpoints else ""
+                    place = replace(tested_stage.place, endpoint=endpoint, endpoint_name=name)
+                    yield _resolve(tested_stage, principal, resource, place)
         if principal.policy_principal:
-            yield _resolve(site, principal, None, site.place)
+            yield _resolve(tested_stage, principal, None, tested_stage.place)
 
 
-def features(site: StageUnderTest, endpoint: str) -> set[Feature]:
+def features(tested_stage: StageUnderTest, endpoint: str) -> set[Feature]:
     """Return the features of a stage ("*") or endpoint, derived from resources, not policies."""
     result: set[Feature] = {"preflight"}  # every delivery runs it
-    own = [
+    endpoint_resources = [
         resource
-        for resource in site.deployed.resources.values()
-        if _endpoint_name(site, resource) == endpoint
+        for resource in tested_stage.deployed.resources.values()
+        if _endpoint_name(tested_stage, resource) == endpoint
     ]
     containers = [
         resource.properties["PrimaryContainer"]
-        for resource in own
+        for resource in endpoint_resources
         if resource.kind == "AWS::SageMaker::Model"
     ]
-    if _find_resource(site, NAMED_RESOURCES["engines"]):
+    if _find_resource(tested_stage, NAMED_RESOURCES["engines"]):
         result.add("engine builds")
     configs = [
-        resource.properties for resource in own if resource.kind == "AWS::SageMaker::EndpointConfig"
+        resource.properties
+        for resource in endpoint_resources
+        if resource.kind == "AWS::SageMaker::EndpointConfig"
     ]
     captures = [config for config in configs if "DataCaptureConfig" in config]
-    if captures or (endpoint == "*" and _find_resource(site, NAMED_RESOURCES["capture_bucket"])):
+    if captures or (
+        endpoint == "*" and _find_resource(tested_stage, NAMED_RESOURCES["capture_bucket"])
+    ):
         result.add("data capture")
     if any("KmsKeyId" in config for config in configs):
         result.add("encrypted volumes")
-    if any(resource.kind == COMPONENT for resource in own) or (
-        endpoint == "*" and any(site.deployed.of_type(COMPONENT))
+    if any(resource.kind == COMPONENT for resource in endpoint_resources) or (
+        endpoint == "*" and any(tested_stage.deployed.of_type(COMPONENT))
     ):
         result.add("inference components")
-    if site.place.mirror != "*":
+    if tested_stage.place.mirror != "*":
         result.add("mirrored images")
-    if any("VpcConfig" in resource.properties for resource in own):
+    if any("VpcConfig" in resource.properties for resource in endpoint_resources):
         result.add("private network")
     if any(
         "SAGEMAKER_TRITON_METRIC_NAMESPACE" in container["Environment"] for container in containers
     ):
         result.add("Triton metrics")
-    if site.place.source_stage != "*":
+    if tested_stage.place.source_stage != "*":
         result.add("promotion")
     return result
 
 
 def _resolve(
-    site: StageUnderTest, principal: Principal, role: Resource | None, place: Place
+    tested_stage: StageUnderTest, principal: Principal, role: Resource | None, place: Place
 ) -> ResolvedPrincipal:
-    stage_features = features(site, place.endpoint)
+    stage_features = features(tested_stage, place.endpoint)
     components = [
         component.properties["InferenceComponentName"]
-        for component in _endpoint_resources(site, place.endpoint, COMPONENT)
+        for component in _endpoint_resources(tested_stage, place.endpoint, COMPONENT)
     ]
     rows = [
         _expand_components(row, components)
@@ -165,9 +172,9 @@ def _resolve(
         if row.feature is None or row.feature in stage_features
     ]
     arns = {
-        name: site.deployed.arn(resource)
+        name: tested_stage.deployed.arn(resource)
         for name, named in NAMED_RESOURCES.items()
-        if (resource := _find_resource(site, named))
+        if (resource := _find_resource(tested_stage, named))
     }
     names = place.names(arns)
     has_references = not any(role.stack == "delivery" for role in principal.roles)
@@ -176,12 +183,12 @@ def _resolve(
     )
 
 
-def _endpoint_resources(site: StageUnderTest, endpoint: str, kind: str) -> list[Resource]:
+def _endpoint_resources(tested_stage: StageUnderTest, endpoint: str, kind: str) -> list[Resource]:
     """Return the resources of a type in the stack of an endpoint."""
     return [
         resource
-        for resource in site.deployed.of_type(kind)
-        if _endpoint_name(site, resource) == endpoint
+        for resource in tested_stage.deployed.of_type(kind)
+        if _endpoint_name(tested_stage, resource) == endpoint
     ]
 
 
@@ -202,17 +209,29 @@ def _resources(row: Row, names: dict[str, str]) -> list[str]:
 
 
 def _is_allowed(
-    site: StageUnderTest, resolved: ResolvedPrincipal, row: Row, action: str, resource: str
+    tested_stage: StageUnderTest, resolved: ResolvedPrincipal, row: Row, action: str, resource: str
 ) -> bool:
     example, context = _example(resource), _request_context(row, resolved.names)
-    own = resource_policy(site, example)
+    policy_statements = resource_policy(tested_stage, example)
     if resolved.role is None:
         return allows(
-            own or [], action, resource=example, principal=resolved.named, context=context
+            policy_statements or [],
+            action,
+            resource=example,
+            principal=resolved.named,
+            context=context,
         )
-    arn, statements = site.deployed.arn(resolved.role), site.deployed.role_statements(resolved.role)
+    arn, statements = (
+        tested_stage.deployed.arn(resolved.role),
+        tested_stage.deployed.role_statements(resolved.role),
+    )
     return role_allows(
-        arn, statements, action, resource=example, resource_statements=own, context=context
+        arn,
+        statements,
+        action,
+        resource=example,
+        resource_statements=policy_statements,
+        context=context,
     )
 
 
@@ -232,20 +251,20 @@ def _example(pattern: str) -> str:
 
 
 def _excess_role_permissions(
-    site: StageUnderTest, resolved: ResolvedPrincipal, role: Resource
+    tested_stage: StageUnderTest, resolved: ResolvedPrincipal, role: Resource
 ) -> Iterator[str]:
     trusted = {role.trusts for role in resolved.principal.roles}
-    if (actual := _trusted_principals(site, role)) != trusted:
+    if (actual := _trusted_principals(tested_stage, role)) != trusted:
         yield f"{role.id} trusts {sorted(actual)}, expected {sorted(trusted)}"
-    for statement in site.deployed.statements(
+    for statement in tested_stage.deployed.statements(
         role.properties["AssumeRolePolicyDocument"], role.stack
     ):
         source = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
-        if "Service" in statement["Principal"] and source != site.deployed.account:
+        if "Service" in statement["Principal"] and source != tested_stage.deployed.account:
             yield f"{role.id} trusts {statement['Principal']} without aws:SourceAccount"
     if role.properties.get("ManagedPolicyArns"):
         yield f"{role.id} has AWS managed policies, which are not compared with the ledger"
-    for statement in site.deployed.role_statements(role):
+    for statement in tested_stage.deployed.role_statements(role):
         if statement["Effect"] == "Allow":
             yield from _uncovered(resolved.label, statement, [resolved])
 
@@ -305,21 +324,21 @@ def _narrows(condition: dict[str, Any], required: dict[str, dict[str, list[str]]
     )
 
 
-def _trusted_principals(site: StageUnderTest, role: Resource) -> set[str]:
+def _trusted_principals(tested_stage: StageUnderTest, role: Resource) -> set[str]:
     """Return the principals that may assume a role; of an identity provider, its name."""
     document = role.properties["AssumeRolePolicyDocument"]
     return {
         name.rpartition("/")[2]
-        for statement in site.deployed.statements(document, role.stack)
+        for statement in tested_stage.deployed.statements(document, role.stack)
         for name in _principals(statement)
     }
 
 
 def _resource_policies(
-    site: StageUnderTest,
+    tested_stage: StageUnderTest,
 ) -> Iterator[tuple[Resource, list[Statement], list[str]]]:
     """Yield (policy or key, statements, ARNs of the resources that the policy applies to)."""
-    stage = site.deployed
+    stage = tested_stage.deployed
     for kind, document in RESOURCE_POLICIES.items():
         for resource in stage.of_type(kind):
             statements: list[Statement] = [
@@ -338,9 +357,9 @@ def _resource_policies(
             yield resource, statements, [stage.arn(owner) for owner in owners]
 
 
-def resource_policy(site: StageUnderTest, resource: str) -> list[Statement] | None:
+def resource_policy(tested_stage: StageUnderTest, resource: str) -> list[Statement] | None:
     """Return the statements of the resource policy that applies to an ARN, None without one."""
-    for _, statements, owners in _resource_policies(site):
+    for _, statements, owners in _resource_policies(tested_stage):
         if any(resource == arn or resource.startswith(f"{arn}/") for arn in owners):
             return statements
     return None
@@ -353,39 +372,41 @@ def _principals(statement: Statement) -> list[str]:
     return [named for values in principal.values() for named in _as_list(values)]
 
 
-def _endpoint_of_role(site: StageUnderTest, role: Role, resource: Resource) -> str | None:
+def _endpoint_of_role(tested_stage: StageUnderTest, role: Role, resource: Resource) -> str | None:
     """Return the endpoint of a role, `*` for a role of the stage, None for any other resource."""
     if _id_without_hash(resource) != role.logical_id:
         return None
     if role.stack == "endpoint":
-        return _endpoint_name(site, resource)
-    return "*" if resource.stack == f"{site.place.stage}-{role.stack}" else None
+        return _endpoint_name(tested_stage, resource)
+    return "*" if resource.stack == f"{tested_stage.place.stage}-{role.stack}" else None
 
 
-def _required_roles(site: StageUnderTest) -> Iterable[Role]:
+def _required_roles(tested_stage: StageUnderTest) -> Iterable[Role]:
     """Yield the roles that every stage must have."""
     for principal in principals():
         always = [row for row in principal.rows if row.feature is None]
         yield from (role for role in principal.roles if always and role.stack != "delivery")
 
 
-def _find_resource(site: StageUnderTest, named: NamedResource) -> Resource | None:
+def _find_resource(tested_stage: StageUnderTest, named: NamedResource) -> Resource | None:
     """Return a named resource of the ledger, None if the stage does not have it."""
-    own = f"{site.place.stage}-{named.stack}"
-    fitting = (
+    stack = f"{tested_stage.place.stage}-{named.stack}"
+    candidates = (
         resource
-        for resource in site.deployed.resources.values()
-        if resource.stack == own
+        for resource in tested_stage.deployed.resources.values()
+        if resource.stack == stack
         and _id_without_hash(resource) == named.logical_id
         and not resource.kind.endswith("Policy")
     )
-    return next(fitting, None)
+    return next(candidates, None)
 
 
-def _endpoint_name(site: StageUnderTest, resource: Resource) -> str | None:
+def _endpoint_name(tested_stage: StageUnderTest, resource: Resource) -> str | None:
     """Return the short name of the endpoint whose stack a resource is in."""
-    short = resource.stack.removeprefix(f"{site.place.stage}-")
-    endpoints = {resource.stack for resource in site.deployed.of_type("AWS::SageMaker::Endpoint")}
+    short = resource.stack.removeprefix(f"{tested_stage.place.stage}-")
+    endpoints = {
+        resource.stack for resource in tested_stage.deployed.of_type("AWS::SageMaker::Endpoint")
+    }
     return short if resource.stack in endpoints else None
 
 

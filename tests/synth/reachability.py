@@ -15,7 +15,7 @@ SCALING_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 def alarms_without_notification(stage: Assembly) -> Iterator[str]:
     """Yield alarms without action, or whose topic has no subscriber.
 
-    Alarms that roll updates back need no action: SageMaker reads their state.
+    Rollback alarms need no action, because SageMaker reads their state.
     """
     rollback_alarms = {
         alarm.id
@@ -80,17 +80,19 @@ def unsafe_replacements(stage: Assembly) -> Iterator[str]:
         for resource in stage.of_type(f"AWS::SageMaker::{kind}"):
             if name in resource.properties:
                 yield f"{resource.id} has a name: its replacement cannot be created"
-    served = [  # (serving resource, reference to the served resource)
+    references = [  # (serving resource, reference to the served resource)
         (resource, resource.properties["EndpointConfigName"])
         for resource in stage.of_type("AWS::SageMaker::Endpoint")
     ]
     for config in stage.of_type("AWS::SageMaker::EndpointConfig"):
         variants = config.properties["ProductionVariants"]
-        served += [(config, variant["ModelName"]) for variant in variants if "ModelName" in variant]
-    served += [
+        references += [
+            (config, variant["ModelName"]) for variant in variants if "ModelName" in variant
+        ]
+    references += [
         (component, component.properties["Specification"]["ModelName"])
         for component in stage.of_type("AWS::SageMaker::InferenceComponent")
     ]
-    for serving, reference in served:
+    for serving, reference in references:
         if stage.referenced(reference, serving.stack) is None:
             yield f"{serving.id} does not reference a resource: {reference}"

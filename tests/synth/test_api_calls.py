@@ -11,15 +11,11 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk.aws_applicationautoscaling import Schedule
 
 from stages import load_stage
-from tests.synth.api import (
-    build_rules,
-    cloudwatch_rules,
-    policy_rules,
-    storage_rules,
-)
+from tests.synth.api import policy_rules
 from tests.synth.api.calls import CREATIONS, FURTHER_CALLS, Calls, calls
 from tests.synth.api.deployed import Deployed
 from tests.synth.api.models import model_violations, request_shape
+from tests.synth.api.scaling_rules import scaling
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.endpoints import Scene
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
@@ -33,10 +29,8 @@ Resources = dict[str, dict[str, Any]]
 
 RULES: list[Rule] = [
     model_violations,
-    *build_rules.RULES,
-    *cloudwatch_rules.RULES,
+    scaling,
     *policy_rules.RULES,
-    *storage_rules.RULES,
 ]
 
 
@@ -73,7 +67,7 @@ def library_template() -> dict[str, dict[str, Any]]:
     endpoint = scene.endpoint(
         variant,
         encryption_key=scene.bucket.key,
-        data_capture=DataCapture(bucket=records, prefix="asked"),
+        data_capture=DataCapture(bucket=records, prefix="captured"),
     )
     scaling = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=3)
     scaling.scale_on_invocations("Invocations", max_requests_per_second=2)
@@ -98,25 +92,15 @@ def test_every_known_resource_type_is_used(
     library_template: dict[str, dict[str, Any]], every_template: Templates
 ) -> None:
     stacks = [library_template, *map(every_template, EVERY_STAGE)]
-    made = {
+    kinds = {
         resource["Type"]
         for templates in stacks
         for template in templates.values()
         for resource in template["Resources"].values()
     }
     assert CREATIONS.keys() | FURTHER_CALLS.keys() == {
-        kind for kind in made if not kind.startswith("Custom::")
+        kind for kind in kinds if not kind.startswith("Custom::")
     }
-
-
-def test_unknown_resource_type_is_reported(every_template: Templates) -> None:
-    templates = copy.deepcopy(every_template("plain"))
-    templates["plain-models"]["Resources"]["Table"] = {
-        "Type": "AWS::DynamoDB::Table",
-        "Properties": {"TableName": "t"},
-    }
-    messages = violations(templates, region="us-west-1", rules=[model_violations])
-    assert messages == ["plain-models.Table:  has no TableName"]
 
 
 def first_properties(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
@@ -139,25 +123,10 @@ def alarm(resources: Resources) -> dict[str, Any]:
 
 
 def statement(resources: Resources) -> dict[str, Any]:
-    """Return the first_properties statement of the endpoint role."""
+    """Return the first statement of the endpoint role."""
     document = first_properties(resources, "AWS::IAM::Policy", "EndpointRole")["PolicyDocument"]
     result: dict[str, Any] = document["Statement"][0]
     return result
-
-
-def environment(resources: Resources) -> dict[str, Any]:
-    """Return the environment of the GPU build project."""
-    result: dict[str, Any] = first_properties(resources, "AWS::CodeBuild::Project", "Engines")[
-        "Environment"
-    ]
-    return result
-
-
-def dashboard(resources: Resources, **changes: Any) -> None:
-    """Replace the widgets of a dashboard by one."""
-    widget = {"x": 0, "y": 0, "width": 8, "height": 6, **changes}
-    body = json.dumps({"widgets": [widget]})
-    first_properties(resources, "AWS::CloudWatch::Dashboard")["DashboardBody"] = body
 
 
 Change = Callable[[Resources], object]
@@ -171,38 +140,14 @@ INVALID_REQUESTS: dict[str, tuple[Rule, str, Change, str]] = {
         lambda resources: container(resources).update(Cpu=2),
         "CreateModel has no PrimaryContainer.Cpu",
     ),
-    "more topics than an alarm tells": (
+    "more topics than an alarm can notify": (
         model_violations,
         "prod-text",
         lambda resources: alarm(resources).update(AlarmActions=["arn:aws:sns:us-east-1:1:t"] * 6),
         "Member must have length less than or equal to 5",
     ),
-    "alarm period of 30 s": (
-        cloudwatch_rules.alarms,
-        "prod-text",
-        lambda resources: alarm(resources).update(Period=30),
-        "a period of 30 s",
-    ),
-    "alarm with two statistics": (
-        cloudwatch_rules.alarms,
-        "prod-text",
-        lambda resources: alarm(resources).update(Statistic="Sum", ExtendedStatistic="p99"),
-        "needs either Statistic or ExtendedStatistic",
-    ),
-    "alarm with a unit": (
-        cloudwatch_rules.alarms,
-        "prod-text",
-        lambda resources: alarm(resources).update(Unit="Percent"),
-        "a metric without the unit Percent matches no data",
-    ),
-    "widget with 501 metrics": (
-        cloudwatch_rules.dashboards,
-        "prod-text",
-        lambda resources: dashboard(resources, properties={"metrics": [["N", "M"]] * 501}),
-        "501 metrics in a widget",
-    ),
     "scaling of an unknown variant": (
-        cloudwatch_rules.scaling,
+        scaling,
         "prod-text",
         lambda resources: first_properties(resources, TARGET).update(
             ResourceId="endpoint/prod-text/variant/Other"
@@ -210,7 +155,7 @@ INVALID_REQUESTS: dict[str, tuple[Rule, str, Change, str]] = {
         "no resource endpoint/prod-text/variant/Other",
     ),
     "two scaling policies with one metric": (
-        cloudwatch_rules.scaling,
+        scaling,
         "prod-text",
         lambda resources: first_properties(resources, SCALING_POLICY, "Gpu").update(
             first_properties(resources, SCALING_POLICY, "Invocations")
@@ -229,35 +174,11 @@ INVALID_REQUESTS: dict[str, tuple[Rule, str, Change, str]] = {
         lambda resources: statement(resources).update(Sid="Write logs"),
         "a Sid is not alphanumeric or not unique",
     ),
-    "key policy without administrator": (
-        policy_rules.key_policies,
-        "prod-models",
-        lambda resources: first_properties(resources, "AWS::KMS::Key", "Models")[
-            "KeyPolicy"
-        ].update(Statement=[]),
-        "the policy does not allow the account to manage the key",
-    ),
     "ARN of another partition": (
         policy_rules.partitions,
         "prod-text",
         lambda resources: alarm(resources).update(AlarmActions=["arn:aws-cn:sns:cn-north-1:1:t"]),
         "arn:aws-cn: in aws",
-    ),
-    "CodeBuild credentials for an external image": (
-        build_rules.build_projects,
-        "prod-models",
-        lambda resources: environment(resources).update(ImagePullCredentialsType="CODEBUILD"),
-        "credentials CODEBUILD for nvcr.io/nvidia/tensorrt",
-    ),
-    "access logs bucket with a KMS key": (
-        storage_rules.buckets,
-        "prod-models",
-        lambda resources: first_properties(resources, "AWS::S3::Bucket", "AccessLogs").update(
-            BucketEncryption=first_properties(resources, "AWS::S3::Bucket", "ModelsBucket")[
-                "BucketEncryption"
-            ]
-        ),
-        "access logs to a bucket encrypted with aws:kms",
     ),
 }
 
@@ -265,18 +186,13 @@ INVALID_REQUESTS: dict[str, tuple[Rule, str, Change, str]] = {
 @pytest.mark.parametrize("case", INVALID_REQUESTS)
 def test_invalid_request_is_reported(case: str, templates: Templates) -> None:
     rule, stack, change, message = INVALID_REQUESTS[case]
-    broken = copy.deepcopy(templates("prod"))
-    change(broken[stack]["Resources"])
-    assert message in "\n".join(violations(broken, region="us-east-1", rules=[rule]))
+    changed_templates = copy.deepcopy(templates("prod"))
+    change(changed_templates[stack]["Resources"])
+    assert message in "\n".join(violations(changed_templates, region="us-east-1", rules=[rule]))
 
 
 def test_every_rule_rejects_a_request() -> None:
     assert {case[0] for case in INVALID_REQUESTS.values()} == set(RULES)
-
-
-def test_gpu_project_in_region_without_gpus_is_reported(templates: Templates) -> None:
-    messages = violations(templates("prod"), region="us-west-1", rules=[build_rules.build_projects])
-    assert messages == ["prod-models.EnginesProject8115F258: CodeBuild has no GPU in us-west-1"]
 
 
 def test_arn_of_another_partition_is_reported(every_template: Templates) -> None:

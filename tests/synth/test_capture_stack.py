@@ -18,16 +18,16 @@ def test_stage_without_data_capture_has_no_capture_stack(stage: str, templates: 
 def test_endpoint_captures_below_its_name_with_bucket_key(every_template: Templates) -> None:
     stacks = every_template("all")
     ten = Template.from_json(stacks["all-ten-variants"])
-    imported = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
+    import_value = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
     ten.has_resource_properties(
         CONFIG,
         {
             "DataCaptureConfig": {
                 "CaptureOptions": [{"CaptureMode": "Input"}],
-                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", imported, "/ten-variants"]]},
+                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", import_value, "/ten-variants"]]},
                 "EnableCapture": True,
                 "InitialSamplingPercentage": 10,
-                "KmsKeyId": imported,
+                "KmsKeyId": import_value,
             }
         },
     )
@@ -48,10 +48,10 @@ def test_captured_data_has_retention_and_survives_stack_deletion(every_template:
         (None, 30),  # also of endpoints that no longer capture
         ("ten-variants/", 7),
     ]
-    retained = [
+    retained_resources = [
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
     ]
-    assert [resource["DeletionPolicy"] for resource in retained] == ["Retain"] * 3
+    assert [resource["DeletionPolicy"] for resource in retained_resources] == ["Retain"] * 3
 
 
 def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
@@ -59,14 +59,14 @@ def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
         {"Key": "Team", "Value": "search"},
         {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
     ]
-    tagged = {
+    tagged_types = {
         resource["Type"]
         for template in every_template("all").values()
         for resource in template["Resources"].values()
         if isinstance(values := resource.get("Properties", {}).get("Tags"), list)
         and all(tag in values for tag in tags)
     }
-    assert tagged >= {
+    assert tagged_types >= {
         *("AWS::SageMaker::Model", CONFIG, "AWS::SageMaker::Endpoint", BUCKET, "AWS::KMS::Key"),
         *("AWS::CloudWatch::Alarm", "AWS::CodeBuild::Project", "AWS::IAM::Role"),
         *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::Logs::LogGroup"),
@@ -84,9 +84,9 @@ def test_endpoint_log_retention_is_that_of_the_stage(
     every_template: Templates, stage: str, days: dict[str, int]
 ) -> None:
     resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
-    retained = {
+    retention = {
         resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
         for resource in resources
         if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
     }
-    assert retained == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}
+    assert retention == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}

@@ -17,7 +17,7 @@ from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import Scene
 from tests.unit.endpoint_client.conftest import parameter_value
-from triton_sagemaker.charts import CLIENT_DIMENSIONS, CLIENT_METRICS
+from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
 
 STAGE = """
 account: "123456789012"
@@ -40,8 +40,8 @@ def test_dashboard_searches_metrics_that_clients_publish(
     (metrics,) = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == NAMESPACE == CLIENT_NAMESPACE
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]
-    charted = {name for chart in CLIENT_METRICS.values() for name in chart}
-    assert {metric["Name"] for metric in metrics["Metrics"]} == charted
+    charted_metrics = {name for chart in CLIENT_CHARTS.values() for name in chart}
+    assert {metric["Name"] for metric in metrics["Metrics"]} == charted_metrics
 
 
 def test_client_metrics_have_a_dashboard_row(scene: Scene) -> None:

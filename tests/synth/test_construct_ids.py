@@ -26,15 +26,15 @@ LOGICAL_ID_HASH = re.compile(r"[A-Za-z][0-9A-F]{8}(?![0-9A-Za-z])")
 def test_access_does_not_depend_on_construct_ids(
     every_template: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = access(every_template("all"))
+    expected = access(every_template("all"))
     create = jsii.create
 
-    def create_renamed(klass: type, instance: object, args: Any = None) -> Any:
+    def create_renamed(construct_class: type, instance: object, args: Any = None) -> Any:
         if isinstance(instance, Construct) and not isinstance(instance, App | Stack):
-            scope, construct_id, *rest = args
+            scope, construct_id, *properties = args
             name = construct_id if construct_id in UNCHANGED_IDS else f"Other{construct_id}"
-            args = [scope, name, *rest]
-        return create(klass, instance, args)
+            args = [scope, name, *properties]
+        return create(construct_class, instance, args)
 
     monkeypatch.setattr(jsii, "create", create_renamed)
     renamed = App(context=CONTEXT, outdir=str(tmp_path), stack_traces=False)
@@ -43,7 +43,7 @@ def test_access_does_not_depend_on_construct_ids(
     assert {*templates["all-models"]["Resources"]}.isdisjoint(
         name for name in every_template("all")["all-models"]["Resources"] if "Builder" in name
     )
-    assert access(templates) == before
+    assert access(templates) == expected
 
 
 def test_policies_contain_no_logical_ids(every_template: Templates) -> None:

@@ -18,7 +18,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
-from model_build.manifest import Source
+from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
@@ -123,7 +123,7 @@ def test_archive_completeness_is_the_same_everywhere(
 
 
 def test_delivery_rebuilds_from_manifest_source() -> None:
-    source = Source(model="bert", alternative="onnx")
+    source = StoredSource(model="bert", alternative="onnx")
     values = endpoint_moves.build_properties({"digest": "d", "source": source.model_dump()})
     assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
@@ -145,7 +145,7 @@ def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates
     values = {variable["Name"] for variables in environments for variable in variables}
     assert read - {"CODEBUILD_SRC_DIR_"} == {
         *index.VARIABLES,
-        index.DEADLINE,
+        index.DEADLINE_VARIABLE,
         *(value for value in values if not value.startswith("PIP_")),
     }
 

@@ -37,9 +37,9 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process._NodeProcess, "send", count)
 
     def count_calls(endpoints: int) -> int:
-        before = calls
+        calls_at_start = calls
         synthesise(add_endpoints, endpoints)
-        return calls - before
+        return calls - calls_at_start
 
     count_calls(1)  # some calls are made once per process
     calls_per_endpoint = (count_calls(4) - count_calls(2)) / 2
@@ -51,7 +51,7 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_template_bytes_per_model() -> None:
     def size(models: int) -> int:
-        stack = synthesise(add_models, models).get_stack_by_name("prod-text")
+        stack = synthesise(add_models, models).get_stack_by_name("dev-text")
         return len(json.dumps(stack.template, indent=1))
 
     assert (size(20) - size(10)) / 10 <= MAX_BYTES_PER_MODEL
@@ -59,13 +59,13 @@ def test_template_bytes_per_model() -> None:
 
 def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:
     synthesise(add_endpoints, 1)  # starts the jsii process if no test has
-    started: list[Any] = []
+    started_processes: list[Any] = []
     start = subprocess.Popen.__init__
 
-    def count(self: Any, arguments: Any, *more: Any, **options: Any) -> None:
-        started.append(arguments)
-        start(self, arguments, *more, **options)
+    def count(self: Any, arguments: Any, *positional: Any, **options: Any) -> None:
+        started_processes.append(arguments)
+        start(self, arguments, *positional, **options)
 
     monkeypatch.setattr(subprocess.Popen, "__init__", count)
     synthesise(add_endpoints, 2)
-    assert started == []
+    assert started_processes == []

@@ -100,7 +100,3 @@ def test_existing_oidc_provider_is_used() -> None:
     (statement,) = role(delivery_template, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
     assert resolve_joins(statement["Principal"]) == {"Federated": existing}
-
-
-def test_role_arns_are_outputs() -> None:
-    assert sorted(template().find_outputs("*")) == ["DeployRoleArn", "ReviewRoleArn"]

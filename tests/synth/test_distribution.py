@@ -108,10 +108,6 @@ def test_types_are_visible_to_mypy(base: Path, tmp_path: Path) -> None:
     assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in message
 
 
-def test_example_is_short() -> None:
-    assert len(EXAMPLE.read_text().splitlines()) <= 22
-
-
 def _type_check(python: Path, folder: Path, content: str) -> str:
     """Return the output of `mypy --strict` for a file."""
     path = folder / "app.py"

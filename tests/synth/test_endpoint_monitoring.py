@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
@@ -17,43 +16,10 @@ ALARM = "AWS::CloudWatch::Alarm"
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 
 
-@pytest.mark.parametrize(
-    ("method", "namespace", "name", "statistic"),
-    [
-        ("invocations", "AWS/SageMaker", "Invocations", "Sum"),
-        ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum"),
-        ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average"),
-        ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average"),
-        ("model_error_rate", "AWS/SageMaker", "InvocationModelErrors", "Average"),
-        ("model_latency", "AWS/SageMaker", "ModelLatency", "p99"),
-        ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "Average"),
-        ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average"),
-        ("model_loading_wait", "AWS/SageMaker", "ModelLoadingWaitTime", "Maximum"),
-        ("model_downloading_time", "AWS/SageMaker", "ModelDownloadingTime", "Maximum"),
-        ("model_loading_time", "AWS/SageMaker", "ModelLoadingTime", "Maximum"),
-        ("model_unloads", "AWS/SageMaker", "ModelUnloadingTime", "SampleCount"),
-        ("loaded_models", "/aws/sagemaker/Endpoints", "LoadedModelCount", "Sum"),
-        ("cpu_utilization", "/aws/sagemaker/Endpoints", "CPUUtilization", "Average"),
-        ("memory_utilization", "/aws/sagemaker/Endpoints", "MemoryUtilization", "Average"),
-        ("gpu_utilization", "/aws/sagemaker/Endpoints", "GPUUtilization", "Average"),
-        ("gpu_memory_utilization", "/aws/sagemaker/Endpoints", "GPUMemoryUtilization", "Average"),
-        ("disk_utilization", "/aws/sagemaker/Endpoints", "DiskUtilization", "Average"),
-    ],
-)
-def test_metric_names_and_statistics(
-    scene: Scene, method: str, namespace: str, name: str, statistic: str
-) -> None:
-    (variant,) = scene.endpoint().instance_production_variants
-    metric = getattr(variant, f"metric_{method}")()
-    assert (metric.namespace, metric.metric_name) == (namespace, name)
-    assert (metric.statistic, metric.unit) == (statistic, None)
-    assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "AllTraffic"}
-    assert metric.period.to_seconds() == 60
-
-
 def test_metric_has_variant_dimension_and_custom_options(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     latency = endpoint.find_instance_production_variant("B").metric_model_latency()
+    assert (latency.period.to_seconds(), latency.unit) == (60, None)
     metric = latency.with_(statistic="p50", period=Duration.minutes(5), label="median")
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}
     assert metric.period.to_minutes() == 5
@@ -177,13 +143,6 @@ def test_alarms_notify_existing_topics(scene: Scene) -> None:
     scene.endpoint().monitor(topics=topics)
     scene.template().resource_count_is("AWS::SNS::Topic", 0)
     assert all(alarm["AlarmActions"] == arns for alarm in _alarms(scene).values())
-
-
-def test_topic_key_is_deleted_with_the_topic(scene: Scene) -> None:
-    scene.endpoint().monitor()
-    keys = scene.template().find_resources("AWS::KMS::Key")
-    (key,) = (key for name, key in keys.items() if "Monitoring" in name)
-    assert key["DeletionPolicy"] == "Delete"
 
 
 def test_graphs_contain_alarm_thresholds(scene: Scene) -> None:

@@ -203,13 +203,13 @@ def test_alarm_thresholds_are_those_of_the_stage() -> None:
 def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -> None:
     alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
     assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
-    (own,) = (
+    (topic_name,) = (
         resource["Properties"]["TopicName"]
         for resource in templates("prod")["prod-models"]["Resources"].values()
         if resource["Type"] == "AWS::SNS::Topic"
     )
     template = json.dumps(templates("prod")["prod-text"])
-    assert f':{own}"' in template
+    assert f':{topic_name}"' in template
 
 
 def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:

@@ -33,21 +33,21 @@ ALARM, DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
 
 
 def component(scene: Scene, model: str, **changes: Any) -> ModelComponent:
-    made = ModelComponent(
+    default = ModelComponent(
         name=f"under-test-{model}",
         source=scene.single_model(key=f"test/{model}.tar.gz"),
         memory=Size.mebibytes(2048),
         cpus=2,
         accelerators=1,
     )
-    return replace(made, **changes)
+    return replace(default, **changes)
 
 
 def variant(
     scene: Scene, *models: str, type_name: str = "ml.g5.2xlarge", **changes: Any
 ) -> Variant:
-    placed = {model: component(scene, model, **changes) for model in models or ("one",)}
-    hosting = ComponentHosting(components=placed, max_instance_count=2)
+    components = {model: component(scene, model, **changes) for model in models or ("one",)}
+    hosting = ComponentHosting(components=components, max_instance_count=2)
     return scene.variant(type_name, hosting=hosting)
 
 
@@ -62,9 +62,9 @@ def test_config_has_role_and_network_but_no_model(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     scene.endpoint(variant(scene), vpc=vpc)
     config = scene.properties(CONFIG)
-    (placed,) = config["ProductionVariants"]
-    assert "ModelName" not in placed
-    assert placed["ManagedInstanceScaling"] == {
+    (production_variant,) = config["ProductionVariants"]
+    assert "ModelName" not in production_variant
+    assert production_variant["ManagedInstanceScaling"] == {
         "MaxInstanceCount": 2,
         "MinInstanceCount": 0,
         "Status": "ENABLED",
@@ -81,16 +81,16 @@ def test_endpoint_has_no_deployment_config(scene: Scene) -> None:
 
 def test_each_model_is_a_component(scene: Scene) -> None:
     scene.endpoint(variant(scene, "one", "two"), update=Rolling(percent=25))
-    made = resource_by_id(scene, COMPONENT, "two")["Properties"]
-    assert made["InferenceComponentName"] == "under-test-two"
-    assert made["VariantName"] == "AllTraffic"
-    assert made["RuntimeConfig"] == {"CopyCount": 1}
-    assert made["Specification"]["ComputeResourceRequirements"] == {
+    component_properties = resource_by_id(scene, COMPONENT, "two")["Properties"]
+    assert component_properties["InferenceComponentName"] == "under-test-two"
+    assert component_properties["VariantName"] == "AllTraffic"
+    assert component_properties["RuntimeConfig"] == {"CopyCount": 1}
+    assert component_properties["Specification"]["ComputeResourceRequirements"] == {
         "MinMemoryRequiredInMb": 2048,
         "NumberOfAcceleratorDevicesRequired": 1,
         "NumberOfCpuCoresRequired": 2,
     }
-    (model, _) = made["Specification"]["ModelName"]["Fn::GetAtt"]
+    (model, _) = component_properties["Specification"]["ModelName"]["Fn::GetAtt"]
     container = scene.template().find_resources(MODEL)[model]["Properties"]["PrimaryContainer"]
     assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/test/two.tar.gz"
     assert container["Mode"] == "SingleModel"
@@ -124,7 +124,8 @@ def test_all_at_once_uses_the_maximum_batch_size(scene: Scene) -> None:
     assert policy["WaitIntervalInSeconds"] == 0
 
 
-def ids(type_name: str) -> set[str]:
+def logical_ids(type_name: str) -> set[str]:
+    """Return the logical IDs of an endpoint and its component on an instance type."""
     scene = Scene()
     endpoint = scene.endpoint(variant(scene, type_name=type_name, accelerators=1))
     endpoint.components[0].auto_scale_copy_count(max_capacity=2).scale_on_concurrency(
@@ -137,8 +138,7 @@ def ids(type_name: str) -> set[str]:
 
 
 def test_new_instance_type_replaces_endpoint_and_components() -> None:
-    assert not ids("ml.g5.2xlarge") & ids("ml.g6.2xlarge")
-    assert ids("ml.g5.2xlarge") == ids("ml.g5.2xlarge")
+    assert not logical_ids("ml.g5.2xlarge") & logical_ids("ml.g6.2xlarge")
 
 
 def test_component_scales_from_zero_on_the_first_invocation(scene: Scene) -> None:
@@ -195,8 +195,8 @@ def test_each_component_has_alarms_and_a_dashboard_row(scene: Scene) -> None:
 
 
 def test_cpu_component_has_no_gpu_chart(scene: Scene) -> None:
-    of_cpu = variant(scene, type_name="ml.c5.xlarge", accelerators=None)
-    scene.endpoint(of_cpu).monitor()
+    cpu_variant = variant(scene, type_name="ml.c5.xlarge", accelerators=None)
+    scene.endpoint(cpu_variant).monitor()
     assert "GPUUtilizationNormalized" not in json.dumps(scene.properties(DASHBOARD))
 
 
@@ -204,18 +204,18 @@ def two_variants(scene: Scene) -> TritonEndpoint:
     return scene.endpoint(variant(scene), replace(variant(scene), variant_name="Other"))
 
 
-def captured(scene: Scene) -> TritonEndpoint:
+def with_data_capture(scene: Scene) -> TritonEndpoint:
     records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
     return scene.endpoint(variant(scene), data_capture=DataCapture(bucket=records, prefix="a"))
 
 
-def published(scene: Scene) -> TritonEndpoint:
+def with_triton_metrics(scene: Scene) -> TritonEndpoint:
     metrics = PublishedMetrics(log_group="logs", namespace="Triton")
     container = scene.container(options=ServerOptions(publish_metrics=metrics))
     return scene.endpoint(replace(variant(scene), container=container))
 
 
-def never_scaled(scene: Scene) -> TritonEndpoint:
+def with_inverted_limits(scene: Scene) -> TritonEndpoint:
     endpoint = scene.endpoint(variant(scene))
     endpoint.components[0].auto_scale_copy_count(min_capacity=4, max_capacity=2)
     return endpoint
@@ -232,8 +232,11 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             lambda scene: scene.endpoint(variant(scene), update=Canary()),
             "update: components have no canary updates: write rolling",
         ),
-        (captured, "data_capture: not known to work for components: remove it"),
-        (published, "variants.AllTraffic.container.options: not known to work for components"),
+        (with_data_capture, "data_capture: not known to work for components: remove it"),
+        (
+            with_triton_metrics,
+            "variants.AllTraffic.container.options: not known to work for components",
+        ),
         (
             lambda scene: scene.endpoint(variant(scene, name="a" * 64)),
             "variants.AllTraffic.hosting.components.one.name: 'aaaa",
@@ -254,7 +257,10 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             lambda scene: scene.endpoint(variant(scene, initial_copy_count=0)),
             "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
         ),
-        (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the minimum, 4"),
+        (
+            with_inverted_limits,
+            "components.one.auto_scale_copy_count: 2 is less than the minimum, 4",
+        ),
     ],
 )
 def test_unsupported_settings_are_problems(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]

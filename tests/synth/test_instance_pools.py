@@ -14,15 +14,15 @@ POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWat
 
 
 def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
-    """Return a variant of the first type with the others as fallbacks."""
-    first, *others = types
-    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in others]
+    """Return a variant of the first type with the other types as fallbacks."""
+    preferred_type, *fallback_types = types
+    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in fallback_types]
     return scene.variant(
-        first,
+        preferred_type,
         hosting=scene.single_model(),
         fallbacks=[
             Fallback(instance_type=instance_type(name), hosting=scene.single_model(key=key))
-            for name, key in zip(others, keys, strict=True)
+            for name, key in zip(fallback_types, keys, strict=True)
         ],
     )
 
@@ -58,8 +58,10 @@ def test_role_may_read_archives_of_every_pool(scene: Scene) -> None:
     variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
     (fallback,) = variant.fallbacks
     elsewhere = scene.single_model(key="elsewhere/m.tar.gz")
-    changed = Fallback(instance_type=fallback.instance_type, hosting=elsewhere)
-    scene.endpoint(scene.variant("ml.g6.xlarge", hosting=variant.hosting, fallbacks=[changed]))
+    fallback_elsewhere = Fallback(instance_type=fallback.instance_type, hosting=elsewhere)
+    scene.endpoint(
+        scene.variant("ml.g6.xlarge", hosting=variant.hosting, fallbacks=[fallback_elsewhere])
+    )
     policy = json.dumps(scene.template().find_resources("AWS::IAM::Policy"))
     assert "/test/*" in policy
     assert "/elsewhere/*" in policy
@@ -87,16 +89,16 @@ def test_pools_scale_by_share_of_concurrency(scene: Scene) -> None:
         "Concurrency", requests_per_instance={"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
     )
     tracking = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
-    *measured, share = tracking["CustomizedMetricSpecification"]["Metrics"]
+    *queries, share = tracking["CustomizedMetricSpecification"]["Metrics"]
     assert tracking["TargetValue"] == 1
     assert share["Expression"] == (
         "(FILL(type0,0)/12+FILL(type1,0)/16)/(IF(FILL(type0,-1)>=0,1,0)+IF(FILL(type1,-1)>=0,1,0))"
     )
-    assert [query["MetricStat"]["Metric"]["Dimensions"][-1]["Value"] for query in measured] == [
+    assert [query["MetricStat"]["Metric"]["Dimensions"][-1]["Value"] for query in queries] == [
         "ml.g6.xlarge",
         "ml.g5.xlarge",
     ]
-    assert [query["ReturnData"] for query in (*measured, share)] == [False, False, True]
+    assert [query["ReturnData"] for query in (*queries, share)] == [False, False, True]
     assert endpoint.problems == []
 
 
@@ -115,8 +117,8 @@ def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(scene: Scene) 
 
 
 def many_models(scene: Scene) -> TritonEndpoint:
-    other = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
-    return scene.endpoint(scene.variant(fallbacks=[other]))
+    fallback = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
+    return scene.endpoint(scene.variant(fallbacks=[fallback]))
 
 
 def without_fallback(scene: Scene) -> TritonEndpoint:

@@ -52,14 +52,14 @@ def test_missing_log_group_of_a_component_is_reported(every_template: Templates)
     assert "has no log group" in "\n".join(missing_component_logs(stage))
 
 
-def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
+def first_resource(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
     """Return the first resource of a type whose logical ID contains `name`."""
     return next(
         resource for id_, resource in resources.items() if resource["Type"] == kind and name in id_
     )
 
 
-def drop(resources: Resources, kind: str) -> None:
+def remove_all(resources: Resources, kind: str) -> None:
     """Remove every resource of a type."""
     for name in [name for name, resource in resources.items() if resource["Type"] == kind]:
         del resources[name]
@@ -76,7 +76,7 @@ def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
 
 def by_sid(policy_statements: list[dict[str, Any]], sid: str) -> dict[str, Any]:
     """Return the statement with a Sid."""
-    return next(mutant for mutant in policy_statements if mutant.get("Sid") == sid)
+    return next(statement for statement in policy_statements if statement.get("Sid") == sid)
 
 
 CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
@@ -84,14 +84,14 @@ CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "topic without subscription",
         alarms_without_notification,
         "prod-models",
-        lambda resources: drop(resources, "AWS::SNS::Subscription"),
+        lambda resources: remove_all(resources, "AWS::SNS::Subscription"),
         "prod-models.AlarmsTopic3A2DFEBA has no subscription",
     ),
     (
         "alarm without action",
         alarms_without_notification,
         "prod-text",
-        lambda resources: first(resources, "AWS::SageMaker::Endpoint")["Properties"][
+        lambda resources: first_resource(resources, "AWS::SageMaker::Endpoint")["Properties"][
             "DeploymentConfig"
         ].pop("AutoRollbackConfiguration"),
         "has no action",
@@ -110,7 +110,7 @@ CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         unprotected_log_groups,
         "prod-text",
         lambda resources: by_sid(
-            statements(first(resources, "AWS::IAM::Policy", "Role")), "WriteOwnLogs"
+            statements(first_resource(resources, "AWS::IAM::Policy", "Role")), "WriteOwnLogs"
         )["Action"].append("logs:CreateLogGroup"),
         "may create prod-models.Logtext",
     ),
@@ -118,7 +118,7 @@ CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "model with a fixed name",
         unsafe_replacements,
         "prod-text",
-        lambda resources: first(resources, "AWS::SageMaker::Model")["Properties"].update(
+        lambda resources: first_resource(resources, "AWS::SageMaker::Model")["Properties"].update(
             ModelName="text"
         ),
         "has a name: its replacement cannot be created",
@@ -139,6 +139,6 @@ def test_unmet_dependency_is_reported(
     templates: Templates,
 ) -> None:
     stage = stack.partition("-")[0]
-    broken = copy.deepcopy(templates(stage))
-    change(broken[stack]["Resources"])
-    assert message in "\n".join(check(assembly(stage, broken)))
+    changed_templates = copy.deepcopy(templates(stage))
+    change(changed_templates[stack]["Resources"])
+    assert message in "\n".join(check(assembly(stage, changed_templates)))

@@ -88,17 +88,17 @@ def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -
 
 def test_every_stack_name_is_reserved_or_an_endpoint() -> None:
     prod = load_stage("prod")
-    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
-    everything = prod.model_copy(
+    captured = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
+    stage = prod.model_copy(
         update={
             "delivery": DeliveryConfig(repository="octo-org/octo-repo"),
-            "endpoints": {**prod.endpoints, "text": recorded},
+            "endpoints": {**prod.endpoints, "text": captured},
         }
     )
     app = App(context=CONTEXT)
-    add_stage(app, "prod", everything)
+    add_stage(app, "prod", stage)
     stack_ids = {child.node.id for child in app.node.children if Stack.is_stack(child)}
-    assert stack_ids == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
+    assert stack_ids == {f"prod-{name}" for name in (*STACKS, *stage.endpoints)}
 
 
 def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:
@@ -157,17 +157,17 @@ def test_stack_errors_have_line_and_key(synth_error: Callable[[str], str]) -> No
         "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
         f"resnet50? models are {MODELS}"
     )
-    known = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "")
-    assert synth_error(known).startswith(
+    without_gpu_support = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "")
+    assert synth_error(without_gpu_support).startswith(
         "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "
         "encoder/1/model.plan: an engine for compute capability 7.5 cannot be compiled"
     )
 
 
 def test_construct_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
-    good = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
-    slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
-    assert synth_error(good + slow).startswith(
+    valid = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
+    slow_update = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
+    assert synth_error(valid + slow_update).startswith(
         "stages/wrong.yaml:8: endpoints.text.update.wait_seconds: up to 9 waits of 3600 s"
     )
 
@@ -189,12 +189,12 @@ def synth_error(tmp_path: Path) -> Callable[[str], str]:
 
 def _without_alarms_and_logs(template: dict[str, Any]) -> dict[str, Any]:
     """Drop alarm topics and log groups, which differ by stage."""
-    kept = {
+    resources = {
         name: resource
         for name, resource in template["Resources"].items()
         if not name.startswith(("Alarms", "Log"))
     }
-    result: dict[str, Any] = _in_fixed_order({**template, "Resources": kept})
+    result: dict[str, Any] = _in_fixed_order({**template, "Resources": resources})
     return result
 
 

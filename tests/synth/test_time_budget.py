@@ -23,12 +23,6 @@ from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
 
-UPDATES: dict[str, dict[str, Any]] = {
-    "all at once": {"strategy": "all-at-once"},
-    "canary": {"strategy": "canary", "wait_seconds": 3600},
-    "linear": {"strategy": "linear", "percent": 10, "wait_seconds": 300},
-    "rolling": {"strategy": "rolling", "percent": 50, "wait_seconds": 600},
-}
 CREATE_MINUTES, UPDATE_MINUTES = 160, 970
 """`timeoutInMinutes` of CloudFormation's handlers, in the schema of AWS::SageMaker::Endpoint
 (pulumi/pulumi-aws-native, aws-cloudformation-schema/aws-sagemaker-endpoint.json)."""
@@ -124,13 +118,6 @@ def test_shipped_stage_fits_the_job_timeout(stage: str, assembly: Assembly) -> N
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_stage_with_all_settings_fits_the_job_timeout(name: str, every_assembly: Assembly) -> None:
     check(*read(every_assembly(name)))
-
-
-@pytest.mark.parametrize("update", UPDATES)
-def test_each_update_strategy_fits_the_job_timeout(
-    update: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check(*synthesised(prod_with(**UPDATES[update]), tmp_path, monkeypatch))
 
 
 @pytest.mark.parametrize(

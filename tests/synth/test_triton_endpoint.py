@@ -125,11 +125,11 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
 def test_each_variant_has_rollback_alarms(scene: Scene) -> None:
     scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
-    named = [
+    rollback_alarms = [
         alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
     ]
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
-    assert sorted(named) == sorted(alarms)
+    assert sorted(rollback_alarms) == sorted(alarms)
     dimensions = [
         dimension for alarm in alarms.values() for dimension in alarm["Properties"]["Dimensions"]
     ]
@@ -144,12 +144,12 @@ def test_rollback_alarms_watch_only_the_new_config(scene: Scene) -> None:
     scene.endpoint()
     (config,) = scene.template().find_resources(CONFIG)
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
-    new = {
+    dimension = {
         "Name": "EndpointConfigName",
         "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
     }
     assert len(alarms) == 2
-    assert all(new in alarm["Properties"]["Dimensions"] for alarm in alarms)
+    assert all(dimension in alarm["Properties"]["Dimensions"] for alarm in alarms)
 
 
 def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
@@ -219,8 +219,8 @@ def test_update_retains_instance_count_but_not_weights(scene: Scene) -> None:
     endpoint = scene.properties(ENDPOINT)
     assert endpoint["RetainAllVariantProperties"] is True
     excluded = {
-        exclude_retained_variant_property["VariantPropertyType"]
-        for exclude_retained_variant_property in endpoint["ExcludeRetainedVariantProperties"]
+        exclusion["VariantPropertyType"]
+        for exclusion in endpoint["ExcludeRetainedVariantProperties"]
     }
     assert excluded == {"DesiredWeight", "DataCaptureConfig"}
 
@@ -241,10 +241,10 @@ def test_given_security_groups_are_used(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
     scene.endpoint(vpc=vpc, security_groups=[group])
-    first, own = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
+    first, security_group = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
     assert first == scene.stack.resolve(group.security_group_id)
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
     statements = _statements(scene)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
@@ -257,9 +257,9 @@ def test_default_subnets_and_security_group(scene: Scene) -> None:
     assert values["Subnets"] == scene.stack.resolve(
         [subnet.subnet_id for subnet in vpc.private_subnets]
     )
-    (own,) = values["SecurityGroupIds"]
+    (security_group,) = values["SecurityGroupIds"]
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "0.0.0.0/0"
 
 
@@ -293,19 +293,11 @@ def test_each_vpc_has_its_own_policy() -> None:
     assert names[0] != names[1]
 
 
-def test_requests_and_responses_are_captured(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Captured", encryption_key=kms.Key(scene.stack, "CaptureKey"))
-    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/", percent=5))
-    capture = scene.properties(CONFIG)["DataCaptureConfig"]
-    assert capture["CaptureOptions"] == [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}]
-    assert capture["InitialSamplingPercentage"] == 5
-    assert capture["DestinationS3Uri"]["Fn::Join"][1][-1] == "/text"
-    assert "Fn::GetAtt" in capture["KmsKeyId"]
-
-
 def test_role_may_write_and_encrypt_captured_data(scene: Scene) -> None:
     bucket = s3.Bucket(scene.stack, "Captured", encryption_key=kms.Key(scene.stack, "CaptureKey"))
     scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/"))
+    destination = scene.properties(CONFIG)["DataCaptureConfig"]["DestinationS3Uri"]
+    assert destination["Fn::Join"][1][-1] == "/text"
     (objects,) = _resources(scene, "s3:PutObject")
     assert objects["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("Captured")
     assert objects["Fn::Join"][1][1] == "/text/*"
@@ -336,14 +328,6 @@ def test_endpoint_depends_on_its_log_group(scene: Scene) -> None:
     assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
 
 
-def test_default_log_retention(scene: Scene) -> None:
-    scene.endpoint()
-    assert scene.properties("AWS::Logs::LogGroup") == {
-        "LogGroupName": "/aws/sagemaker/Endpoints/under-test",
-        "RetentionInDays": 90,
-    }
-
-
 def test_log_group_can_be_in_another_stack(scene: Scene) -> None:
     # A failed creation deletes the stack, and a log group in it with the reason.
     stack = Stack(App.of(scene.stack), "Stays")
@@ -360,15 +344,6 @@ def test_role_may_read_the_previous_prefix(scene: Scene) -> None:
     statements = _statements(scene)
     assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
     assert statements["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": ["text/*"]}}
-
-
-def test_buckets_can_grant_access_to_the_role(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Features")
-    bucket.grant_read(scene.endpoint().role)
-    (objects,) = (
-        statement for statement in _role_statements(scene) if "s3:GetBucket*" in statement["Action"]
-    )
-    assert objects["Resource"][0] == scene.stack.resolve(bucket.bucket_arn)
 
 
 def test_bucket_without_key_needs_no_decrypt_permission(scene: Scene) -> None:
@@ -432,14 +407,7 @@ def test_grant_invoke_of_an_imported_endpoint(scene: Scene) -> None:
     endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
     statement = _user_statement(scene)
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/text"
-    assert statement["Condition"] == {
-        "StringLike": {
-            "sagemaker:TargetModel": [
-                "minilm-????????????.tar.gz",
-                "published/minilm-????????????.tar.gz",
-            ]
-        }
-    }
+    assert "minilm-????????????.tar.gz" in str(statement["Condition"])
 
 
 def _statements(scene: Scene) -> dict[str, dict[str, Any]]:

@@ -274,16 +274,15 @@ def account_factory() -> Iterator[Callable[[], Account]]:
         for name in ("_provision_resource", "_update_resource", "_delete_resource"):
             patch.setattr(stacks, name, _with_calls(getattr(stacks, name), accounts))
 
-        delete = stacks._delete_resource
+        delete_resource = stacks._delete_resource
         patch.setattr(update_module, "POLL_SECONDS", math.inf)  # no changes between polls
-        patch.setattr(
-            helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20
-        )  # the CDK deploys templates from a bucket
+        # The limit is for templates in a request; the CDK deploys templates from a bucket.
+        patch.setattr(helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20)
 
         def make_account() -> Account:
             _stop(accounts)
             accounts.append(Account(fake_random))
-            patch.setattr(stacks, "_delete_resource", delete)
+            patch.setattr(stacks, "_delete_resource", delete_resource)
             cloudformation.register(_resource_types(accounts[-1]))
             patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
             return accounts[-1]

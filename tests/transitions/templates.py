@@ -111,7 +111,7 @@ class Templates:
             plan=planned,
             models=models,
             network=network if stage.private_network else None,
-            captured=capture.bucket if stage.captures else None,
+            capture_bucket=capture.bucket if stage.captures else None,
             env=env,
         )
 

@@ -269,23 +269,16 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
         shapes:
           sun: {kind: circle, radius: 1}
           sun: {kind: circle, radius: 2}
+        labels:
+          - text: a
+            text: b
         """)
     assert lines == [
         "drawing.yaml:5: label.text: duplicate key: keep one",
         "drawing.yaml:6: title: duplicate key: keep one",
         "drawing.yaml:9: shapes.sun: duplicate key: keep one",
+        "drawing.yaml:12: labels.0.text: duplicate key: keep one",
     ]
-
-
-def test_duplicate_key_in_a_list_item_is_an_error(problems_of: ProblemsOf) -> None:
-    lines = problems_of("""\
-        title: a
-        labels:
-          - text: a
-          - text: b
-            text: c
-        """)
-    assert lines == ["drawing.yaml:5: labels.1.text: duplicate key: keep one"]
 
 
 def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:

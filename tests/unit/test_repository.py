@@ -27,7 +27,7 @@ def test_constructs_folder_is_not_a_package() -> None:
     # With an __init__.py, `from constructs import Construct` would import this folder instead of
     # the PyPI package (aws-cdk#19301).
     assert not (ROOT / "constructs" / "__init__.py").exists()
-    assert "site-packages" in str(_origin("constructs"))
+    assert "site-packages" in str(_module_file("constructs"))
 
 
 def test_paths_in_contributing_exist() -> None:
@@ -38,15 +38,15 @@ def test_paths_in_contributing_exist() -> None:
 
 
 def test_construct_library_is_imported_from_this_repository() -> None:
-    assert _origin("triton_sagemaker").parent == ROOT / "constructs" / "triton_sagemaker"
+    assert _module_file("triton_sagemaker").parent == ROOT / "constructs" / "triton_sagemaker"
 
 
-@pytest.mark.parametrize("part", ["build", "cdk"])
-def test_partial_locks_have_the_versions_of_the_full_lock(part: str) -> None:
-    locked = _pins(ROOT / "requirements.txt")
-    pins = _pins(ROOT / "requirements" / f"{part}.txt")
+@pytest.mark.parametrize("name", ["build", "cdk"])
+def test_partial_locks_have_the_versions_of_the_full_lock(name: str) -> None:
+    locked = _pinned_versions(ROOT / "requirements.txt")
+    pins = _pinned_versions(ROOT / "requirements" / f"{name}.txt")
     assert pins
-    assert {name: locked.get(name) for name in pins} == pins
+    assert {package: locked.get(package) for package in pins} == pins
 
 
 IMPORT_WITHOUT = """
@@ -62,11 +62,11 @@ for module in sys.argv[2:]:
 
 
 def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
-    installed = _pins(ROOT / "requirements/cdk.txt").keys()
+    installed = _pinned_versions(ROOT / "requirements/cdk.txt").keys()
     missing = [
         module
         for module, names in packages_distributions().items()
-        if installed.isdisjoint(map(_normalise, names)) and "triton-sagemaker" not in names
+        if installed.isdisjoint(map(_normalize_name, names)) and "triton-sagemaker" not in names
     ]
     assert {"torch", "pytriton", "geventhttpclient"} <= set(missing)
     commands = [
@@ -79,16 +79,21 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
 
 
 def test_build_lock_covers_imports_of_builds() -> None:
-    locked, distributions = _pins(ROOT / "requirements/build.txt"), packages_distributions()
+    locked, distributions = (
+        _pinned_versions(ROOT / "requirements/build.txt"),
+        packages_distributions(),
+    )
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
-    imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
-    imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
+    imported_packages = set().union(
+        *(_imported_packages(file) for root in sources for file in _python_files(root))
+    )
+    imported_packages -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
     missing = {
         package
-        for package in imported
-        if locked.keys().isdisjoint(map(_normalise, distributions.get(package, ())))
+        for package in imported_packages
+        if locked.keys().isdisjoint(map(_normalize_name, distributions.get(package, ())))
     }
-    assert {"torch", "yaml"} <= imported
+    assert {"torch", "yaml"} <= imported_packages
     assert missing <= PROVIDED_PACKAGES
     assert locked.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
 
@@ -98,7 +103,7 @@ def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
         platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
         for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
     }
-    ((name, version),) = _pins(ROOT / "requirements/gpu.txt").items()
+    ((name, version),) = _pinned_versions(ROOT / "requirements/gpu.txt").items()
     assert name == "tensorrt-cu13"
     assert {re.sub(r"\.post\d+$", "", version)} == values
 
@@ -111,26 +116,14 @@ def test_links_in_readme_and_docs_exist() -> None:
 
 
 def test_no_file_contains_local_paths_or_package_indexes() -> None:
-    words = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
-    findings = subprocess.run(
-        [
-            "git",
-            "grep",
-            "-nF",
-            *(part for word in words for part in ("-e", word)),
-            "--",
-            ".",
-            ":!tests",
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert findings.stdout == ""
+    forbidden_texts = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
+    patterns = [option for text in forbidden_texts for option in ("-e", text)]
+    command = ["git", "grep", "-nF", *patterns, "--", ".", ":!tests"]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.stdout == ""
 
 
-def _origin(package: str) -> Path:
+def _module_file(package: str) -> Path:
     """Return the file of a package without importing it, which would start the jsii process."""
     result = find_spec(package)
     assert result
@@ -138,11 +131,11 @@ def _origin(package: str) -> Path:
     return Path(result.origin)
 
 
-def _pins(path: Path) -> dict[str, str]:
+def _pinned_versions(path: Path) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(), re.MULTILINE))
 
 
-def _normalise(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -151,7 +144,7 @@ def _python_files(root: Path) -> list[Path]:
     return [root] if root.is_file() else [*root.rglob("*.py")]
 
 
-def _imports(path: Path) -> set[str]:
+def _imported_packages(path: Path) -> set[str]:
     """Return the packages that a file imports, without those under TYPE_CHECKING."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):

@@ -50,8 +50,10 @@ def commands(workflow: dict[str, Any]) -> list[str]:
 
 
 def test_each_action_has_one_version() -> None:
-    used = {action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text())}
-    names = [action.partition("@")[0] for action in used]
+    used_actions = {
+        action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text())
+    }
+    names = [action.partition("@")[0] for action in used_actions]
     assert sorted(names) == sorted(set(names))
 
 
@@ -92,9 +94,9 @@ def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     workflows = [yaml.safe_load(path.read_text()) for path in WORKFLOWS]
     run = [command for workflow in workflows for command in commands(workflow)]
-    used = {target for command in run for target in re.findall(r"make ([\w-]+)", command)}
-    assert used
-    assert used <= targets
+    used_targets = {target for command in run for target in re.findall(r"make ([\w-]+)", command)}
+    assert used_targets
+    assert used_targets <= targets
 
 
 def test_node_is_the_pinned_version() -> None:
@@ -137,8 +139,8 @@ def test_job_with_write_permission_runs_no_code_of_the_change() -> None:
             assert not [
                 step for step in job["steps"] if "actions/checkout" in step.get("uses", "")
             ], name
-            ran = " ".join(step.get("run", "") for step in job["steps"])
-            assert not re.search(r"\bmake\b|\./|python|npm|cdk", ran), name
+            shell_commands = " ".join(step.get("run", "") for step in job["steps"])
+            assert not re.search(r"\bmake\b|\./|python|npm|cdk", shell_commands), name
 
 
 def test_new_base_branch_triggers_a_new_review() -> None:
@@ -158,14 +160,14 @@ def test_dependent_job_is_not_skipped_after_a_failure() -> None:
 
 
 def test_artifacts_are_downloaded_by_id() -> None:
-    inputs_of_downloads = [
+    downloads = [
         step["with"]
         for job in pull_request().values()
         for step in job["steps"]
         if step.get("uses", "").startswith("actions/download-artifact@")
     ]
-    assert inputs_of_downloads
-    assert all("artifact-ids" in inputs and "name" not in inputs for inputs in inputs_of_downloads)
+    assert downloads
+    assert all("artifact-ids" in inputs and "name" not in inputs for inputs in downloads)
 
 
 def is_owned(path: str) -> bool:
@@ -190,7 +192,7 @@ def is_owned(path: str) -> bool:
 def test_code_owners_match_the_review() -> None:
     tracked = git(ROOT, "ls-files", "-z").rstrip("\0").split("\0")
     folders = {path.partition("/")[0] for path in tracked}
-    others = [
+    untracked_paths = [
         *(".npmrc", ".ruff.toml", "setup.cfg", "pip.conf", "uv.toml", ".env", "zizmor.yml"),
         *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "CODEOWNERS", ".gitmodules"),
         *("botocore/__init__.py", "constructs/sitecustomize.py", "constructs/boto3/__init__.py"),
@@ -198,7 +200,7 @@ def test_code_owners_match_the_review() -> None:
         *("node_modules/aws-cdk/bin/cdk", ".ci/run", "docs/new.md", "models/new/recipe.yaml"),
         *("NOTES.md", "constructs/triton_sagemaker/new.py", "tests/unit/new.py"),
     ]
-    for path in (*tracked, *others):
+    for path in (*tracked, *untracked_paths):
         assert is_owned(path) == affects_next_change(path, folders), path
 
 

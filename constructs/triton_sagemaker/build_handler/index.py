@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as NotConnected
+from botocore import exceptions
+from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
@@ -24,11 +24,11 @@ VARIABLES = {
 }
 """Environment variable of a build -> property of the custom resource."""
 
-DEADLINE = "BUILD_DEADLINE"
-"""Variable: when to stop waiting for engines, in seconds since 1970."""
+DEADLINE_VARIABLE = "BUILD_DEADLINE"
+"""Variable with the time until which the build waits for engines, in seconds since 1970."""
 
-REQUEST = "BUILD_REQUEST"
-"""Variable: ID of the CloudFormation request that started the build."""
+REQUEST_VARIABLE = "BUILD_REQUEST"
+"""Variable with the ID of the CloudFormation request that started the build."""
 
 GRACE_SECONDS = 120
 """Time after the deadline in which a build can still end and report an error."""
@@ -39,22 +39,21 @@ MAX_REASON_LENGTH = 1000
 PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 """Status code of a phase in which CodeBuild could not pull the image (aws/aws-cdk#10460)."""
 
-ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 """Maximum builds of one archive: a second only if CodeBuild could not pull the image."""
 
 NO_QUOTA = "more than 0 builds in queue"
 """Part of CodeBuild's message if the account's quota is 0 builds: a retry does not help
 (rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
 
-KEPT = "The endpoint and its archives are unchanged."
-
+UNCHANGED = "The endpoint and its archives are unchanged."
 
 ARCHIVE_KEY = "{endpoint}/{target}/{model}-{digest:.12}.tar.gz"
-"""S3 key of an archive; the digest is that of its content."""
+"""S3 key of an archive; `digest` is the digest of the model's source."""
 
 
 def on_event(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Return the deadline of the build; for a Delete request, none (archives are kept)."""
+    """Return the deadline of the build. A Delete request has no deadline and keeps the archive."""
     properties = event["ResourceProperties"]
     physical_id = event.get("PhysicalResourceId") or f"model/{properties['Model']}"
     if event["RequestType"] == "Delete":
@@ -74,10 +73,10 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """
     if "Deadline" not in event:
         return {"IsComplete": True}
-    started: dict[str, str] = {}
+    build_id: dict[str, str] = {}
     try:
         build = _newest_build(event)
-    except (ClientError, HTTPClientError, NotConnected) as error:
+    except (ClientError, exceptions.HTTPClientError, exceptions.ConnectionError) as error:
         if not _is_transient(error):
             raise
         state = f"is still waiting to start: {error}"
@@ -85,33 +84,33 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
         if build is None or build["buildStatus"] == "SUCCEEDED":
             return {"IsComplete": True}
         if build["buildStatus"] != "IN_PROGRESS":
-            raise RuntimeError(_failure(event["ResourceProperties"]["Model"], build))
-        started, state = {"BuildId": build["id"]}, f"is still building: {build['id']}"
+            raise RuntimeError(_failure_message(event["ResourceProperties"]["Model"], build))
+        build_id, state = {"BuildId": build["id"]}, f"is still building: {build['id']}"
     if time.time() > event["Deadline"] + GRACE_SECONDS:
-        raise RuntimeError(_unfinished(event["ResourceProperties"], state))
-    return {"IsComplete": False, **started}
+        raise RuntimeError(_timeout_message(event["ResourceProperties"], state))
+    return {"IsComplete": False, **build_id}
 
 
 def _newest_build(event: dict[str, Any]) -> "BuildTypeDef | None":
-    """Return the event's build, started if missing; None if the archive exists."""
+    """Return the newest build of the event, started if necessary; None if the archive exists."""
     properties = event["ResourceProperties"]
     _validate_key_and_source(properties)
-    builds = _builds(event)
+    builds = _find_builds(event)
     if not builds and _is_built(properties):
         return None
-    if not builds or (len(builds) < ATTEMPTS and _pull_failure(builds[0])):
-        return _start(event, attempt=len(builds) + 1)
+    if not builds or (len(builds) < MAX_ATTEMPTS and _pull_error(builds[0])):
+        return _start_build(event, attempt=len(builds) + 1)
     return builds[0]
 
 
-def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
-    """Return the builds that were started for an event, the newest first."""
+def _find_builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
+    """Return the builds that were started for an event, newest first."""
     codebuild = boto3.client("codebuild")
     if "BuildId" in event:
         builds = codebuild.batch_get_builds(ids=[event["BuildId"]])["builds"]
         if not builds:
-            raise RuntimeError(f"CodeBuild has no build {event['BuildId']}. {KEPT}")
-        if not _pull_failure(builds[0]):
+            raise RuntimeError(f"CodeBuild has no build {event['BuildId']}. {UNCHANGED}")
+        if not _pull_error(builds[0]):
             return builds
     # The provider framework passes the same event to each poll: a build of an earlier poll can
     # only be found by its variables. The default order is newest first; with an explicit order the
@@ -123,14 +122,16 @@ def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
         ids = page.get("ids")
         builds = codebuild.batch_get_builds(ids=ids)["builds"] if ids else []
         event_builds += [
-            build for build in builds if _variables(build).get(REQUEST) == event["RequestId"]
+            build
+            for build in builds
+            if _environment(build).get(REQUEST_VARIABLE) == event["RequestId"]
         ]
         if any(build["startTime"].timestamp() < start for build in builds):
             break
     return sorted(event_builds, key=lambda build: build["startTime"], reverse=True)
 
 
-def _variables(build: "BuildTypeDef") -> dict[str, str]:
+def _environment(build: "BuildTypeDef") -> dict[str, str]:
     variables = build["environment"].get("environmentVariables", [])
     return {variable["name"]: variable["value"] for variable in variables}
 
@@ -148,8 +149,8 @@ def _validate_key_and_source(properties: dict[str, str]) -> None:
         model=properties["Model"],
         digest=digest,
     )
-    is_plain = re.fullmatch("[0-9a-f]{64}", digest) and key.count("/") == 2
-    if properties["Bucket"] != bucket or key != expected or not is_plain:
+    is_well_formed = re.fullmatch("[0-9a-f]{64}", digest) and key.count("/") == 2
+    if properties["Bucket"] != bucket or key != expected or not is_well_formed:
         raise RuntimeError(
             f"s3://{properties['Bucket']}/{key} is not the archive of the digest {digest} of "
             f"{properties['Model']}, which is s3://{bucket}/{expected}: nothing is built"
@@ -187,11 +188,11 @@ def _is_built(properties: dict[str, str]) -> bool:
     return True
 
 
-def _start(event: dict[str, Any], *, attempt: int) -> "BuildTypeDef":
+def _start_build(event: dict[str, Any], *, attempt: int) -> "BuildTypeDef":
     """Start a build; idempotent for one attempt within five minutes, by the token."""
     properties, deadline = event["ResourceProperties"], event["Deadline"]
     variables = {name: properties[key] for name, key in VARIABLES.items() if properties.get(key)}
-    variables |= {DEADLINE: str(deadline), REQUEST: event["RequestId"]}
+    variables |= {DEADLINE_VARIABLE: str(deadline), REQUEST_VARIABLE: event["RequestId"]}
     return boto3.client("codebuild").start_build(
         projectName=os.environ["PROJECT"],
         idempotencyToken=f"{event['RequestId']}-{deadline}-{attempt}",
@@ -214,21 +215,21 @@ def _is_transient(error: Exception) -> bool:
     return "Throttl" in code or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
 
 
-def _unfinished(properties: dict[str, str], state: str) -> str:
+def _timeout_message(properties: dict[str, str], state: str) -> str:
     return (
-        f"After {properties['WaitMinutes']} minutes, {properties['Model']} {state}. {KEPT} "
+        f"After {properties['WaitMinutes']} minutes, {properties['Model']} {state}. {UNCHANGED} "
         "Run make deliver to keep waiting: CloudFormation cannot wait longer."
     )
 
 
-def _failure(model: str, build: "BuildTypeDef") -> str:
+def _failure_message(model: str, build: "BuildTypeDef") -> str:
     status = build["buildStatus"].replace("_", " ").lower()
-    reason = _pull_failure(build) or _last_error(build) or _failed_phase(build)
+    reason = _pull_error(build) or _last_error(build) or _failed_phase(build)
     log = build.get("logs", {}).get("deepLink", "in CodeBuild")
-    return f"Build of {model} {status}{reason[:MAX_REASON_LENGTH]}. Log: {log} . {KEPT}"
+    return f"Build of {model} {status}{reason[:MAX_REASON_LENGTH]}. Log: {log} . {UNCHANGED}"
 
 
-def _pull_failure(build: "BuildTypeDef") -> str:
+def _pull_error(build: "BuildTypeDef") -> str:
     """Return the reason that the image could not be pulled, or an empty string."""
     for phase in build.get("phases", []):
         for context in phase.get("contexts", []):

@@ -4,12 +4,12 @@ The handler only reads. The provider framework calls it once as `on_event` and t
 every 15 seconds, until it returns a result or the framework times out. The framework would report
 any error as the result, so throttled and failed calls wait for the next poll.
 
-Inference components: the guard also waits for their operations and compares the checksums of their
-archives. The check also checks each component, because catalog entries depend on it. A component
-keeps its name in an update: during an update or rollback, copies of both versions serve requests.
+For inference components, the guard also waits for their operations and compares the checksums of
+their archives, and the check checks each component, because catalog entries depend on it. A
+component keeps its name in an update: during an update or rollback, copies of both versions serve.
 
 During a rollback by CloudFormation, the guard only waits, but the check can fail: if SageMaker has
-rolled back that update too, CloudFormation would delete resources that still serve.
+also rolled back the update of the rollback, CloudFormation would delete resources that still serve.
 """
 
 import json
@@ -21,7 +21,7 @@ import boto3
 from botocore import exceptions
 from botocore.exceptions import ClientError
 
-GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
+GUARD_TYPE, CHECK_TYPE = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
 
 UNCHANGED = "Nothing was changed."
 
@@ -37,9 +37,9 @@ IN_PROGRESS = (*SCALING, "Creating", "Deleting", "SystemUpdating")
 """Transient statuses, in which SageMaker refuses to update or delete an endpoint."""
 
 WAIT_MINUTES = 20
-"""Maximum wait of an update; after it, the user deploys again."""
+"""Maximum wait of an update. After a timeout, the user deploys again."""
 LONG_WAIT_MINUTES = 50
-"""Maximum wait of a rollback and a deletion, whose failure needs manual repair."""
+"""Maximum wait of a rollback or deletion, whose failure requires manual repair."""
 
 ALARM_REASON = (
     "a rollback alarm went off (aws cloudwatch describe-alarm-history --history-item-type "
@@ -52,7 +52,7 @@ Record = dict[str, Any]
 
 
 class OperationInProgress(Exception):
-    """An operation in progress; `advice` is for the error message after a timeout.
+    """An operation is in progress; `advice` is for the error message after a timeout.
 
     If `advice` is None, a timeout is not an error.
     """
@@ -72,7 +72,7 @@ def handle(event: Record, _context: object) -> Record:
         name = f"{event['ResourceType']}/{event['ResourceProperties']['Endpoint']}"
         return {"PhysicalResourceId": event.get("PhysicalResourceId", name), "Since": time.time()}
     try:
-        _decide(event)
+        _run_check(event)
     except (OperationInProgress, ClientError, *UNREACHABLE) as error:
         if isinstance(error, ClientError) and not _is_transient(error):
             raise
@@ -80,11 +80,11 @@ def handle(event: Record, _context: object) -> Record:
     return {"IsComplete": True}
 
 
-def _decide(event: Record) -> None:
+def _run_check(event: Record) -> None:
     """Run the check. Raise `OperationInProgress` to wait, `RuntimeError` on failure or timeout."""
     is_deleted = event["RequestType"] == "Delete"
     try:
-        DECISIONS[event["ResourceType"], is_deleted](event)
+        CHECKS[event["ResourceType"], is_deleted](event)
     except OperationInProgress as waiting:
         minutes = (time.time() - event["Since"]) / 60
         is_final = is_deleted or _is_rolling_back(event["StackId"])
@@ -96,44 +96,51 @@ def _decide(event: Record) -> None:
 
 
 def _check_update_allowed(event: Record) -> None:
-    """Raise if the endpoint cannot be updated now, or if the update is not allowed."""
+    """Raise if the update is not allowed, or while an operation is in progress."""
     properties, stack = event["ResourceProperties"], event["StackId"]
-    live = _live_endpoint(properties["Endpoint"])
-    if live is None:
+    endpoint = _describe_endpoint(properties["Endpoint"])
+    if endpoint is None:
         return
-    components = _components(properties)
-    is_other = live["EndpointConfigName"] != properties["ConfigName"] or any(
-        properties["Components"][name] != _model(each) for name, each in components.items()
+    components = _describe_components(properties)
+    config_changes = endpoint["EndpointConfigName"] != properties["ConfigName"] or any(
+        properties["Components"][name] != _model_name(component)
+        for name, component in components.items()
     )
-    busy = _operation_in_progress(live, components)
-    if busy and (is_other or _changes_endpoint(event)):
+    operation = _operation_in_progress(endpoint, components)
+    if operation and (config_changes or _changes_endpoint(event)):
         advice = f"wait until it is InService, and deploy again. {UNCHANGED}"
         if _is_rolling_back(stack):
-            advice = f"wait until it is InService, then continue the rollback: {_continue(stack)}"
-        raise OperationInProgress(busy, advice)
-    refusals = [*_refusals(properties, live)] if is_other and not _is_rolling_back(stack) else []
-    if refusals:
-        raise RuntimeError(" ".join([*refusals, UNCHANGED])[:MAX_REASON_LENGTH])
+            command = _continue_command(stack)
+            advice = f"wait until it is InService, then continue the rollback: {command}"
+        raise OperationInProgress(operation, advice)
+    if not config_changes or _is_rolling_back(stack):
+        return
+    if reasons := [*_refusal_reasons(properties, endpoint)]:
+        raise RuntimeError(" ".join([*reasons, UNCHANGED])[:MAX_REASON_LENGTH])
 
 
 def _check_update_result(event: Record) -> None:
-    """Raise if the endpoint does not serve the deployed configuration or is in its old VPC."""
+    """Raise if the endpoint does not serve the deployed configuration, or while it leaves a VPC."""
     properties = event["ResourceProperties"]
-    if deviation := _deviation(properties):
+    if deviation := _find_deviation(properties):
         if _is_rolling_back(event["StackId"]):
             deviation += f" {_recovery_commands(properties, event['StackId'])}"
         raise RuntimeError(deviation[:MAX_REASON_LENGTH])
     group = event.get("OldResourceProperties", {}).get("SecurityGroup")
-    if group != properties.get("SecurityGroup") and (interfaces := _interfaces(group)):
+    if group != properties.get("SecurityGroup") and (interfaces := _interface_ids(group)):
         raise OperationInProgress(f"Network interfaces {interfaces} are still in {group}", None)
 
 
 def _check_deletion_allowed(event: Record) -> None:
     """Raise while SageMaker would refuse to delete the endpoint or a component."""
     properties = event["ResourceProperties"]
-    live = _live_endpoint(properties["Endpoint"])
-    if live and (busy := _operation_in_progress(live, _components(properties))):
-        raise OperationInProgress(busy, "wait until it is InService, and delete the stack again")
+    endpoint = _describe_endpoint(properties["Endpoint"])
+    if endpoint and (
+        operation := _operation_in_progress(endpoint, _describe_components(properties))
+    ):
+        raise OperationInProgress(
+            operation, "wait until it is InService, and delete the stack again"
+        )
 
 
 def _check_interfaces_deleted(event: Record) -> None:
@@ -146,9 +153,9 @@ def _check_interfaces_deleted(event: Record) -> None:
     """
     name = event["ResourceProperties"]["Endpoint"]
     group = event["ResourceProperties"].get("SecurityGroup")
-    if _live_endpoint(name):  # only the guard is deleted
+    if _describe_endpoint(name):  # only the guard is deleted
         return
-    if interfaces := _interfaces(group):
+    if interfaces := _interface_ids(group):
         raise OperationInProgress(
             f"Endpoint {name} is deleted, and its network interfaces {interfaces} are still in "
             f"{group}",
@@ -157,14 +164,14 @@ def _check_interfaces_deleted(event: Record) -> None:
         )
 
 
-DECISIONS = {
-    (GUARD, False): _check_update_allowed,
-    (CHECK, False): _check_update_result,
-    (CHECK, True): _check_deletion_allowed,
-    (GUARD, True): _check_interfaces_deleted,
+CHECKS = {
+    (GUARD_TYPE, False): _check_update_allowed,
+    (CHECK_TYPE, False): _check_update_result,
+    (CHECK_TYPE, True): _check_deletion_allowed,
+    (GUARD_TYPE, True): _check_interfaces_deleted,
 }
-"""(Resource type, is a deletion) -> check. CloudFormation deletes the
-check before the endpoint, and the guard between the endpoint and its configuration."""
+"""(Resource type, whether it is deleted) -> check. CloudFormation deletes the check before the
+endpoint, and the guard between the endpoint and its configuration."""
 
 
 def _changes_endpoint(event: Record) -> bool:
@@ -173,46 +180,46 @@ def _changes_endpoint(event: Record) -> bool:
     return old is None or any(old.get(key) != new.get(key) for key in ("ConfigName", "Deployment"))
 
 
-def _refusals(properties: Record, live: Record) -> Iterator[str]:
-    """Yield the reasons that forbid the update to the configuration in `properties`."""
-    name, status = live["EndpointName"], live["EndpointStatus"]
+def _refusal_reasons(properties: Record, endpoint: Record) -> Iterator[str]:
+    """Yield the reasons to reject the update to the configuration in `properties`."""
+    name, status = endpoint["EndpointName"], endpoint["EndpointStatus"]
     if status == "Failed":
         # API reference, EndpointSummary: a failed endpoint can only be deleted.
         yield (
             f"Endpoint {name} has failed, and SageMaker can only delete it. Deploy a second "
-            "endpoint and move the clients, then destroy this one's stack: no call to it is "
-            "answered from then until it is deployed again."
+            "endpoint and move the clients, then destroy the stack of the failed endpoint: its "
+            "calls fail until it is deployed again."
         )
         return
     if status not in ("InService", "UpdateRollbackFailed"):
         # UpdateRollbackFailed: developer guide, "Use rolling deployments": "You can make another
         # call to the UpdateEndpoint API to return your endpoint to a healthy state".
-        yield f"{_state(live)}: wait until it is InService, and deploy again."
+        yield f"{_status_text(endpoint)}: wait until it is InService, and deploy again."
         return
-    old = _config(live["EndpointConfigName"])
+    old = _describe_config(endpoint["EndpointConfigName"])
     if old is None:
         # hashicorp/terraform-provider-aws#40048: UpdateEndpoint needs the old configuration.
         yield (
-            f"Endpoint {name} serves, but its configuration {live['EndpointConfigName']} is gone, "
-            "so that SageMaker cannot update it. Create the configuration again: docs/runbook.md, "
-            '"The configuration of an endpoint is gone". Do not destroy the stack: no call would '
-            "be answered until it is deployed again."
+            f"Endpoint {name} serves, but its configuration {endpoint['EndpointConfigName']} is "
+            "gone, so that SageMaker cannot update it. Create the configuration again: "
+            'docs/runbook.md, "The configuration of an endpoint is gone". Do not destroy the '
+            "stack: all calls would fail until it is deployed again."
         )
         return
-    new = _config(properties["ConfigName"])
+    new = _describe_config(properties["ConfigName"])
     assert new is not None  # the guard depends on the new configuration
-    if _variants(old) != _variants(new):
+    if _variant_names(old) != _variant_names(new):
         # Developer guide, deployment-guardrails-exclusions: "your new endpoint configuration must
         # have the same variant name as the old endpoint configuration".
         yield (
-            f"Endpoint {name} has the variants {_variants(old)}, and would get other variants, "
-            f"{_variants(new)}: SageMaker cannot rename, add or remove variants in an update. "
-            "Deploy a second endpoint, and move the clients."
+            f"Endpoint {name} has the variants {_variant_names(old)}, and would get other "
+            f"variants, {_variant_names(new)}: SageMaker cannot rename, add or remove variants in "
+            "an update. Deploy a second endpoint, and move the clients."
         )
         return
     if _hosts_components(old) != _hosts_components(new):
         yield (
-            f"Endpoint {name} would begin or cease to host inference components: calls with or "
+            f"Endpoint {name} would start or stop hosting inference components: calls with or "
             "without an InferenceComponentName would fail at once. Deploy a second endpoint, and "
             "move the clients."
         )
@@ -222,18 +229,24 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         yield from _replaced_archives(properties, _containers(new, properties))
         return
     yield from _scaled_variants(properties, old, new)
-    before, after = _containers(old), _containers(new)
-    if not {each["Mode"] for each in before} & {each["Mode"] for each in after}:
+    old_containers, new_containers = _containers(old), _containers(new)
+    modes = (
+        {item["Mode"] for item in containers} for containers in (old_containers, new_containers)
+    )
+    if not set.intersection(*modes):
         yield (
             f"Endpoint {name} would change between multi-model and single-model hosting: calls "
             "with or without a TargetModel would fail at once. Deploy a second endpoint, and move "
             "the clients."
         )
         return
-    yield from _wrong_models(properties, after)
-    prefixes = _urls(before, "MultiModel"), _urls(after, "MultiModel")
-    yield from _missing_archives(properties, *prefixes)
-    yield from _replaced_archives(properties, after)
+    yield from _wrong_models(properties, new_containers)
+    yield from _missing_archives(
+        properties,
+        _model_data_urls(old_containers, "MultiModel"),
+        _model_data_urls(new_containers, "MultiModel"),
+    )
+    yield from _replaced_archives(properties, new_containers)
 
 
 def _changed_instance_type(name: str, old: Record, new: Record) -> Iterator[str]:
@@ -242,10 +255,11 @@ def _changed_instance_type(name: str, old: Record, new: Record) -> Iterator[str]
     "Cannot update endpoint with a different instance type for endpoints to which you plan to deploy
     Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
     """
-    types = [
-        {each.get("InstanceType") for each in _production_variants(config)} for config in (old, new)
-    ]
-    if types[0] != types[1]:
+    old_types, new_types = (
+        {variant.get("InstanceType") for variant in _production_variants(config)}
+        for config in (old, new)
+    )
+    if old_types != new_types:
         yield (
             f"SageMaker cannot change the instance type of endpoint {name}, because it hosts "
             "inference components: give the endpoint and its components new names, for example "
@@ -260,22 +274,22 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
     instance pools, before or after the update, keep their scaling (AWS machine learning blog,
     "Capacity-aware inference", 2026-05-04) and are skipped.
     """
-    types = {
-        variant["VariantName"]: variant.get("InstanceType") for variant in _production_variants(new)
-    }
-    pairs = {
-        variant["VariantName"]: (variant.get("InstanceType"), types[variant["VariantName"]])
-        for variant in _production_variants(old)
-    }
-    changed = {
+    old_types, new_types = (
+        {
+            variant["VariantName"]: variant.get("InstanceType")
+            for variant in _production_variants(config)
+        }
+        for config in (old, new)
+    )
+    changed_variants = {
         f"endpoint/{properties['Endpoint']}/variant/{name}"
-        for name, (before, after) in pairs.items()
-        if before and after and before != after
+        for name, old_type in old_types.items()
+        if old_type and new_types[name] and old_type != new_types[name]
     }
-    if not changed:
+    if not changed_variants:
         return
     targets = boto3.client("application-autoscaling").describe_scalable_targets(
-        ServiceNamespace="sagemaker", ResourceIds=sorted(changed)
+        ServiceNamespace="sagemaker", ResourceIds=sorted(changed_variants)
     )["ScalableTargets"]
     if targets:
         names = ", ".join(sorted(target["ResourceId"].rpartition("/")[2] for target in targets))
@@ -287,20 +301,22 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
 
 
 def _wrong_models(properties: Record, containers: list[Record]) -> Iterator[str]:
-    """Yield an error for each model in the catalog that is not the model of the archive.
+    """Yield an error for each model in the catalog whose archive the endpoint would not serve.
 
     Single-model hosting ignores the name of the model, so another model would respond.
     """
-    served = {url.rpartition("/")[2] for url in _urls(containers, "SingleModel")}
+    archives = {url.rpartition("/")[2] for url in _model_data_urls(containers, "SingleModel")}
     for model in sorted(entry["model"] for entry in _catalog_entries(properties["Catalog"])):
-        for archive in sorted(name for name in served if name.rpartition("-")[0] != model):
+        for archive in sorted(name for name in archives if name.rpartition("-")[0] != model):
             yield (
                 f"Clients call endpoint {properties['Endpoint']} for {model}, but another model, "
                 f"{archive}, would answer. Deploy a second endpoint, and move the clients."
             )
 
 
-def _missing_archives(properties: Record, before: set[str], after: set[str]) -> Iterator[str]:
+def _missing_archives(
+    properties: Record, old_prefixes: set[str], new_prefixes: set[str]
+) -> Iterator[str]:
     """Yield an error for each prefix that lacks an archive of the catalog.
 
     During an update, instances of both prefixes serve requests. Catalog entries change after the
@@ -308,13 +324,13 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
     first, while entries still have the new archives. So both prefixes need the archives of the
     entries before and after the update. If the prefix does not change, nothing is checked.
     """
-    if before == after:
+    if old_prefixes == new_prefixes:
         return
     archives = _catalog_archives(properties)
-    for url in sorted(before | after):
+    for url in sorted(old_prefixes | new_prefixes):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         keys = set(_keys_below(bucket, prefix))
-        missing = sorted(name for name in archives if not keys >= {name, _manifest(name)})
+        missing = sorted(name for name in archives if not keys >= {name, _manifest_key(name)})
         if missing:
             yield (
                 f"Instances could not find {', '.join(missing)}: missing in {prefix}, from which "
@@ -327,17 +343,20 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
 def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator[str]:
     """Yield an error for each archive whose SHA-256 differs from its manifest.
 
-    Only builders can write archives and manifests, except those of publishers, which are skipped.
-    Manifests of older builders without a checksum are skipped too.
+    Published archives are skipped, because others than builders write them. Manifests of older
+    builders without a checksum are skipped too.
     """
     s3 = boto3.client("s3")
-    urls, prefixes = _urls(containers, "SingleModel"), _urls(containers, "MultiModel")
-    built = {name for name in _catalog_archives(properties) if not name.startswith("published/")}
-    urls |= {prefix + archive for prefix in prefixes for archive in built}
+    urls, prefixes = (
+        _model_data_urls(containers, "SingleModel"),
+        _model_data_urls(containers, "MultiModel"),
+    )
+    archives = {name for name in _catalog_archives(properties) if not name.startswith("published/")}
+    urls |= {prefix + archive for prefix in prefixes for archive in archives}
     for url in sorted(urls):
         bucket, _, key = url.removeprefix("s3://").partition("/")
         try:
-            manifest = s3.get_object(Bucket=bucket, Key=_manifest(key))["Body"].read()
+            manifest = s3.get_object(Bucket=bucket, Key=_manifest_key(key))["Body"].read()
             head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
         except ClientError as error:
             if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
@@ -356,69 +375,75 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
 def _catalog_archives(properties: Record) -> set[str]:
     """Return the archives in the catalog before and after the update."""
     entries = _catalog_entries(properties["Catalog"])
-    served = {archive for entry in entries if (archive := entry.get("target_model"))}
-    return {*served, *properties["Archives"]}
+    current_archives = {archive for entry in entries if (archive := entry.get("target_model"))}
+    return {*current_archives, *properties["Archives"]}
 
 
-def _manifest(archive: str) -> str:
+def _manifest_key(archive: str) -> str:
     """Return the key of an archive's manifest."""
     return archive.removesuffix(".tar.gz") + ".json"
 
 
-def _urls(containers: list[Record], mode: str) -> set[str]:
+def _model_data_urls(containers: list[Record], mode: str) -> set[str]:
     return {container["ModelDataUrl"] for container in containers if container["Mode"] == mode}
 
 
-def _deviation(properties: Record) -> str | None:
-    """Return why the endpoint does not serve its deployed configuration, None if it does.
+def _find_deviation(properties: Record) -> str | None:
+    """Return the reason if the endpoint does not serve its deployed configuration, else None.
 
     Raise `OperationInProgress` while it is updated.
     """
     name = properties["Endpoint"]
-    live = _live_endpoint(name)
-    if live is None:
+    endpoint = _describe_endpoint(name)
+    if endpoint is None:
         return f"Endpoint {name} does not exist: destroy its stack, and deploy it again."
-    status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
-    is_scaling = status in SCALING and "PendingDeploymentSummary" not in live
+    status, serves = (
+        endpoint["EndpointStatus"],
+        endpoint["EndpointConfigName"] == properties["ConfigName"],
+    )
+    is_scaling = status in SCALING and "PendingDeploymentSummary" not in endpoint
     if serves and (is_scaling or status in SERVING):
-        return _deviating_component(properties)
+        return _find_component_deviation(properties)
     if status in IN_PROGRESS:
         raise OperationInProgress(
-            f"{_state(live)}, and serves with {live['EndpointConfigName']},",
+            f"{_status_text(endpoint)}, and serves with {endpoint['EndpointConfigName']},",
             f"to see the reason: aws sagemaker describe-endpoint --endpoint-name {name}",
         )
     if status != "InService":
-        return f"{_state(live)}: {live.get('FailureReason', '')}"
+        return f"{_status_text(endpoint)}: {endpoint.get('FailureReason', '')}"
     # After an alarm there is no FailureReason (hashicorp/terraform-provider-aws#48997).
     return (
         f"SageMaker rolled back the update of endpoint {name}: "
-        f"{live.get('FailureReason', ALARM_REASON)}. It serves with "
-        f"{live['EndpointConfigName']}, as before, and the catalog is unchanged."
+        f"{endpoint.get('FailureReason', ALARM_REASON)}. It serves with "
+        f"{endpoint['EndpointConfigName']}, as before, and the catalog is unchanged."
     )
 
 
-def _deviating_component(properties: Record) -> str | None:
-    """Return why a component does not serve its deployed Model, None if all do.
+def _find_component_deviation(properties: Record) -> str | None:
+    """Return the reason if a component does not serve its deployed Model, else None.
 
-    Raise `OperationInProgress` while one is updated. A component with status Updating and the
-    deployed Model is being scaled.
+    Raise `OperationInProgress` while a component is updated. A component with status Updating and
+    the deployed Model is being scaled.
     """
-    live = _components(properties)
+    components = _describe_components(properties)
     for name, model in properties.get("Components", {}).items():
-        if name not in live:
+        component = components.get(name)
+        if component is None:
             return (
                 f"Inference component {name} does not exist: destroy its stack, and deploy again."
             )
-        status, reason = _state(live[name]), live[name].get("FailureReason", ALARM_REASON)
-        if live[name]["InferenceComponentStatus"] == "Failed":
-            return f"{status}: {reason}"
-        if _model(live[name]) != model:
-            if live[name]["InferenceComponentStatus"] in IN_PROGRESS:
+        reason = component.get("FailureReason", ALARM_REASON)
+        if component["InferenceComponentStatus"] == "Failed":
+            return f"{_status_text(component)}: {reason}"
+        if _model_name(component) != model:
+            if component["InferenceComponentStatus"] in IN_PROGRESS:
                 command = f"describe-inference-component --inference-component-name {name}"
-                raise OperationInProgress(status, f"to see the reason: aws sagemaker {command}")
+                raise OperationInProgress(
+                    _status_text(component), f"to see the reason: aws sagemaker {command}"
+                )
             return (
                 f"SageMaker rolled back the update of inference component {name}: {reason}. It "
-                f"serves Model {_model(live[name])}, as before, and the catalog is unchanged."
+                f"serves Model {_model_name(component)}, as before, and the catalog is unchanged."
             )
     return None
 
@@ -428,63 +453,66 @@ def _recovery_commands(properties: Record, stack: str) -> str:
     name, config = properties["Endpoint"], properties["ConfigName"]
     if "Components" in properties:
         return (
-            f"Nothing that serves is deleted. Remove the cause, then run: {_continue(stack)}. If "
-            "it fails here again, have the component serve the Model that the rollback asks for "
-            "first: aws sagemaker update-inference-component."
+            "Nothing that serves is deleted. Remove the cause, then run: "
+            f"{_continue_command(stack)}. If it fails here again, first update the component to "
+            "the Model of the rollback: aws sagemaker update-inference-component."
         )
     return (
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
-        f"aws sagemaker wait endpoint-in-service --endpoint-name {name}; {_continue(stack)}"
+        f"aws sagemaker wait endpoint-in-service --endpoint-name {name}; {_continue_command(stack)}"
     )
 
 
-def _interfaces(group: str | None) -> str:
+def _interface_ids(group: str | None) -> str:
     """Return the IDs of the network interfaces in a security group, or an empty string."""
     if not group:
         return ""
     filters = [{"Name": "group-id", "Values": [group]}]
     ids = "NetworkInterfaces[].NetworkInterfaceId"
-    return ", ".join(_pages("ec2", "describe_network_interfaces", ids, Filters=filters))
+    return ", ".join(_query_pages("ec2", "describe_network_interfaces", ids, Filters=filters))
 
 
-def _continue(stack: str) -> str:
+def _continue_command(stack: str) -> str:
     """Return the command that continues the rollback of a stack; `stack` is its ARN."""
     return f"aws cloudformation continue-update-rollback --stack-name {stack.split('/')[1]}"
 
 
-def _state(live: Record) -> str:
-    if name := live.get("InferenceComponentName"):
-        return f"Inference component {name} is {live['InferenceComponentStatus']}"
-    return f"Endpoint {live['EndpointName']} is {live['EndpointStatus']}"
+def _status_text(resource: Record) -> str:
+    """Return the status of an endpoint or inference component for messages."""
+    if name := resource.get("InferenceComponentName"):
+        return f"Inference component {name} is {resource['InferenceComponentStatus']}"
+    return f"Endpoint {resource['EndpointName']} is {resource['EndpointStatus']}"
 
 
-def _operation_in_progress(live: Record, components: dict[str, Record]) -> str | None:
-    """Return the state of the endpoint, or of a component, with an operation in progress."""
-    if live["EndpointStatus"] in IN_PROGRESS:
-        return _state(live)
-    busy = (each for each in components.values() if each["InferenceComponentStatus"] in IN_PROGRESS)
-    return next(map(_state, busy), None)
+def _operation_in_progress(endpoint: Record, components: dict[str, Record]) -> str | None:
+    """Return the status of the endpoint or component with an operation in progress, or None."""
+    if endpoint["EndpointStatus"] in IN_PROGRESS:
+        return _status_text(endpoint)
+    for component in components.values():
+        if component["InferenceComponentStatus"] in IN_PROGRESS:
+            return _status_text(component)
+    return None
 
 
-def _components(properties: Record) -> dict[str, Record]:
+def _describe_components(properties: Record) -> dict[str, Record]:
     """Return the existing inference components by name."""
     describe = boto3.client("sagemaker").describe_inference_component
-    described = {
+    components = {
         name: _describe_or_none(describe, InferenceComponentName=name)
         for name in properties.get("Components", ())
     }
-    return {name: component for name, component in described.items() if component}
+    return {name: component for name, component in components.items() if component}
 
 
-def _model(component: Record) -> str | None:
+def _model_name(component: Record) -> str | None:
     name: str | None = component["Specification"].get("ModelName")
     return name
 
 
 def _is_rolling_back(stack: str) -> bool:
-    (described,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    return "ROLLBACK" in described["StackStatus"]
+    (description,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    return "ROLLBACK" in description["StackStatus"]
 
 
 def _is_transient(error: ClientError) -> bool:
@@ -493,11 +521,11 @@ def _is_transient(error: ClientError) -> bool:
     return status == 429 or status >= 500 or "Throttl" in error.response["Error"]["Code"]
 
 
-def _live_endpoint(name: str) -> Record | None:
+def _describe_endpoint(name: str) -> Record | None:
     return _describe_or_none(boto3.client("sagemaker").describe_endpoint, EndpointName=name)
 
 
-def _config(name: str) -> Record | None:
+def _describe_config(name: str) -> Record | None:
     return _describe_or_none(
         boto3.client("sagemaker").describe_endpoint_config, EndpointConfigName=name
     )
@@ -505,15 +533,15 @@ def _config(name: str) -> Record | None:
 
 def _describe_or_none(describe: Any, **request: str) -> Record | None:
     try:
-        answer: Record = describe(**request)
+        description: Record = describe(**request)
     except ClientError as error:
         if "Could not find" in error.response["Error"]["Message"]:
             return None
         raise
-    return answer
+    return description
 
 
-def _pages(service: str, operation: str, expression: str, **request: Any) -> Iterator[Any]:
+def _query_pages(service: str, operation: str, expression: str, **request: Any) -> Iterator[Any]:
     """Yield the values of a JMESPath expression in all pages of a response."""
     pages = boto3.client(service).get_paginator(operation).paginate(**request)  # type: ignore[call-overload]
     return (value for value in pages.search(expression) if value is not None)
@@ -524,7 +552,7 @@ def _production_variants(config: Record) -> list[Record]:
     return variants
 
 
-def _variants(config: Record) -> str:
+def _variant_names(config: Record) -> str:
     return ", ".join(sorted(variant["VariantName"] for variant in _production_variants(config)))
 
 
@@ -555,8 +583,8 @@ def _containers(config: Record, properties: Record | None = None) -> list[Record
 
 def _catalog_entries(path: str) -> Iterator[Record]:
     """Yield the catalog entries. Raise `RuntimeError` if a parameter is not a catalog entry."""
-    for parameter in _pages("ssm", "get_parameters_by_path", "Parameters[]", Path=path):
-        match _parsed(parameter["Value"]):
+    for parameter in _query_pages("ssm", "get_parameters_by_path", "Parameters[]", Path=path):
+        match _parse_json(parameter["Value"]):
             case {"model": str(), **others} as entry if isinstance(
                 others.get("target_model"), str | None
             ):
@@ -569,7 +597,7 @@ def _catalog_entries(path: str) -> Iterator[Record]:
                 )
 
 
-def _parsed(value: str) -> Any:
+def _parse_json(value: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
@@ -577,5 +605,5 @@ def _parsed(value: str) -> Any:
 
 
 def _keys_below(bucket: str, prefix: str) -> Iterator[str]:
-    keys = _pages("s3", "list_objects_v2", "Contents[].Key", Bucket=bucket, Prefix=prefix)
+    keys = _query_pages("s3", "list_objects_v2", "Contents[].Key", Bucket=bucket, Prefix=prefix)
     return (key.removeprefix(prefix) for key in keys)

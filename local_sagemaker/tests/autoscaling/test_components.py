@@ -6,7 +6,6 @@ import pytest
 
 from local_sagemaker.autoscaling.alarms import HIGH, LOW
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.autoscaling.conftest import (
     COMPONENT,
     STEPS,
@@ -121,21 +120,3 @@ def test_alarms_use_the_metrics_of_the_component(
         alarm = cloudwatch.alarm_of_kind(alarm_of_kind, metric)
         assert (alarm["Period"], alarm["EvaluationPeriods"]) == expected
         assert alarm["Dimensions"] == [{"Name": "InferenceComponentName", "Value": "times"}]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ResourceId": "inference-component/other"}, "Could not find inference component"),
-        ({"ResourceId": "endpoint/text/variant/only"}, "Invalid resource ID"),
-        (
-            {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
-            "does not support the scalable dimension",
-        ),
-    ],
-)
-def test_invalid_component_target_is_refused(
-    scaling: AutoScaling, change: dict[str, str], message: str
-) -> None:
-    with pytest.raises(ApiError, match=message):
-        scaling.register({**TARGET, **change})

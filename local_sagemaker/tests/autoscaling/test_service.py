@@ -63,6 +63,11 @@ def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
             TARGET | {"ResourceId": "endpoint/text/variant/other"},
             "SageMaker variant not found: endpoint/text/variant/other",
         ),
+        (
+            TARGET | {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
+            "The local SageMaker does not support the scalable dimension "
+            "sagemaker:variant:DesiredProvisionedConcurrency.",
+        ),
         (TARGET | {"MinCapacity": 7}, "Minimum capacity cannot be greater than maximum capacity."),
         ({**KEY, "MaxCapacity": 6}, "A new scalable target needs MinCapacity."),
         ({**KEY, "MinCapacity": 6}, "A new scalable target needs MaxCapacity."),

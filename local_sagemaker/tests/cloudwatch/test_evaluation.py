@@ -1,8 +1,6 @@
 """Alarm states: tables and examples of the CloudWatch user guide."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from local_sagemaker.cloudwatch.evaluation import Condition
 
@@ -61,38 +59,6 @@ def test_tables_of_the_user_guide(
 def test_comparison_decides_which_values_breach(comparison: str, breaching: list[float]) -> None:
     condition_ = Condition(comparison, 5.0, 1, 1)
     assert [value for value in (4.0, 5.0, 6.0) if condition_.is_breaching(value)] == breaching
-
-
-conditions = st.builds(
-    lambda periods, share, missing: condition(max(1, round(periods * share)), missing, periods),
-    st.integers(1, 15),
-    st.floats(0, 1),
-    st.sampled_from(TREATMENTS),
-)
-
-
-@st.composite
-def evaluations(draw: st.DrawFn) -> tuple[Condition, list[float | None]]:
-    condition_ = draw(conditions)
-    data = draw(
-        st.lists(
-            st.sampled_from([0.0, 9.0, None]), min_size=condition_.range, max_size=condition_.range
-        )
-    )
-    return condition_, data
-
-
-@given(evaluations())
-def test_missing_data_is_ignored_with_enough_datapoints(
-    evaluation: tuple[Condition, list[float | None]],
-) -> None:
-    condition_, data = evaluation
-    real = [datum for datum in data if datum is not None]
-    if len(real) >= condition_.periods:
-        expected = (
-            "ALARM" if real[-condition_.periods :].count(9.0) >= condition_.datapoints else "OK"
-        )
-        assert condition_.state(data) == expected
 
 
 DATAPOINTS = [("08/11/22 11:25:00", 9.0), ("08/11/22 11:24:00", 0.0), ("08/11/22 11:23:00", 9.5)]

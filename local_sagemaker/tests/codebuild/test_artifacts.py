@@ -52,22 +52,6 @@ def test_keys_of_uploaded_files(s3: Any, sources: Path, settings: dict[str, str]
 
 
 @pytest.mark.parametrize(
-    ("patterns", "names"),
-    [
-        (["result/plan"], ["result/plan"]),
-        (["result/*"], ["result/.hidden", "result/plan"]),
-        (["result/**/*"], ["result/.hidden", "result/deep/a.bin", "result/plan"]),
-        (["*/deep/a.bin", "setup.py", "none"], ["result/deep/a.bin", "setup.py"]),
-    ],
-)
-def test_patterns_select_the_uploaded_files(
-    s3: Any, sources: Path, patterns: list[str], names: list[str]
-) -> None:
-    upload(output(s3), sources, *patterns, base=".")
-    assert [key for _, key in s3.objects] == names
-
-
-@pytest.mark.parametrize(
     ("files", "base", "message"),
     [
         (["none"], "result", "no matching artifact paths found"),

@@ -126,31 +126,6 @@ def target(operation: str, **request: object) -> dict[str, Any]:
             [("cloudformation:DescribeStacks", own_arn("cloudformation", "stack/a-models/*"))],
         ),
         (
-            "lambda",
-            {"path": "/2015-03-31/functions/f/invocations", "body": b"{}"},
-            [("lambda:InvokeFunction", own_arn("lambda", "function:f"))],
-        ),
-        (
-            "s3",
-            {"method": "HEAD", "path": "/b/a%20b"},
-            [("s3:GetObject", "arn:aws:s3:::b/a b")],
-        ),
-        (
-            "s3",
-            {"method": "GET", "path": "/b", "query": "list-type=2&prefix=a"},
-            [("s3:ListBucket", "arn:aws:s3:::b")],
-        ),
-        (
-            "s3",
-            {"method": "GET", "path": "/b", "query": "uploads="},
-            [("s3:ListBucketMultipartUploads", "arn:aws:s3:::b")],
-        ),
-        (
-            "s3",
-            {"method": "DELETE", "path": "/b/k", "query": "uploadId=1"},
-            [("s3:AbortMultipartUpload", "arn:aws:s3:::b/k")],
-        ),
-        (
             "s3",
             {
                 "method": "PUT",

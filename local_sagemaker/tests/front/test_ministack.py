@@ -5,11 +5,8 @@ import http.client
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
-from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from local_sagemaker.front.ministack import Ministack
 from local_sagemaker.tests.conftest import client, served
@@ -189,36 +186,6 @@ async def test_expect_100_continue() -> None:
         writer.write(b"body")
         assert (await read_head(reader))[0] == "HTTP/1.1 200 OK"
     assert (emulator.bodies, b"xpect" in emulator.heads[0]) == ([b"body"], False)
-
-
-async def test_large_objects_with_boto3() -> None:
-    content = bytes(range(256)) * (1 << 15)
-
-    def put_and_get(port: int) -> bytes:
-        s3: Any = boto3.client(
-            "s3",
-            endpoint_url=f"http://127.0.0.1:{port}",
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            config=Config(proxies={}, retries={"total_max_attempts": 1}),
-        )
-        with closing(s3):
-            s3.put_object(Bucket="b", Key="a b/\u00e4", Body=content)
-            downloaded: bytes = s3.get_object(Bucket="b", Key="k")["Body"].read()
-        return downloaded
-
-    async with front() as (emulator, port):
-
-        async def script(reader: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-            await emulator.request(reader)
-            body = content if emulator.heads[-1].startswith(b"GET") else b""
-            answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-
-        emulator.script = script
-        assert await asyncio.to_thread(put_and_get, port) == content
-    assert content in emulator.bodies[0]
-    assert emulator.requests[0][0] == "PUT /b/a%20b/%C3%A4 HTTP/1.1"
 
 
 # Errors

@@ -12,7 +12,12 @@ import boto3
 import pytest
 
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, run_in_threads
-from local_sagemaker.tests.support.endpoints import configure, host, multi_model, single_model
+from local_sagemaker.tests.support.endpoints import (
+    create_config,
+    create_endpoint,
+    multi_model,
+    single_model,
+)
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
     CANNOT_LOAD,
@@ -35,7 +40,7 @@ def many(
 ) -> EndpointCaller:
     boto3.client("s3").create_bucket(Bucket=BUCKET)
     upload("twice", pack_python(tmp_path_factory.mktemp("models") / "twice", times(2)))
-    host("many", multi_model(f"s3://{BUCKET}/"))
+    create_endpoint("many", multi_model(f"s3://{BUCKET}/"))
     return EndpointCaller("many")
 
 
@@ -78,7 +83,7 @@ def test_invalid_archive_is_refused(
     content: bytes | None,
     message: str,
 ) -> None:
-    assert many.ask("twice") == 14
+    assert many.predict("twice") == 14
     before = unpacked(local_sagemaker)
     upload("broken", good[:-100] if content is None else content)
     for _ in range(2):
@@ -100,7 +105,7 @@ def test_broken_model_is_loaded_after_its_replacement(
         assert (failure.status, failure.code) == NOT_LOADED
         assert "error (400)" in failure.message
         upload(model, good)
-        assert many.ask(model) == 21
+        assert many.predict(model) == 21
 
 
 def test_errors_contain_no_local_path(
@@ -121,7 +126,7 @@ def test_failed_start_is_explained_in_cloudwatch_logs(
     local_sagemaker: LocalSageMaker, many: EndpointCaller, tmp_path: Path
 ) -> None:
     upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
-    configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
+    create_config("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
     sagemaker, logs = boto3.client("sagemaker"), boto3.client("logs")
     sagemaker.create_endpoint(EndpointName="broken", EndpointConfigName="broken")
     describe = partial(sagemaker.describe_endpoint, EndpointName="broken")
@@ -151,7 +156,7 @@ def test_first_of_two_folders_is_invoked(many: EndpointCaller, tmp_path: Path) -
     files = {f"{name}/config.pbtxt": CONFIG for name in "ab"}
     models = {"b/1/model.py": times(5), "a/1/model.py": times(4)}
     upload("two", pack(write(tmp_path, files | models)))
-    assert many.ask("two") == 28
+    assert many.predict("two") == 28
 
 
 def test_loaded_model_answers_during_hanging_loads(
@@ -160,14 +165,14 @@ def test_loaded_model_answers_during_hanging_loads(
     tmp_path: Path,
     new_gate: Callable[[], Gate],
 ) -> None:
-    assert many.ask("twice") == 14
+    assert many.predict("twice") == 14
     gate = new_gate()
     slow = ["slow-1", "slow-2", "slow-3", "slow-4"]
     for model in slow:
         upload(model, pack_python(tmp_path / model, gate.stops(5, at="initialize")))
-    with run_in_threads(*(lambda model=model: many.ask(model) for model in slow)) as answers:
+    with run_in_threads(*(lambda model=model: many.predict(model) for model in slow)) as answers:
         gate.wait_until_reached()
-        assert [many.ask("twice") for _ in range(100)] == [14] * 100
+        assert [many.predict("twice") for _ in range(100)] == [14] * 100
         assert not any(answer.done() for answer in answers)
         gate.open()
     assert [answer.result() for answer in answers] == [35] * 4

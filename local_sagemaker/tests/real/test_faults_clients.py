@@ -16,7 +16,7 @@ import pytest
 from local_sagemaker import lifecycle
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, processes
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import CONFIG, pack, pack_python, times, write
 from local_sagemaker.tests.support.waiting import eventually, runs
@@ -54,9 +54,9 @@ def many(
     }
     for model, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
-    host("many", multi_model(f"s3://{BUCKET}/"))
+    create_endpoint("many", multi_model(f"s3://{BUCKET}/"))
     many = EndpointCaller("many")
-    assert many.ask(TWICE) == 14
+    assert many.predict(TWICE) == 14
     return many
 
 
@@ -92,8 +92,8 @@ def test_stalled_clients_do_not_affect_others(
             stack.enter_context(connect(local_sagemaker, ZEROS, zeros(largest)))
             stack.enter_context(connect(local_sagemaker, TWICE, b'{"inputs":', size=1000))
             stack.enter_context(connect(local_sagemaker, TWICE, b"", size=1000))
-        assert [many.ask(TWICE) for _ in range(50)] == [14] * 50
-        answer = many.answer(ZEROS, Body=zeros(largest))["Body"].read()
+        assert [many.predict(TWICE) for _ in range(50)] == [14] * 50
+        answer = many.invoke(ZEROS, Body=zeros(largest))["Body"].read()
         assert answer.endswith(bytes(4 * largest))
     open_files = Path(f"/proc/{local_sagemaker.running.pid}/fd")
     eventually(lambda: len(list(open_files.iterdir())) < CLIENTS + 30)
@@ -104,7 +104,7 @@ def test_body_over_6_mib_is_refused(many: EndpointCaller) -> None:
     failure = many.failure(TWICE, Body=bytes(size))
     assert (failure.status, failure.code) == (413, "ValidationError")
     assert failure.message == f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed."
-    assert many.ask(TWICE) == 14
+    assert many.predict(TWICE) == 14
 
 
 def test_content_length_over_6_mib_is_refused_early(
@@ -119,7 +119,7 @@ def test_invalid_content_length_is_a_bad_request(
 ) -> None:
     with connect(local_sagemaker, TWICE, b"", size=-1) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 400")
-    assert many.ask(TWICE) == 14
+    assert many.predict(TWICE) == 14
 
 
 def test_only_loopback_ports_are_open(

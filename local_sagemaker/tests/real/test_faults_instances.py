@@ -16,7 +16,7 @@ from local_sagemaker.tests.support.endpoint_caller import (
     processes,
     run_in_threads,
 )
-from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
@@ -49,7 +49,7 @@ def many(
     for model, code in models.items():
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
-    host("many", multi_model(f"s3://{BUCKET}/"))
+    create_endpoint("many", multi_model(f"s3://{BUCKET}/"))
     return EndpointCaller("many")
 
 
@@ -65,7 +65,7 @@ def wait_for_replacement(aws: LocalSageMaker, many: EndpointCaller, killed: int)
     answers = []
 
     def has_answered() -> bool:
-        answers.append(many.call_or_failure("twice"))
+        answers.append(many.predict_or_failure("twice"))
         return answers[-1] == 14
 
     eventually(has_answered)
@@ -89,17 +89,17 @@ def stub(aws: LocalSageMaker, model: str) -> int:
 def test_ended_model_process_fails_until_replacement(
     local_sagemaker: LocalSageMaker, many: EndpointCaller, server: int
 ) -> None:
-    assert many.ask("thrice") == 21
+    assert many.predict("thrice") == 21
     os.kill(stub(local_sagemaker, "thrice"), signal.SIGKILL)
     for model in ("thrice", "exits", "thrice"):
         failure = many.failure(model)
         assert (failure.status, failure.code) == (424, "ModelError")
         assert "error (400)" in failure.message
         assert f"Stub process '{model}.tar.gz_0' is not healthy" in failure.message
-        assert many.ask("twice") == 14
+        assert many.predict("twice") == 14
     os.kill(server, signal.SIGKILL)
     wait_for_replacement(local_sagemaker, many, server)
-    assert many.ask("thrice") == 21
+    assert many.predict("thrice") == 21
 
 
 def test_load_is_retried_after_the_model_exits(many: EndpointCaller, tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_load_is_retried_after_the_model_exits(many: EndpointCaller, tmp_path: P
         failure = many.failure("exits-at-once")
         assert (failure.status, failure.code) == (424, "ModelError")
         assert "load failed for model" in failure.message
-        assert many.ask("twice") == 14
+        assert many.predict("twice") == 14
     archive = pack_python(tmp_path / "exits-at-once", times(5))
     s3: Any = boto3.client("s3")
     s3.put_object(Bucket=BUCKET, Key="exits-at-once.tar.gz", Body=archive)
-    assert many.ask("exits-at-once") == 35
+    assert many.predict("exits-at-once") == 35
 
 
 def test_killed_idle_server_is_replaced(
@@ -136,7 +136,7 @@ def test_call_fails_if_its_server_is_killed(
     assert (failure.result().status, failure.result().code) == (424, "ModelError")
     assert failure.result().message.startswith("The container did not answer: ")
     wait_for_replacement(local_sagemaker, many, server)
-    assert many.ask(at) == 42
+    assert many.predict(at) == 42
 
 
 def test_other_instance_answers_during_a_replacement(
@@ -145,13 +145,15 @@ def test_other_instance_answers_during_a_replacement(
     s3: Any = boto3.client("s3")
     archive = s3.get_object(Bucket=BUCKET, Key="twice.tar.gz")["Body"].read()
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
-    host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
+    create_endpoint(
+        "one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2
+    )
     one, folder = EndpointCaller("one"), local_sagemaker.folder.instances / "one-"
     s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # a replacement cannot start
     killed, other = processes(folder, SERVER)
     os.kill(killed, signal.SIGKILL)
     eventually(lambda: "Failed to download model data" in local_sagemaker.folder.log.read_text())
-    assert [one.ask() for _ in range(10)] == [14] * 10
+    assert [one.predict() for _ in range(10)] == [14] * 10
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     eventually(lambda: len(processes(folder, SERVER)) == 2)
     assert other in processes(folder, SERVER)

@@ -17,7 +17,7 @@ from local_sagemaker.tests.support.endpoint_caller import (
     Failure,
     run_in_threads,
 )
-from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 
@@ -46,14 +46,14 @@ def caller(
         folder = tmp_path_factory.mktemp("models") / f"m{number}"
         archive = pack_python(folder, times(number))
         s3.put_object(Bucket=BUCKET, Key=f"m{number}.tar.gz", Body=archive)
-    host("many", multi_model(f"s3://{BUCKET}/"))
+    create_endpoint("many", multi_model(f"s3://{BUCKET}/"))
     return EndpointCaller("many")
 
 
 def invoke_until_ready(caller: EndpointCaller, number: int) -> tuple[float, Counter[str]]:
     """Invoke a model until it answers; return the answer and the counts of error codes."""
     codes = Counter[str]()
-    while isinstance(answer := caller.call_or_failure(f"m{number}"), Failure):
+    while isinstance(answer := caller.predict_or_failure(f"m{number}"), Failure):
         codes[answer.code] += 1
         assert answer.status == 429, answer
     return answer, codes

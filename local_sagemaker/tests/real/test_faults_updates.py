@@ -11,8 +11,8 @@ import pytest
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, processes
 from local_sagemaker.tests.support.endpoints import (
-    configure,
-    host,
+    create_config,
+    create_endpoint,
     put_rollback_alarm,
     single_model,
 )
@@ -48,9 +48,9 @@ def old(
         archive = pack_python(tmp_path_factory.mktemp("models") / "model", code)
         s3.put_object(Bucket=BUCKET, Key=f"{name}.tar.gz", Body=archive)
     broken = single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="model")
-    configure("broken", broken, instances=INSTANCES)
+    create_config("broken", broken, instances=INSTANCES)
     container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
-    host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
+    create_endpoint(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
     return EndpointCaller(ENDPOINT)
 
 
@@ -78,7 +78,7 @@ def test_alarm_rolls_back_a_failing_canary(
     answers = []
 
     def has_ended() -> bool:
-        answers.append(old.call_or_failure())
+        answers.append(old.predict_or_failure())
         result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
         return bool(result["EndpointStatus"] != "Updating")
 
@@ -91,7 +91,7 @@ def test_alarm_rolls_back_a_failing_canary(
     assert description["EndpointStatus"] == "InService"
     assert description["EndpointConfigName"] == ENDPOINT
     assert "FailureReason" not in description
-    assert [old.ask() for _ in range(10)] == [14] * 10
+    assert [old.predict() for _ in range(10)] == [14] * 10
     assert len(processes(local_sagemaker.folder.instances, "tritonserver")) == INSTANCES
     cloudwatch: Any = boto3.client("cloudwatch")
     history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
@@ -100,7 +100,7 @@ def test_alarm_rolls_back_a_failing_canary(
 
 
 def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
-    answer = old.answer(InferenceId="one-of-many")
+    answer = old.invoke(InferenceId="one-of-many")
     message = answer["Body"].read().decode()
     lines = eventually(lambda: [line for line in captured() if "one-of-many" in line])
     (line,) = map(json.loads, lines)

@@ -250,15 +250,6 @@ def test_list_filters_by_endpoint_and_status(serving: ComponentOperations) -> No
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
 
 
-def test_endpoint_keeps_its_instance_type(serving: ComponentOperations) -> None:
-    request = {"EndpointName": "Empty", "EndpointConfigName": "next"}
-    create_config(serving, "next", InstanceType="ml.g5.2xlarge")
-    assert error_message(serving.update_endpoint, request) == (
-        "Cannot update endpoint with a different instance type for endpoints to which you plan to "
-        "deploy Inference Components."
-    )
-
-
 def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
@@ -279,12 +270,18 @@ def test_endpoint_update_keeps_the_copies(serving: ComponentOperations, fleets: 
             {"EndpointConfigName": "same", "RetainAllVariantProperties": True},
             "specify only",
         ),
+        (
+            {"EndpointConfigName": "larger"},
+            "Cannot update endpoint with a different instance type for endpoints to which you plan "
+            "to deploy Inference Components.",
+        ),
     ],
 )
 def test_unsupported_endpoint_update_is_refused(
     serving: ComponentOperations, request_: dict[str, Any], message: str
 ) -> None:
     create_config(serving, "same")
+    create_config(serving, "larger", InstanceType="ml.g5.2xlarge")
     request = {"EndpointName": "Empty", **request_}
     assert message in error_message(serving.update_endpoint, request)
 

@@ -9,15 +9,11 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
-from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.sagemaker.endpoints import wait_in_service
+from local_sagemaker.tests.sagemaker.policies import rolling, size
 
 G5 = "ml.g5.xlarge for endpoint usage"
-ROLLING = {
-    "RollingUpdatePolicy": {
-        "MaximumBatchSize": {"Type": "INSTANCE_COUNT", "Value": 1},
-        "WaitIntervalInSeconds": 0,
-    }
-}
+ROLLING = rolling(size(1, "INSTANCE_COUNT"))
 
 
 @pytest.fixture
@@ -28,12 +24,6 @@ def quotas(request: pytest.FixtureRequest) -> AccountQuotas:
 def create(sagemaker: JsonService, name: str, configuration: str) -> None:
     request = {"EndpointName": name, "EndpointConfigName": configuration}
     sagemaker.call("CreateEndpoint", request)
-
-
-def wait_in_service(hosting: EndpointOperations, name: str) -> None:
-    eventually(
-        lambda: hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"] == "InService"
-    )
 
 
 def create_config(hosting: EndpointOperations, count: int) -> str:

@@ -14,7 +14,6 @@ from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, 
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    error_message,
     status,
     update,
     wait_in_service,
@@ -59,12 +58,6 @@ def test_creation_without_capacity_fails_after_the_timeout(
 
 
 # Undocumented choices of the emulator
-
-
-def test_missing_model_of_a_pool_is_refused(hosting: EndpointOperations) -> None:
-    with pytest.raises(ApiError, match='Could not find model "') as exc_info:
-        hosting.create_endpoint_config(pooled_config("pools"))
-    assert error_message(exc_info).endswith('model/other".')
 
 
 def test_pools_for_multi_model_containers_are_refused(hosting: EndpointOperations, s3: Any) -> None:

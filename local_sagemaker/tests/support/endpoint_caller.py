@@ -45,13 +45,13 @@ class EndpointCaller:
         self.endpoint = endpoint
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
-    def ask(self, model: str = "", **members: Any) -> float:
+    def predict(self, model: str = "", **members: Any) -> float:
         """Return the output of a model for `INPUT`. Raises `ClientError`."""
         return float(
-            json.loads(self.answer(model, **members)["Body"].read())["outputs"][0]["data"][0]
+            json.loads(self.invoke(model, **members)["Body"].read())["outputs"][0]["data"][0]
         )
 
-    def answer(self, model: str = "", **members: Any) -> Any:
+    def invoke(self, model: str = "", **members: Any) -> Any:
         """Return the response of a model to `INPUT`. Raises `ClientError`."""
         tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [INPUT]}
         target = {"TargetModel": f"{model}.tar.gz"} if model else {}
@@ -66,13 +66,13 @@ class EndpointCaller:
     def failure(self, model: str = "", **members: Any) -> Failure:
         """Return the failure of an invocation that must fail."""
         with pytest.raises(ClientError) as raised:
-            self.ask(model, **members)
+            self.predict(model, **members)
         return Failure.of(raised.value)
 
-    def call_or_failure(self, model: str = "") -> float | Failure:
+    def predict_or_failure(self, model: str = "") -> float | Failure:
         """Return the output of a model for `INPUT`, or the failure."""
         try:
-            return self.ask(model)
+            return self.predict(model)
         except ClientError as error:
             return Failure.of(error)
 

@@ -8,16 +8,18 @@ QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
 """The log setting of the app's stages; the default logs a dozen lines per request."""
 
 
-def host(endpoint: str, container: dict[str, Any], **members: Any) -> None:
-    """Create an endpoint and wait until it is in service; `members` are passed to `configure`."""
+def create_endpoint(endpoint: str, container: dict[str, Any], **members: Any) -> None:
+    """Create an endpoint with a new configuration, and wait until it is in service."""
     sagemaker: Any = boto3.client("sagemaker")
-    configure(endpoint, container, **members)
+    create_config(endpoint, container, **members)
     sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
-    in_service(endpoint)
+    wait_in_service(endpoint)
 
 
-def configure(name: str, container: dict[str, Any], *, instances: int = 1, **members: Any) -> None:
-    """Create a model and a configuration of one variant; with additional `members`."""
+def create_config(
+    name: str, container: dict[str, Any], *, instances: int = 1, **members: Any
+) -> None:
+    """Create a model, and a configuration with one variant and additional `members`."""
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
     sagemaker.create_endpoint_config(
@@ -34,7 +36,7 @@ def configure(name: str, container: dict[str, Any], *, instances: int = 1, **mem
     )
 
 
-def in_service(endpoint: str) -> None:
+def wait_in_service(endpoint: str) -> None:
     """Wait until an endpoint is in service."""
     boto3.client("sagemaker").get_waiter("endpoint_in_service").wait(
         EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}

@@ -23,7 +23,7 @@ class Dali(EnvironmentStep):
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     to: Literal["dali"]
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the pipeline."""
         self.run(to, context)
         if context.target.processor == "cuda":
@@ -34,7 +34,7 @@ class Dali(EnvironmentStep):
 def dali_settings(model: Model) -> Problems:
     """DALI pipelines have a `max_batch_size` of at least 1 (dali_backend, docs)."""
     if model.config.max_batch_size < 1:
-        yield model.field_place("max_batch_size"), "DALI pipelines run batches: write 1 or more"
+        yield model.field_location("max_batch_size"), "DALI pipelines run batches: write 1 or more"
 
 
 def dali_tensors(model: Model, path: Path) -> Problems:
@@ -45,18 +45,18 @@ def dali_tensors(model: Model, path: Path) -> Problems:
     file = model.relative_path(path)
     pipeline = read_pipeline(path)
     if pipeline is None:
-        yield model.file_place(file), "is not a serialized DALI pipeline"
+        yield model.file_location(file), "is not a serialized DALI pipeline"
         return
     declared = [tensor.name for tensor in model.config.input]
     if sorted(declared) != sorted(pipeline.inputs):
         yield (
-            model.field_place("input"),
+            model.field_location("input"),
             f"declares inputs {', '.join(declared) or 'none'}; the external sources in {file} are "
             f"{', '.join(pipeline.inputs) or 'none'}",
         )
     if len(model.config.output) != len(pipeline.outputs):
         yield (
-            model.field_place("output"),
+            model.field_location("output"),
             f"declares {len(model.config.output)} outputs, {file} has {len(pipeline.outputs)}",
         )
 

@@ -68,12 +68,12 @@ def decode_on_gpu(content: bytes) -> bytes:
     pipelines only on machines with a GPU.
     """
     pipeline = parse(content)
-    on_gpu: set[str] = set()
+    gpu_tensors: set[str] = set()
     for operator in pipeline.op:
-        moved = [tensor for tensor in operator.input if tensor.name in on_gpu]
-        if not moved and not _DECODER.fullmatch(operator.name):
+        gpu_inputs = [tensor for tensor in operator.input if tensor.name in gpu_tensors]
+        if not gpu_inputs and not _DECODER.fullmatch(operator.name):
             continue
-        for tensor in moved:
+        for tensor in gpu_inputs:
             if tensor.is_argument_input:
                 raise BuildError(
                     f"{operator.inst_name} takes an argument from {tensor.name}, which is on the "
@@ -82,12 +82,12 @@ def decode_on_gpu(content: bytes) -> bytes:
             tensor.device = "gpu"
         for argument in operator.args:
             if argument.name == "device":
-                argument.strings[0] = "gpu" if moved else "mixed"
+                argument.strings[0] = "gpu" if gpu_inputs else "mixed"
         for tensor in operator.output:
             tensor.device = "gpu"
-            on_gpu.add(tensor.name)
+            gpu_tensors.add(tensor.name)
     for tensor in pipeline.pipe_outputs:
-        if tensor.name in on_gpu:
+        if tensor.name in gpu_tensors:
             tensor.device = "gpu"
     serialized: bytes = pipeline.SerializeToString(deterministic=True)
     return serialized

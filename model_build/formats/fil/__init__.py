@@ -46,17 +46,20 @@ def fil_settings(model: Model) -> Problems:
     Sources: fil_backend docs/model_config.md, and src/shared_state.h for the required parameters.
     """
     if model.config.max_batch_size < 1:
-        yield model.field_place("max_batch_size"), "FIL needs 1 or more: write 32768, for example"
+        yield (
+            model.field_location("max_batch_size"),
+            "FIL needs 1 or more: write 32768, for example",
+        )
     for kind, name in (("input", "input__0"), ("output", "output__0")):
         for index, tensor in enumerate(getattr(model.config, kind)[:1]):
             if tensor.name != name:
                 yield (
-                    model.field_place(kind, index, "name"),
+                    model.field_location(kind, index, "name"),
                     f'FIL calls its {kind} "{name}": write this name',
                 )
             if type_name(tensor.data_type) != "TYPE_FP32":
                 yield (
-                    model.field_place(kind, index, "data_type"),
+                    model.field_location(kind, index, "data_type"),
                     "FIL computes in FP32: write TYPE_FP32",
                 )
     parameters = model.config.parameters
@@ -67,23 +70,23 @@ def fil_settings(model: Model) -> Problems:
         missing.append(("threshold", "0.5"))
     for name, value in missing:
         yield (
-            model.field_place("parameters"),
+            model.field_location("parameters"),
             f'FIL needs {name}: add parameters {{ key: "{name}" value {{ string_value: "{value}" '
             "} }",
         )
     for name, value in sorted(values.items()):
         if value not in _VALUES.get(name, (value,)):
-            place = model.field_place("parameters", name)
-            yield place, f'{name} is "{value}": write {", ".join(_VALUES[name])}'
+            location = model.field_location("parameters", name)
+            yield location, f'{name} is "{value}": write {", ".join(_VALUES[name])}'
 
 
 def fil_features(model: Model, path: Path) -> Problems:
-    """The number of features is that of the model file."""
+    """The size of the input is the number of features in the model file."""
     features = read_tree_model(path).features
     dims = [size for tensor in model.config.input[:1] for size in tensor.dims[:1]]
     if features is not None and dims and dims != [features]:
         yield (
-            model.field_place("input", 0, "dims"),
+            model.field_location("input", 0, "dims"),
             f"has {dims[0]} features, {model.relative_path(path)} has {features}: "
             f"write [ {features} ]",
         )
@@ -97,25 +100,25 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
     kind = model.config.parameters["model_type"].string_value
     if kind == "xgboost_ubj" and release.name < _FIRST_UBJSON_RELEASE:
         yield (
-            model.field_place("parameters", "model_type"),
+            model.field_location("parameters", "model_type"),
             f"Triton {release.name} has no xgboost_ubj: write xgboost_json, or choose Triton "
             f"{_FIRST_UBJSON_RELEASE} or newer",
         )
     xgboost = read_tree_model(path).xgboost
-    needed = next(
+    needed_treelite = next(
         (treelite for since, treelite in _FIRST_TREELITE if xgboost and xgboost >= since), None
     )
-    if needed and release.treelite and not _has(needed, release):
+    if needed_treelite and release.treelite and not _has_treelite(needed_treelite, release):
         yield (
-            model.file_place(model.relative_path(path)),
+            model.file_location(model.relative_path(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
             f"{release.treelite} of Triton {release.name} does not read it: save it with an older "
             "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)"
-            + newer_release_hint(partial(_has, needed)),
+            + newer_release_hint(partial(_has_treelite, needed_treelite)),
         )
 
 
-def _has(treelite: Version, release: platform_facts.Release) -> bool:
+def _has_treelite(treelite: Version, release: platform_facts.Release) -> bool:
     return release.treelite is not None and Version(release.treelite) >= treelite
 
 

@@ -6,46 +6,48 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from model_build.export.environment_step import EnvironmentStep
-from model_build.export.gate import Case, compare, read_answers
+from model_build.export.gate import GateCase, compare, read_outputs
 from model_build.export.step import RecipeStep, StepContext, StepOutput, Writer
 from model_build.format import Format
-from model_build.formats.onnx.export import answers
+from model_build.formats.onnx.export import run_onnx
 from model_build.recipe_values import Gate
 from model_build.target import BuildTarget
 
 BATCHES = (1, 2, 4)
 
 
-class _Keras(EnvironmentStep):
+class _KerasExport(EnvironmentStep):
     """The export of a Keras model; `source` gets the weights' folder, returns a `keras.Model`."""
 
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the file and compare its outputs with Keras.
 
         A GraphDef runs in the worker's TensorFlow, an ONNX file in this process's ONNX Runtime.
         """
         file, is_onnx = context.scratch / f"{to.name}.npz", self.backend == "onnxruntime"
-        self.run(to, context, onnx=is_onnx, opset=self.opset, answers=str(file), batches=BATCHES)
-        shapes, tensors = read_answers(file)
-        origin = tensors["origin"]
-        converted = tensors.get("converted") or answers(to, tensors["input"], tuple(origin[0]))
-        cases = map(Case, shapes, converted, origin)
-        report = compare(cases, self.gate, converted=to.name, origin="Keras")
+        self.run(
+            to, context, onnx=is_onnx, opset=self.opset, outputs_file=str(file), batches=BATCHES
+        )
+        shapes, tensors = read_outputs(file)
+        original = tensors["original"]
+        converted = tensors.get("converted") or run_onnx(to, tensors["input"], tuple(original[0]))
+        cases = map(GateCase, shapes, converted, original)
+        report = compare(cases, self.gate, converted_name=to.name, original_name="Keras")
         return StepOutput([(f"{'ONNX' if is_onnx else 'GraphDef'} and Keras", report)])
 
 
-class TensorFlowOnnx(_Keras):
+class TensorFlowOnnx(_KerasExport):
     """An ONNX file of a Keras model."""
 
     backend: ClassVar[str] = "onnxruntime"
     to: Literal["tensorflow-onnx"]
 
 
-class GraphDef(_Keras):
+class GraphDef(_KerasExport):
     """A frozen TensorFlow GraphDef.
 
     For CPU targets and releases without the TensorFlow backend, the step makes the ONNX file.

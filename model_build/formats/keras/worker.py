@@ -2,8 +2,8 @@
 
 It runs in an environment with TensorFlow and without model_build, and reads a JSON request from
 stdin: `source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (false for a
-GraphDef), `opset`, `output_path`, and `answers`: an .npz file for the model's outputs for seeded
-inputs with the batch sizes `batches`, which the builder compares.
+GraphDef), `opset`, `output_path`, and `outputs_file`: an .npz file for the model's outputs for
+seeded inputs with the batch sizes `batches`, which the builder compares.
 """
 
 import json
@@ -33,8 +33,8 @@ def main(request: dict[str, Any]) -> None:
         frozen = None
     else:
         Path(request["output_path"]).write_bytes(graph.SerializeToString(deterministic=True))
-        frozen = runnable(graph, *names)
-    write_answers(model, frozen, *names, batches=request["batches"], to=request["answers"])
+        frozen = make_runnable(graph, *names)
+    write_outputs(model, frozen, *names, batches=request["batches"], to=request["outputs_file"])
 
 
 def load(source: str) -> Callable[[Path | None], Any]:
@@ -51,19 +51,19 @@ def freeze(model: Any, inputs: list[str], outputs: list[str]) -> Any:
     """Return the model as one graph without variables, with Keras's tensor names."""
 
     def call(*arrays: Any) -> list[Any]:
-        answers = tf.nest.flatten(
+        results = tf.nest.flatten(
             model(list(arrays) if len(arrays) > 1 else arrays[0], training=False)
         )
         return [
-            tf.identity(tensor, name=name) for tensor, name in zip(answers, outputs, strict=True)
+            tf.identity(tensor, name=name) for tensor, name in zip(results, outputs, strict=True)
         ]
 
     specs = [
         tf.TensorSpec(tensor.shape, tensor.dtype, name=name)
         for tensor, name in zip(model.inputs, inputs, strict=True)
     ]
-    concrete = tf.function(call).get_concrete_function(*specs)
-    graph = convert_variables_to_constants_v2(concrete).graph.as_graph_def()
+    concrete_function = tf.function(call).get_concrete_function(*specs)
+    graph = convert_variables_to_constants_v2(concrete_function).graph.as_graph_def()
     return tf.compat.v1.graph_util.extract_sub_graph(graph, outputs)
 
 
@@ -82,16 +82,16 @@ def write_onnx(graph: Any, inputs: list[str], outputs: list[str], *, opset: int,
     Path(to).write_bytes(converted.SerializeToString(deterministic=True))
 
 
-def runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
+def make_runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
     """Return a function that runs a GraphDef by tensor names, like Triton."""
-    wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
-    return wrapped.prune(
-        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in inputs],
-        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in outputs],
+    imported_graph = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
+    return imported_graph.prune(
+        [imported_graph.graph.get_tensor_by_name(f"{name}:0") for name in inputs],
+        [imported_graph.graph.get_tensor_by_name(f"{name}:0") for name in outputs],
     )
 
 
-def write_answers(
+def write_outputs(
     model: Any,
     frozen: Any,
     inputs: list[str],
@@ -111,9 +111,9 @@ def write_answers(
         arrays |= {
             f"{case}/input/{name}": array for name, array in zip(inputs, sample, strict=True)
         }
-        answers = tf.nest.flatten(model(sample if len(sample) > 1 else sample[0], training=False))
-        for name, array in zip(outputs, answers, strict=True):
-            arrays[f"{case}/origin/{name}"] = array.numpy()
+        results = tf.nest.flatten(model(sample if len(sample) > 1 else sample[0], training=False))
+        for name, array in zip(outputs, results, strict=True):
+            arrays[f"{case}/original/{name}"] = array.numpy()
         if frozen:
             for name, array in zip(outputs, frozen(*map(tf.constant, sample)), strict=True):
                 arrays[f"{case}/converted/{name}"] = array.numpy()

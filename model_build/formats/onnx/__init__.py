@@ -31,7 +31,7 @@ class Onnx(RecipeStep):
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the ONNX file."""
         report = export_onnx(self.source, opset=self.opset, gate=self.gate, to=to, context=context)
         return StepOutput([("ONNX and PyTorch", report)])
@@ -45,7 +45,7 @@ def onnx_tensors(model: Model, path: Path) -> Problems:
     file = model.relative_path(path)
     graph = read_graph(path)
     if graph is None:
-        yield model.file_place(file), "is not an ONNX file: build or copy it again"
+        yield model.file_location(file), "is not an ONNX file: build or copy it again"
         return
     yield from compare(model, "input", graph.inputs, file=file)
     yield from compare(model, "output", graph.outputs, file=file)
@@ -68,14 +68,14 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
         limit = getattr(release, field)
         if limit is not None and version > limit:
             yield (
-                model.file_place(model.relative_path(path)),
+                model.file_location(model.relative_path(path)),
                 f"has {label} {version}; ONNX Runtime {release.onnxruntime} of Triton "
                 f"{release.name} knows up to {limit}: {fix.format(limit)} or lower"
-                + newer_release_hint(partial(_accepts, field, version)),
+                + newer_release_hint(partial(_supports, field, version)),
             )
 
 
-def _accepts(field: str, version: int, release: platform_facts.Release) -> bool:
+def _supports(field: str, version: int, release: platform_facts.Release) -> bool:
     return (getattr(release, field) or 0) >= version
 
 

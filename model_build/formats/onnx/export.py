@@ -11,7 +11,14 @@ from google.protobuf.message import Message
 from model_build.engines.engine_job import Arrays
 from model_build.errors import BuildError
 from model_build.export import torch_source
-from model_build.export.gate import SEED, Case, GateReport, compare, compared_sizes, sample_inputs
+from model_build.export.gate import (
+    SEED,
+    GateCase,
+    GateReport,
+    compare,
+    compared_sizes,
+    sample_inputs,
+)
 from model_build.export.step import StepContext
 from model_build.export.torch_model import TorchModel
 from model_build.recipe_values import Gate
@@ -32,12 +39,11 @@ def export_onnx(
     model = torch_source.load(source, context)
     shapes = compared_sizes(model)
     try:
-        _write(model, opset=opset, to=to)
+        _write_onnx(model, opset=opset, to=to)
         inputs = list(sample_arrays(model, shapes))
-        pairs = zip(
-            shapes, answers(to, inputs, model.outputs), _module_answers(model, shapes), strict=True
-        )
-        return compare((Case(*pair) for pair in pairs), gate, converted=to.name, origin="PyTorch")
+        outputs = run_onnx(to, inputs, model.outputs)
+        cases = map(GateCase, shapes, outputs, _run_module(model, shapes))
+        return compare(cases, gate, converted_name=to.name, original_name="PyTorch")
     except BuildError:
         raise
     except Exception as error:  # torch and ONNX Runtime raise errors without a common type
@@ -49,7 +55,7 @@ def export_onnx(
         ) from error
 
 
-def answers(path: Path, cases: Iterable[Arrays], outputs: tuple[str, ...]) -> Iterator[Arrays]:
+def run_onnx(path: Path, cases: Iterable[Arrays], outputs: tuple[str, ...]) -> Iterator[Arrays]:
     """Yield the outputs of ONNX Runtime on the CPU for each case, by name."""
     import onnxruntime
 
@@ -64,7 +70,7 @@ def sample_arrays(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[A
         yield {name: inputs[name].numpy() for name in model.inputs}
 
 
-def _module_answers(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
+def _run_module(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
     import torch
 
     for inputs in sample_inputs(model, shapes):
@@ -74,7 +80,7 @@ def _module_answers(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator
         yield {name: tensor.numpy() for name, tensor in zip(model.outputs, outputs, strict=True)}
 
 
-def _write(model: TorchModel, *, opset: int, to: Path) -> None:
+def _write_onnx(model: TorchModel, *, opset: int, to: Path) -> None:
     import onnx
     import torch
 
@@ -105,7 +111,7 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
             verbose=False,
         )
     exported = onnx.load(to)
-    _strip_traces(exported)
+    _remove_stack_traces(exported)
     # The lowest possible IR version, for older releases of ONNX Runtime.
     exported.ir_version = onnx.helper.find_min_ir_version_for(
         exported.opset_import, ignore_unknown=True
@@ -115,15 +121,15 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
     onnx.save(exported, to)
 
 
-def _strip_traces(part: Any) -> None:
-    """Remove stack traces, which have paths of this machine, from a message and its parts.
+def _remove_stack_traces(message: Any) -> None:
+    """Remove stack traces, which have paths of this machine, from a protobuf message.
 
     Nodes are also in functions, and in the graphs of If and Loop.
     """
     for name in ("metadata_props", "doc_string"):
-        if name in part.DESCRIPTOR.fields_by_name:
-            part.ClearField(name)
-    for field, value in part.ListFields():
+        if name in message.DESCRIPTOR.fields_by_name:
+            message.ClearField(name)
+    for field, value in message.ListFields():
         if field.message_type:
-            for inner in [value] if isinstance(value, Message) else value:
-                _strip_traces(inner)
+            for inner_message in [value] if isinstance(value, Message) else value:
+                _remove_stack_traces(inner_message)

@@ -16,9 +16,9 @@ from model_build.progress import WARNING
 from model_build.recipe_values import InnerPath
 from model_build.repository import Model
 
-FINDER = "__init__.py"
+INIT_FILE = "__init__.py"
 
-FINDS_PACKAGES = dedent(
+INIT_CODE = dedent(
     f"""\
     # Written by the build: Triton imports this folder as the package that model.py is in.
     import os, sys
@@ -45,10 +45,10 @@ class PythonPackages(RecipeStep):
         version, _, name = file.rpartition("/")
         if name != PACKAGES:
             yield (), f"packages are found in {version}/{PACKAGES}: write that"
-        if (model.directory.parent / version / FINDER).exists():
-            yield (), f"{version}/{FINDER} is written by the build: move its code to model.py"
+        if (model.directory.parent / version / INIT_FILE).exists():
+            yield (), f"{version}/{INIT_FILE} is written by the build: move its code to model.py"
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Install the packages and print warnings about missing native libraries."""
         requirements = context.model_folder / self.requirements
         install(requirements, to=to, python=context.triton_python)
@@ -72,7 +72,7 @@ def install(requirements: Path, *, to: Path, python: str) -> None:
     options = ["--no-compile", "--implementation", "cp"]
     options += [option for platform in platforms for option in ("--platform", platform)]
     pip.install(requirements, to, *options, "--python-version", python)
-    to.with_name(FINDER).write_text(FINDS_PACKAGES, encoding="utf-8")
+    to.with_name(INIT_FILE).write_text(INIT_CODE, encoding="utf-8")
 
 
 FORMAT = Format(

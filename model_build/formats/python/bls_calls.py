@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from model_build.findings import Place, Problems
+from model_build.findings import Location, Problems
 from model_build.repository import Model
 
 REQUEST = "InferenceRequest"
@@ -18,9 +18,9 @@ def bls_calls(model: Model) -> Problems:
     responds "Model ... is not ready" to both callers.
     """
     for path in sorted(model.directory.glob("[1-9]*/**/*.py")):
-        for line, column, name in _calls(path.read_bytes()):
+        for line, column, name in _find_calls(path.read_bytes()):
             yield (
-                Place(model.file_place(model.relative_path(path)).path, line, column),
+                Location(model.file_location(model.relative_path(path)).path, line, column),
                 f'calls model "{name}" by a fixed name: it is not loaded, or its name is '
                 "not unique on a multi-model endpoint: load it in initialize under a "
                 "name of its own (docs/models.md, Models that call models), or make it a step "
@@ -28,7 +28,7 @@ def bls_calls(model: Model) -> Problems:
             )
 
 
-def _calls(code: bytes) -> Iterator[tuple[int, int, str]]:
+def _find_calls(code: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield line, column and model name of each `InferenceRequest(model_name="...")`."""
     try:
         module = ast.parse(code)

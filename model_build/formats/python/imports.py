@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from model_build.findings import Place, Problems
+from model_build.findings import Location, Problems
 from model_build.repository import Model
 
 PACKAGES = "site-packages"
@@ -33,40 +33,44 @@ class Import(NamedTuple):
     column: int
 
 
-def imports(code: bytes) -> Iterator[Import]:
+def find_imports(code: bytes) -> Iterator[Import]:
     """Yield the required imports of Python code; none for invalid code.
 
     Imports in `try` with a matching `except`, or under `if TYPE_CHECKING`, are optional.
     """
     try:
-        yield from _imports(ast.parse(code))
+        yield from _find_imports(ast.parse(code))
     except (SyntaxError, ValueError, MemoryError, RecursionError):  # the last two: deep nesting
         return
 
 
-def _imports(node: ast.AST) -> Iterator[Import]:
+def _find_imports(node: ast.AST) -> Iterator[Import]:
     match node:
         case ast.Import(names=names):
             for name in names:
                 yield Import(name.name.partition(".")[0], node.lineno, node.col_offset + 1)
         case ast.ImportFrom(module=str(module), level=0):
             yield Import(module.partition(".")[0], node.lineno, node.col_offset + 1)
-        case ast.Try(handlers=handlers, orelse=orelse, finalbody=finalbody) if _catches(handlers):
-            for inner in (*handlers, *orelse, *finalbody):
-                yield from _imports(inner)
+        case ast.Try(handlers=handlers, orelse=orelse, finalbody=finalbody) if (
+            _catches_import_errors(handlers)
+        ):
+            for child in (*handlers, *orelse, *finalbody):
+                yield from _find_imports(child)
         case ast.If(test=test, orelse=orelse) if "TYPE_CHECKING" in ast.unparse(test):
-            for inner in orelse:
-                yield from _imports(inner)
+            for child in orelse:
+                yield from _find_imports(child)
         case _:
-            for inner in ast.iter_child_nodes(node):
-                yield from _imports(inner)
+            for child in ast.iter_child_nodes(node):
+                yield from _find_imports(child)
 
 
-def _catches(handlers: list[ast.ExceptHandler]) -> bool:
+def _catches_import_errors(handlers: list[ast.ExceptHandler]) -> bool:
     """Return whether one of the handlers catches import errors."""
-    caught = [ast.unparse(handler.type) if handler.type else "Exception" for handler in handlers]
+    caught_types = [
+        ast.unparse(handler.type) if handler.type else "Exception" for handler in handlers
+    ]
     import_errors = ("ImportError", "ModuleNotFoundError", "Exception")
-    return any(name in text for text in caught for name in import_errors)
+    return any(name in text for text in caught_types for name in import_errors)
 
 
 def python_imports(model: Model) -> Problems:
@@ -75,18 +79,18 @@ def python_imports(model: Model) -> Problems:
     On a multi-model endpoint a missing module is an error of the first invocation. Models with
     their own Python environment (`EXECUTION_ENV_PATH`) are not checked.
     """
-    yield from ((place, message) for _, place, message in missing_imports(model))
+    yield from ((location, message) for _, location, message in missing_imports(model))
 
 
-def missing_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
-    """Yield a Python model's imports of missing modules, with place and message."""
+def missing_imports(model: Model) -> Iterator[tuple[Import, Location, str]]:
+    """Yield a Python model's imports of missing modules, with location and message."""
     if model.backend != "python" or "EXECUTION_ENV_PATH" in model.config.parameters:
         return
     for file, imported in _missing_modules(model.directory):
-        path = model.file_place(model.relative_path(file)).path
+        path = model.file_location(model.relative_path(file)).path
         yield (
             imported,
-            Place(path, imported.line, imported.column),
+            Location(path, imported.line, imported.column),
             f"imports {imported.module}, which neither Python's standard library, nor numpy, nor "
             "this model directory has: add it with a `python-packages` step in recipe.yaml "
             "(docs/models.md), or catch ImportError",
@@ -99,14 +103,14 @@ def _missing_modules(directory: Path) -> Iterator[tuple[Path, Import]]:
     Modules anywhere in the directory are accepted, since a model may extend `sys.path`. Each file
     reports a module once.
     """
-    own = [path for path in sorted(directory.rglob("*")) if PACKAGES not in path.parts]
-    packed = directory.glob(f"*/{PACKAGES}/*")
-    modules = {path.name.partition(".")[0] for path in (*own, *packed)}
-    for file in own:
-        known = AVAILABLE | modules
-        for imported in imports(file.read_bytes()) if _is_python_file(file) else ():
-            if imported.module not in known:
-                known |= {imported.module}
+    own_files = [path for path in sorted(directory.rglob("*")) if PACKAGES not in path.parts]
+    package_files = directory.glob(f"*/{PACKAGES}/*")
+    modules = {path.name.partition(".")[0] for path in (*own_files, *package_files)}
+    for file in own_files:
+        available_modules = AVAILABLE | modules
+        for imported in find_imports(file.read_bytes()) if _is_python_file(file) else ():
+            if imported.module not in available_modules:
+                available_modules |= {imported.module}
                 yield file, imported
 
 

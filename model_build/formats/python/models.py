@@ -4,7 +4,7 @@ import ast
 import os
 from pathlib import Path
 
-from model_build.findings import Place, Problems
+from model_build.findings import Location, Problems
 from model_build.repository import Model
 
 CLASS = "TritonPythonModel"
@@ -19,28 +19,31 @@ def python_models(model: Model) -> Problems:
     for version in model.versions:
         path = model.directory / version / name
         if os.path.isfile(path):
-            shown = model.file_place(version, name).path
-            yield from _findings(path, shown)
+            display_path = model.file_location(version, name).path
+            yield from _check_file(path, display_path)
 
 
-def _findings(path: Path, shown: Path) -> Problems:
+def _check_file(path: Path, display_path: Path) -> Problems:
     try:
         module = ast.parse(path.read_bytes())
     except SyntaxError as error:
-        yield Place(shown, error.lineno, error.offset), f"does not parse: {error.msg}"
+        yield Location(display_path, error.lineno, error.offset), f"does not parse: {error.msg}"
         return
     except (ValueError, MemoryError, RecursionError) as error:  # the last two: deep nesting
-        yield Place(shown), f"does not parse: {str(error) or type(error).__name__}"
+        yield Location(display_path), f"does not parse: {str(error) or type(error).__name__}"
         return
     text = path.read_text(encoding="utf-8", errors="replace")
     if CLASS not in text:
-        yield Place(shown), f"has no class {CLASS}, which Triton's python backend looks for"
+        yield (
+            Location(display_path),
+            f"has no class {CLASS}, which Triton's python backend looks for",
+        )
         return
     for node in module.body:
         if isinstance(node, ast.ClassDef) and node.name == CLASS and not node.bases:
             methods = {getattr(member, "name", "") for member in node.body}
             if "execute" not in methods:
                 yield (
-                    Place(shown, node.lineno, node.col_offset + 1),
+                    Location(display_path, node.lineno, node.col_offset + 1),
                     f"{CLASS} has no method execute(self, requests)",
                 )

@@ -13,13 +13,13 @@ from model_build.engines.compatibility import compatibility_level
 from model_build.engines.engine_job import Engine
 from model_build.engines.engine_result import EngineResult
 from model_build.export import torch_source
-from model_build.export.gate import Case, GateReport, Sizes, compare
+from model_build.export.gate import GateCase, GateReport, Sizes, compare
 from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.formats.onnx import Onnx
-from model_build.formats.onnx.export import answers, sample_arrays
+from model_build.formats.onnx.export import run_onnx, sample_arrays
 from model_build.formats.tensorrt.half_precision import to_half_precision
 from model_build.formats.tensorrt.profiles import profile_problems
 from model_build.model_config import KIND
@@ -57,46 +57,49 @@ class TensorRt(RecipeStep):
         for message in profile_problems(model, self.engine):
             yield ("engine", "profiles"), message
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Write the plan and compare its outputs with ONNX Runtime.
 
         Raises `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
         TensorRT rejects the model.
         """
         assert context.target.compute_capability is not None
-        served = ComputeCapability.parse(context.target.compute_capability)
+        target_gpu = ComputeCapability.parse(context.target.compute_capability)
         builder = context.engines.gpu.compute_capability()
-        level = compatibility_level(builder=builder, served=served, release=context.release)
+        level = compatibility_level(
+            builder_gpu=builder, target_gpu=target_gpu, release=context.release
+        )
         folder = context.scratch / f"engine-of-{to.parent.parent.name}"
         folder.mkdir()
         onnx_file = folder / "exported.onnx"
-        gates = self.onnx().make(onnx_file, context).gates
-        compiled_from = onnx_file
+        gates = self.onnx().generate(onnx_file, context).gates
+        compiled_onnx = onnx_file
         if self.engine.precision == "fp16":
-            compiled_from = folder / "half-precision.onnx"
-            to_half_precision(onnx_file, compiled_from)
+            compiled_onnx = folder / "half-precision.onnx"
+            to_half_precision(onnx_file, compiled_onnx)
 
         model = torch_source.load(self.source, context)
         shapes = profile_sizes(self.engine, model)
-        cases = list(sample_arrays(model, shapes))
-        job = engine_job.write(
+        inputs = list(sample_arrays(model, shapes))
+        job = engine_job.write_job(
             folder / "job",
-            onnx_file=compiled_from,
+            onnx_file=compiled_onnx,
             engine=self.engine,
             hardware_compatibility_level=level,
             compute_capability=builder,
             release=context.release,
-            cases=cases,
+            cases=inputs,
             outputs=model.outputs,
         )
-        onnx_answers = cache(lambda: list(answers(onnx_file, cases, model.outputs)))
+        onnx_outputs = cache(lambda: list(run_onnx(onnx_file, inputs, model.outputs)))
 
-        def judge(result: EngineResult) -> GateReport:
-            pairs = map(Case, shapes, result.answers(), onnx_answers())
-            return compare(pairs, self.engine.gate, converted=to.name, origin="ONNX Runtime")
+        def check_outputs(result: EngineResult) -> GateReport:
+            cases = map(GateCase, shapes, result.outputs(), onnx_outputs())
+            names = {"converted_name": to.name, "original_name": "ONNX Runtime"}
+            return compare(cases, self.engine.gate, **names)
 
         result, report = context.engines.provide(
-            job, scratch=folder, judge=judge, progress=context.progress
+            job, scratch=folder, check_outputs=check_outputs, progress=context.progress
         )
         shutil.copyfile(result.plan, to)
         return StepOutput([*gates, ("engine and ONNX Runtime", report)], result.result)
@@ -120,7 +123,7 @@ def tensorrt_settings(model: Model) -> Problems:
     for index, group in enumerate(model.config.instance_group):
         if group.kind == KIND.KIND_CPU:
             yield (
-                model.field_place("instance_group", index, "kind"),
+                model.field_location("instance_group", index, "kind"),
                 "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)",
             )
 

@@ -19,7 +19,7 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
     from onnxruntime.transformers import float16
 
     model = onnx.load(onnx_file)
-    _end_outputs(model.graph)
+    _separate_outputs(model.graph)
     with warnings.catch_warnings():  # one per rounded weight; the gate checks the total error
         warnings.simplefilter("ignore")
         model = float16.convert_float_to_float16(model, keep_io_types=True)
@@ -33,16 +33,16 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
         ) from None
 
 
-def _end_outputs(graph: Any) -> None:
+def _separate_outputs(graph: Any) -> None:
     """Insert an Identity before outputs that nodes read, which would become FP32 for the nodes."""
     import onnx
 
-    read = {name for node in graph.node for name in node.input}
-    for output in [tensor.name for tensor in graph.output if tensor.name in read]:
-        inner = f"{output}/inner"
+    input_names = {name for node in graph.node for name in node.input}
+    for output in [tensor.name for tensor in graph.output if tensor.name in input_names]:
+        inner_name = f"{output}/inner"
         for node in graph.node:
             for names in (node.input, node.output):
                 for index, name in enumerate(names):
                     if name == output:
-                        names[index] = inner
-        graph.node.append(onnx.helper.make_node("Identity", [inner], [output]))
+                        names[index] = inner_name
+        graph.node.append(onnx.helper.make_node("Identity", [inner_name], [output]))

@@ -25,10 +25,12 @@ def profile_problems(model: Model, engine: Engine) -> Iterator[str]:
                     yield f'profile shape {sizes} of "{name}" does not fit {shapes[name]}'
     if not batch:
         return
-    for limit, word in ((model.config.max_batch_size, "largest"), (1, "smallest")):
-        reached = any(
-            all(shape.min[0] <= limit <= shape.max[0] for shape in profile.values())
+    for batch_size, description in ((model.config.max_batch_size, "largest"), (1, "smallest")):
+        is_included = any(
+            all(shape.min[0] <= batch_size <= shape.max[0] for shape in profile.values())
             for profile in engine.profiles
         )
-        if not reached:
-            yield f"no profile takes a batch of {limit}, the {word} that clients may send"
+        if not is_included:
+            yield (
+                f"no profile takes a batch of {batch_size}, the {description} that clients may send"
+            )

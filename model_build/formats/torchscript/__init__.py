@@ -10,14 +10,14 @@ from packaging.version import Version
 import platform_facts
 from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
-from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
+from model_build.export.gate import FRACTIONS, SEED, GateCase, compare, read_outputs
 from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.recipe_values import Gate
 from model_build.repository import Model
 
-BY_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
+NAME_WITH_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 
 _RECORD_VERSIONS = {"byteorder": Version("2.1")}
 """The first PyTorch version that writes a record of the file (pytorch/pytorch,
@@ -38,20 +38,20 @@ class TorchScript(EnvironmentStep):
     to: Literal["torchscript"]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, to: Path, context: StepContext) -> StepOutput:
         """Trace the module, write the file and compare its outputs with the module's."""
-        answers = context.scratch / f"{to.name}.npz"
+        file = context.scratch / f"{to.name}.npz"
         self.run(
             to,
             context,
             torch_model=torch_model.__file__,
             input_seed=SEED,
             fractions=FRACTIONS,
-            answers=str(answers),
+            outputs_file=str(file),
         )
-        shapes, tensors = read_answers(answers)
-        cases = map(Case, shapes, tensors["converted"], tensors["origin"])
-        report = compare(cases, self.gate, converted=to.name, origin="PyTorch")
+        shapes, tensors = read_outputs(file)
+        cases = map(GateCase, shapes, tensors["converted"], tensors["original"])
+        report = compare(cases, self.gate, converted_name=to.name, original_name="PyTorch")
         return StepOutput([("TorchScript and PyTorch", report)])
 
 
@@ -66,18 +66,18 @@ def torchscript_names(model: Model) -> Problems:
         return
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
-        matches = [BY_POSITION.fullmatch(tensor.name) for tensor in tensors]
+        matches = [NAME_WITH_POSITION.fullmatch(tensor.name) for tensor in tensors]
         for index, (tensor, match) in enumerate(zip(tensors, matches, strict=True)):
             if match is None and any(matches):
                 yield (
-                    model.field_place(kind, index, "name"),
+                    model.field_location(kind, index, "name"),
                     f'"{tensor.name}" has no position, as others have: write '
                     f"{kind.upper()}__{index}",
                 )
         positions = sorted(int(match["index"]) for match in matches if match)
         if all(matches) and positions != list(range(len(matches))):
             yield (
-                model.field_place(kind),
+                model.field_location(kind),
                 f"{kind}s have positions {positions}: number them from 0, each once",
             )
 
@@ -86,7 +86,7 @@ def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
         yield (
-            model.file_place(model.relative_path(path)),
+            model.file_location(model.relative_path(path)),
             "is not a TorchScript file: build or copy it again",
         )
 
@@ -105,7 +105,7 @@ def torchscript_versions(release: platform_facts.Release, model: Model, path: Pa
         first = _RECORD_VERSIONS[record]
         if Version(release.torch) < first:
             yield (
-                model.file_place(model.relative_path(path)),
+                model.file_location(model.relative_path(path)),
                 f"was written by PyTorch {first} or newer, Triton {release.name} has "
                 f"{release.torch}, which may not load it: export it with that or an older version, "
                 "or choose a newer release",

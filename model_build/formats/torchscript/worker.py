@@ -3,7 +3,7 @@
 It runs in an environment with torch and without model_build, and reads a JSON request from stdin:
 `source` (FILE.py:FUNCTION), `torch_model` (the file that defines TorchModel, the return type of a
 source), `weights` (a folder or null), `seed`, `input_seed`, `fractions` (the sizes to compare: 0 is
-the smallest, 1 the largest), `output_path`, and `answers`: an .npz file for the outputs of the
+the smallest, 1 the largest), `output_path`, and `outputs_file`: an .npz file for the outputs of the
 module and of the file for seeded inputs, which the builder compares.
 """
 
@@ -32,15 +32,15 @@ def main(request: dict[str, Any]) -> None:
     builder = load(request["torch_model"], "model_build")
     file, _, function = request["source"].rpartition(":")
     # torch writes the module's name into TorchScript: a fixed name makes the output reproducible.
-    make = getattr(load(file, "model_source"), function)
+    export_function = getattr(load(file, "model_source"), function)
     torch.manual_seed(request["seed"])
-    model = make(request["weights"] and Path(request["weights"]))
+    model = export_function(request["weights"] and Path(request["weights"]))
     if not isinstance(model, builder.TorchModel):
         sys.exit("return a model_build.TorchModel")
     warnings.simplefilter("ignore")  # torch.jit is deprecated, but Triton needs it
-    content = without_paths(trace(model, input_seed=request["input_seed"]))
+    content = remove_paths(trace(model, input_seed=request["input_seed"]))
     Path(request["output_path"]).write_bytes(content)
-    write_answers(model, request)
+    write_outputs(model, request)
 
 
 def load(file: str, name: str) -> ModuleType:
@@ -62,7 +62,7 @@ def trace(model: Any, *, input_seed: int) -> bytes:
     return buffer.getvalue()
 
 
-def without_paths(content: bytes) -> bytes:
+def remove_paths(content: bytes) -> bytes:
     """Return the same zip without members that torch uses only in error messages."""
     stripped = io.BytesIO()
     with (
@@ -75,9 +75,9 @@ def without_paths(content: bytes) -> bytes:
     return stripped.getvalue()
 
 
-def write_answers(model: Any, request: dict[str, Any]) -> None:
+def write_outputs(model: Any, request: dict[str, Any]) -> None:
     modules = {
-        "origin": model.module,
+        "original": model.module,
         "converted": torch.jit.load(request["output_path"], map_location="cpu"),  # type: ignore[no-untyped-call]
     }
     generator = torch.Generator().manual_seed(request["input_seed"])
@@ -87,11 +87,11 @@ def write_answers(model: Any, request: dict[str, Any]) -> None:
         inputs = model.sample(sizes, generator)
         for kind, module in modules.items():
             with torch.inference_mode():
-                answers = module(*(inputs[name] for name in model.inputs))
-            answers = answers if isinstance(answers, tuple) else (answers,)
-            for name, tensor in zip(model.outputs, answers, strict=True):
+                results = module(*(inputs[name] for name in model.inputs))
+            results = results if isinstance(results, tuple) else (results,)
+            for name, tensor in zip(model.outputs, results, strict=True):
                 arrays[f"{case}/{kind}/{name}"] = tensor.numpy()
-    np.savez(request["answers"], **arrays)
+    np.savez(request["outputs_file"], **arrays)
 
 
 main(json.load(sys.stdin))

@@ -9,7 +9,7 @@ import numpy as np
 MODEL = Path(__file__).parents[1]
 
 
-def _inputs() -> dict[str, Any]:
+def _make_inputs() -> dict[str, Any]:
     random = np.random.default_rng(1)
     lengths = np.array([[5], [128]])
     mask = (np.arange(128) < lengths).astype(np.int32)
@@ -17,7 +17,7 @@ def _inputs() -> dict[str, Any]:
     return {"token_ids": tokens * mask, "attn_mask": mask}
 
 
-def _expected(inputs: dict[str, Any]) -> tuple[Any, Any]:
+def _run_transformers(inputs: dict[str, Any]) -> tuple[Any, Any]:
     import torch
     from transformers import BertConfig, BertModel
 
@@ -35,8 +35,8 @@ def _expected(inputs: dict[str, Any]) -> tuple[Any, Any]:
 def test_outputs_are_close_to_transformers(
     serve: Callable[[Path], Any], assert_close: Callable[..., None]
 ) -> None:
-    inputs = _inputs()
+    inputs = _make_inputs()
     outputs = serve(MODEL).invoke(inputs)
-    for name, expected in zip(("output", "pooled_output"), _expected(inputs), strict=True):
+    for name, expected in zip(("output", "pooled_output"), _run_transformers(inputs), strict=True):
         title = f"bert {name}, Triton and transformers"
         assert_close(title, outputs[name], expected, relative=1e-4)

@@ -23,7 +23,7 @@ from export import inception
 from nvidia.dali import Pipeline, types
 from pipeline import preprocess
 
-encoded = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in request["pictures"]]
+jpeg_files = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in request["pictures"]]
 pipeline = Pipeline.deserialize(
     preprocess().serialize(),
     batch_size=1,
@@ -33,16 +33,16 @@ pipeline = Pipeline.deserialize(
     exec_async=False,
 )
 pipeline.build()
-decoded = [pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0] for picture in encoded]
+dali_images = [pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0] for picture in jpeg_files]
 keras.utils.set_random_seed(request["seed"])
-predictions = inception(None).predict(np.stack(decoded), verbose=0)
-by_tensorflow = [
+predictions = inception(None).predict(np.stack(dali_images), verbose=0)
+tensorflow_images = [
     tf.image.resize(tf.io.decode_jpeg(bytes(picture), channels=3), (299, 299), antialias=True)
-    for picture in encoded
+    for picture in jpeg_files
 ]
 np.savez(
     request["to"],
     predictions=predictions,
-    decoded=np.stack(decoded),
-    by_tensorflow=np.stack(by_tensorflow) / 127.5 - 1,
+    dali_images=np.stack(dali_images),
+    tensorflow_images=np.stack(tensorflow_images) / 127.5 - 1,
 )

@@ -31,7 +31,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def expected(pictures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    to = tmp_path_factory.mktemp("expected") / "answers.npz"
+    """The outputs of DALI, TensorFlow and Keras without Triton, by name."""
+    to = tmp_path_factory.mktemp("expected") / "outputs.npz"
     request = {
         "source": "tests/reference.py",
         "folder": str(MODEL),
@@ -48,7 +49,7 @@ def expected(pictures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
     return dict(np.load(to))
 
 
-def _input(path: Path) -> Any:
+def _read_jpeg(path: Path) -> Any:
     return np.frombuffer(path.read_bytes(), np.uint8)[None]
 
 
@@ -59,13 +60,13 @@ def test_outputs_are_close_to_dali_and_keras(
     assert_close: Callable[..., None],
 ) -> None:
     model = serve(MODEL)
-    outputs = [model.invoke({"INPUT": _input(path)})["PREDICTIONS"] for path in pictures]
+    outputs = [model.invoke({"INPUT": _read_jpeg(path)})["PREDICTIONS"] for path in pictures]
     title = "inception, Triton and Keras"
     assert_close(title, np.concatenate(outputs), expected["predictions"], relative=1e-4)
 
 
 def test_decoded_pictures_are_close_to_tensorflows(expected: dict[str, Any]) -> None:
-    difference = np.abs(expected["decoded"] - expected["by_tensorflow"])
+    difference = np.abs(expected["dali_images"] - expected["tensorflow_images"])
     assert np.mean(difference) < 0.02  # of values from -1 to 1; the filters differ
 
 
@@ -73,7 +74,7 @@ def test_invalid_picture_fails_only_its_own_request(
     serve: Callable[[Path], Any], pictures: list[Path], expected: dict[str, Any]
 ) -> None:
     model = serve(MODEL)
-    picture = _input(pictures[0])
+    picture = _read_jpeg(pictures[0])
     with pytest.raises(ServingError, match="pipeline"):
         model.invoke({"INPUT": picture[:, :200]})
     result = model.invoke({"INPUT": picture})["PREDICTIONS"]

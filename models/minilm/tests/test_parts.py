@@ -31,7 +31,7 @@ class Response:
         self.error = error
 
 
-def _load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def _load_model(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     backend = ModuleType("triton_python_backend_utils")
     vars(backend).update(
         Tensor=lambda name, array: SimpleNamespace(name=name, array=array),
@@ -50,11 +50,11 @@ def _load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module.TritonPythonModel()
 
 
-def _pool(
+def _run_pooling(
     monkeypatch: pytest.MonkeyPatch, vectors: NDArray[np.float32], mask: NDArray[np.int32]
 ) -> NDArray[np.float32]:
     request = {"last_hidden_state": vectors, "attention_mask": mask}
-    (response,) = _load("pooling", monkeypatch).execute([request])
+    (response,) = _load_model("pooling", monkeypatch).execute([request])
     embedding: NDArray[np.float32] = response.arrays["EMBEDDING"]
     return embedding
 
@@ -64,7 +64,7 @@ def test_embedding_is_the_normalized_mean_of_token_vectors(
 ) -> None:
     vectors = np.array([[[3, 0], [3, 8], [9, 9]], [[0, 2], [9, 9], [9, 9]]], np.float32)
     mask = np.array([[1, 1, 0], [1, 0, 0]])
-    embedding = _pool(monkeypatch, vectors, mask)
+    embedding = _run_pooling(monkeypatch, vectors, mask)
     assert embedding.dtype == np.float32
     np.testing.assert_allclose(embedding, np.array([[0.6, 0.8], [0, 1]]), rtol=1e-6)
 
@@ -76,7 +76,9 @@ def test_padding_does_not_change_embeddings(monkeypatch: pytest.MonkeyPatch) -> 
     wide = np.concatenate([vectors, random.standard_normal((4, 3, 384), np.float32)], axis=1)
     wide_mask = np.concatenate([mask, np.zeros((4, 3), np.int32)], axis=1)
     np.testing.assert_allclose(
-        _pool(monkeypatch, vectors, mask), _pool(monkeypatch, wide, wide_mask), atol=1e-7
+        _run_pooling(monkeypatch, vectors, mask),
+        _run_pooling(monkeypatch, wide, wide_mask),
+        atol=1e-7,
     )
 
 
@@ -84,7 +86,7 @@ def test_padding_does_not_change_embeddings(monkeypatch: pytest.MonkeyPatch) -> 
 def test_embedding_of_zero_vectors_is_zero(
     monkeypatch: pytest.MonkeyPatch, mask: list[list[int]]
 ) -> None:
-    embedding = _pool(monkeypatch, np.zeros((1, 2, 3), np.float32), np.array(mask))
+    embedding = _run_pooling(monkeypatch, np.zeros((1, 2, 3), np.float32), np.array(mask))
     np.testing.assert_array_equal(embedding, [[0, 0, 0]])
 
 
@@ -92,15 +94,15 @@ def test_embedding_of_zero_vectors_is_zero(
 def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
     """The initialized tokenizer model with a vocabulary of four words."""
     (tmp_path / "1").mkdir()
-    words = Tokenizer(WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2, "wörld": 3}, "[UNK]"))
-    words.pre_tokenizer = Whitespace()
-    words.save(str(tmp_path / "1" / "tokenizer.json"))
+    vocabulary = Tokenizer(WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2, "wörld": 3}, "[UNK]"))
+    vocabulary.pre_tokenizer = Whitespace()
+    vocabulary.save(str(tmp_path / "1" / "tokenizer.json"))
     config = model_config.read(MODEL / "tokenizer" / "config.pbtxt")
     parameters = {
         key: {"string_value": parameter.string_value}
         for key, parameter in config.parameters.items()
     }
-    model = _load("tokenizer", monkeypatch)
+    model = _load_model("tokenizer", monkeypatch)
     model.initialize(
         {
             "model_repository": str(tmp_path),
@@ -140,8 +142,8 @@ def test_invalid_utf8_is_an_error_with_the_inputs_name(tokenize: Respond) -> Non
 @pytest.mark.parametrize("sizes", [{"batch": 1, "tokens": 2}, {"batch": 64, "tokens": 128}])
 def test_gate_inputs_have_the_tokenizers_form(sizes: dict[str, int]) -> None:
     inputs = sample(sizes, torch.Generator().manual_seed(1))
-    again = sample(sizes, torch.Generator().manual_seed(1))
-    assert all(torch.equal(inputs[name], again[name]) for name in inputs)
+    same_inputs = sample(sizes, torch.Generator().manual_seed(1))
+    assert all(torch.equal(inputs[name], same_inputs[name]) for name in inputs)
     mask = inputs["attention_mask"]
     assert inputs["input_ids"].shape == mask.shape == (sizes["batch"], sizes["tokens"])
     assert mask.dtype == inputs["input_ids"].dtype == torch.int32

@@ -11,7 +11,7 @@ import pytest
 MODELS = Path(__file__).parents[2]
 
 
-def _expected(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
+def _run_transformers(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
     import torch
 
     export = runpy.run_path(str(MODELS / "resnet50" / "export.py"))
@@ -28,4 +28,6 @@ def test_logits_are_close_to_transformers(
     model = serve(MODELS / name)
     pictures = np.random.default_rng(1).standard_normal((3, 3, 224, 224)).astype(np.float32)
     result = model.invoke({"INPUT__0": pictures})["OUTPUT__0"]
-    assert_close(f"{name}, Triton and transformers", result, _expected(pictures), relative=1e-4)
+    assert_close(
+        f"{name}, Triton and transformers", result, _run_transformers(pictures), relative=1e-4
+    )

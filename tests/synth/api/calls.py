@@ -108,7 +108,7 @@ def calls(stage: Deployed, shape: Shape) -> Calls:
 def _resource_calls(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
     properties = stage.value(resource.properties, resource.stack)
     properties.pop("Tags", None)  # stages/schema/tags.py limits them
-    for service, operation, parameters, used in FURTHER_CALLS.get(resource.kind, _none)(
+    for service, operation, parameters, used in FURTHER_CALLS.get(resource.kind, _no_calls)(
         stage.name(resource), properties
     ):
         properties = {key: value for key, value in properties.items() if key not in used}
@@ -158,7 +158,7 @@ Further = Iterator[tuple[str, str, dict[str, Any], set[str]]]
 """Further requests: service, operation, parameters, properties that the request contains."""
 
 
-def _none(name: str, properties: Properties) -> Further:
+def _no_calls(name: str, properties: Properties) -> Further:
     yield from ()
 
 
@@ -228,10 +228,12 @@ def _bucket(name: str, properties: Properties) -> Further:
 
 
 def _lifecycle(rule: Properties) -> Properties:
-    kept = {key: value for key, value in rule.items() if key not in ("ExpirationInDays", "Prefix")}
+    members = {
+        key: value for key, value in rule.items() if key not in ("ExpirationInDays", "Prefix")
+    }
     if "ExpirationInDays" in rule:
-        kept["Expiration"] = {"Days": rule["ExpirationInDays"]}
-    return {**kept, "Filter": {"Prefix": rule.get("Prefix", "")}}
+        members["Expiration"] = {"Days": rule["ExpirationInDays"]}
+    return {**members, "Filter": {"Prefix": rule.get("Prefix", "")}}
 
 
 def _topic(name: str, properties: Properties) -> Further:
@@ -286,8 +288,8 @@ def _security_group(name: str, properties: Properties) -> Further:
 def _scaling_policy(name: str, properties: Properties) -> Further:
     resource, dimension, service = properties["ScalingTargetId"].split("|")
     target = {"ResourceId": resource, "ScalableDimension": dimension, "ServiceNamespace": service}
-    kept = {key: value for key, value in properties.items() if key != "ScalingTargetId"}
-    yield "application-autoscaling", "PutScalingPolicy", {**kept, **target}, set(properties)
+    policy = {key: value for key, value in properties.items() if key != "ScalingTargetId"}
+    yield "application-autoscaling", "PutScalingPolicy", {**policy, **target}, set(properties)
 
 
 def _scheduled(name: str, properties: Properties) -> Further:

@@ -56,8 +56,8 @@ def grammar(calls: Calls) -> Iterator[str]:
     for call in calls.all:
         for policy in _policies(call.parameters):
             statements = policy["Statement"]
-            named = [statement["Sid"] for statement in statements if "Sid" in statement]
-            if len(set(named)) < len(named) or not all(map(SID.fullmatch, named)):
+            sids = [statement["Sid"] for statement in statements if "Sid" in statement]
+            if len(set(sids)) < len(sids) or not all(map(SID.fullmatch, sids)):
                 yield f"{call.resource_id}: a Sid is not alphanumeric or not unique"
             for statement in statements:
                 actions = (
@@ -68,22 +68,6 @@ def grammar(calls: Calls) -> Iterator[str]:
                 for action in actions:
                     if not ACTION.fullmatch(action):
                         yield f"{call.resource_id}: {action} is not an action"
-
-
-def key_policies(calls: Calls) -> Iterator[str]:
-    """Yield keys that nobody could manage.
-
-    "The key policy must allow the calling principal to make a subsequent PutKeyPolicy request on
-    the KMS key" (KMS API reference, CreateKey: the lockout safety check).
-    """
-    for call in calls.by_operation("CreateKey"):
-        for statement in json.loads(call.parameters["Policy"])["Statement"]:
-            if statement["Action"] == "kms:*" and str(
-                statement["Principal"].get("AWS", "")
-            ).endswith(":root"):
-                break
-        else:
-            yield f"{call.resource_id}: the policy does not allow the account to manage the key"
 
 
 def partitions(calls: Calls) -> Iterator[str]:
@@ -110,4 +94,4 @@ def _policies(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield json.loads(parameter)
 
 
-RULES = (sizes, grammar, key_policies, partitions)
+RULES = (sizes, grammar, partitions)

@@ -29,7 +29,7 @@ def recorder(aws: Aws) -> AnswerRecorder:
 
 
 def describe(recorder: AnswerRecorder) -> None:
-    recorder.ask("sagemaker:DescribeEndpoint", EndpointName="one")
+    recorder.call("sagemaker:DescribeEndpoint", EndpointName="one")
 
 
 def test_used_members_are_recorded_with_step_and_request(
@@ -50,8 +50,8 @@ def test_repeated_response_is_recorded_once(aws: Aws, recorder: AnswerRecorder) 
     for status in ("Updating", "Updating", "InService", "Updating"):
         aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
         describe(recorder)
-    kept = [answer.response["EndpointStatus"] for answer in recorder.answers]
-    assert kept == ["Updating", "InService", "Updating"]
+    statuses = [answer.response["EndpointStatus"] for answer in recorder.answers]
+    assert statuses == ["Updating", "InService", "Updating"]
 
 
 def test_error_response_is_recorded_and_raised(aws: Aws, recorder: AnswerRecorder) -> None:
@@ -81,7 +81,7 @@ def test_pages_are_merged_into_one_response(aws: Aws, recorder: AnswerRecorder) 
         return {"Metrics": [metric], **({} if last else {"NextToken": "more"})}
 
     aws.answers["cloudwatch.ListMetrics"] = page
-    recorder.ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
+    recorder.call("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
     (answer,) = recorder.answers
     assert [metric["MetricName"] for metric in answer.response["Metrics"]] == ["first", "second"]
     assert answer.response["Metrics"][0]["Dimensions"] == ["by"]

@@ -96,10 +96,10 @@ def updated(step: str, error: str = "") -> Recording:
 
 
 def variants(*names: str) -> Recording:
-    described = [{"VariantName": name} for name in names]
+    variants_response = [{"VariantName": name} for name in names]
     recording = updated("another variant")
     return endpoint(
-        recording, "another variant", "InService", "variants", ProductionVariants=described
+        recording, "another variant", "InService", "variants", ProductionVariants=variants_response
     )
 
 
@@ -284,10 +284,10 @@ def test_docs_list_every_check_exactly_once() -> None:
     page = (ROOT / "docs" / "aws.md").read_text()
     section = page.partition("## What only a real account will show")[2].partition("\n## ")[0]
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
-    named = [re.findall(r"`([a-z-]+)`", row[-1]) for row in rows]
+    check_names = [re.findall(r"`([a-z-]+)`", row[-1]) for row in rows]
     assert rows
-    assert all(named), "a question names no check"
-    assert sorted(name for names in named for name in names) == sorted(CHECKS)
+    assert all(check_names), "a question names no check"
+    assert sorted(name for names in check_names for name in names) == sorted(CHECKS)
 
 
 def test_unobservable_check_states_its_reason() -> None:

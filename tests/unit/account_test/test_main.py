@@ -16,37 +16,37 @@ from account_test import free_steps, paid_steps, price
 from account_test.answers import Answers
 from account_test.checkout import Checkout
 from account_test.run import StepFailed
-from account_test.state import FOLDER, State, only_run
+from account_test.state import FOLDER, State, lock_state
 from release.preflight.account import Caller, NoCredentials
 from release.preflight.findings import CheckFinding, Verdict
 from tests.unit.test_repository import ROOT
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
-LEFT = {"stack": ["triton-acctest-cpu"]}
+REMAINS = {"stack": ["triton-acctest-cpu"]}
 
 
-class World:
-    """Fakes for a run: an account with stacks, and steps that only record their names."""
+class FakeAccount:
+    """An account with stacks, whose steps only record their names."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.left: dict[str, list[str]] = {}
+        self.remains: dict[str, list[str]] = {}
         self.busy: list[str] = []
         self.remaining: list[str] = []
         self.refused: list[str] = []
-        self.done: list[str] = []
+        self.steps_run: list[str] = []
         self.removals = 0
         self.state = State(FOLDER / "state.json")
 
     def do(self, step: str, _: Any) -> None:
-        self.done.append(step)
+        self.steps_run.append(step)
 
     def find(self) -> dict[str, list[str]]:
-        return self.left
+        return self.remains
 
     def remove_all(self) -> list[str]:
         self.removals += 1
-        self.left = {}
+        self.remains = {}
         return self.remaining
 
     def run(self, **options: Any) -> int:
@@ -61,8 +61,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    world = World(tmp_path)
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeAccount:
+    fake = FakeAccount(tmp_path)
     monkeypatch.chdir(tmp_path)
     stage = {"region": REGION, "release": "25.09"}
     checkout = SimpleNamespace(
@@ -78,28 +78,28 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(Checkout, "create", lambda *_: checkout)
     monkeypatch.setattr(account_test, "AnswerRecorder", lambda _: recorder)
 
-    def removal(recorder: Any, state: State) -> World:
-        world.state = state
-        world.recorder = recorder  # type: ignore[attr-defined]
-        return world
+    def removal(recorder: Any, state: State) -> FakeAccount:
+        fake.state = state
+        fake.recorder = recorder  # type: ignore[attr-defined]
+        return fake
 
     monkeypatch.setattr(account_test, "Removal", removal)
-    monkeypatch.setattr(account_test, "operations_in_progress", lambda *_: world.busy)
+    monkeypatch.setattr(account_test, "operations_in_progress", lambda *_: fake.busy)
     who = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
     monkeypatch.setattr(account_test, "caller", lambda _: who)
 
     def findings(_: object) -> list[CheckFinding]:
         return [
             CheckFinding(Verdict.REFUSED, subject, "quota 0", "ask for more", check="instances")
-            for subject in world.refused
+            for subject in fake.refused
         ]
 
     monkeypatch.setattr(account_test, "run_checks", findings)
     for number, step in enumerate(account_test._steps(free=False)):
         module = free_steps if number < len(account_test._steps(free=True)) else paid_steps
-        do = partial(world.do, step.name)
+        do = partial(fake.do, step.name)
         monkeypatch.setattr(module, step.name.replace(" ", "_"), do)
-    return world
+    return fake
 
 
 def fail(error: BaseException) -> Callable[[Any], None]:
@@ -109,191 +109,209 @@ def fail(error: BaseException) -> Callable[[Any], None]:
     return step
 
 
-def test_all_steps_run_in_order_before_deletion(world: World) -> None:
-    assert world.run() == 0
-    assert world.done == [step.name for step in account_test._steps(free=False)]
-    assert (world.done[0], world.done[-1]) == ("quotas", "metrics")
-    assert world.removals == 2, "once for remains of an earlier run, once after the steps"
+def test_all_steps_run_in_order_before_deletion(fake: FakeAccount) -> None:
+    assert fake.run() == 0
+    assert fake.steps_run == [step.name for step in account_test._steps(free=False)]
+    assert (fake.steps_run[0], fake.steps_run[-1]) == ("quotas", "metrics")
+    assert fake.removals == 2, "once for remains of an earlier run, once after the steps"
 
 
-def test_free_run_does_only_free_steps(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert world.run(free=True) == 0
+def test_free_run_does_only_free_steps(
+    fake: FakeAccount, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fake.run(free=True) == 0
     free = ["quotas", "templates", "policies", "configurations", "pools", "components"]
-    assert world.done == free
-    assert world.report["mode"] == "free"
+    assert fake.steps_run == free
+    assert fake.report["mode"] == "free"
     assert "USD" not in capsys.readouterr().out
 
 
-def test_clean_up_runs_no_step(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.left = LEFT
-    assert world.run(clean_up=True) == 0
-    assert (world.done, world.removals) == ([], 1)
+def test_clean_up_runs_no_step(fake: FakeAccount, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.remains = REMAINS
+    assert fake.run(clean_up=True) == 0
+    assert (fake.steps_run, fake.removals) == ([], 1)
     line = "deletes stack triton-acctest-cpu, left over from an earlier run"
     assert line in capsys.readouterr().out
 
 
 def test_missing_credentials_are_a_one_line_error(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(account_test, "caller", fail(NoCredentials("there are none")))
-    assert world.run() == 1
+    assert fake.run() == 1
     assert capsys.readouterr().err == "error: no credentials: there are none\n"
-    assert (world.done, world.removals) == ([], 0)
+    assert (fake.steps_run, fake.removals) == ([], 0)
 
 
-def test_unknown_region_is_an_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert world.run(region="us-esat-1") == 1
-    assert capsys.readouterr().err.startswith(
-        'error: no AWS region with SageMaker Triton images "us-esat-1"'
-    )
-    assert (world.done, world.removals) == ([], 0)
+def unfinished_run_elsewhere(fake: FakeAccount) -> None:
+    FOLDER.mkdir()
+    fake.state.begin("444455556666", REGION)
 
 
-def test_second_run_is_an_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    with only_run(FOLDER):
-        assert world.run() == 1
+def run_on_another_machine(fake: FakeAccount) -> None:
+    fake.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "region", "message"),
+    [
+        (lambda _: None, "us-esat-1", 'no AWS region with SageMaker Triton images "us-esat-1"'),
+        (
+            unfinished_run_elsewhere,
+            None,
+            "a run in account 444455556666, us-east-1, is unfinished",
+        ),
+        (
+            run_on_another_machine,
+            None,
+            "triton-acctest-cpu (CREATE_IN_PROGRESS): a run on another machine is in progress",
+        ),
+    ],
+    ids=["unknown region", "unfinished run elsewhere", "run on another machine"],
+)
+def test_run_that_cannot_start_is_an_error(
+    fake: FakeAccount,
+    prepare: Callable[[FakeAccount], None],
+    region: str | None,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prepare(fake)
+    assert fake.run(region=region) == 1
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert (fake.steps_run, fake.removals) == ([], 0)
+
+
+def test_second_run_is_an_error(fake: FakeAccount, capsys: pytest.CaptureFixture[str]) -> None:
+    with lock_state(FOLDER):
+        assert fake.run() == 1
     assert "error: another run is in progress here" in capsys.readouterr().err
-    assert (world.done, world.removals) == ([], 0)
+    assert (fake.steps_run, fake.removals) == ([], 0)
 
 
-def test_unfinished_run_in_another_account_is_an_error(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stacks_of_own_interrupted_run_are_deleted(fake: FakeAccount) -> None:
     FOLDER.mkdir()
-    world.state.begin("444455556666", REGION)
-    assert world.run() == 1
-    assert "a run in account 444455556666, us-east-1, is unfinished" in capsys.readouterr().err
-    assert (world.done, world.removals) == ([], 0)
-
-
-def test_run_from_another_machine_is_an_error(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
-    assert world.run() == 1
-    assert "a run on another machine is in progress" in capsys.readouterr().err
-    assert (world.done, world.removals) == ([], 0)
-
-
-def test_stacks_of_own_interrupted_run_are_deleted(world: World) -> None:
-    FOLDER.mkdir()
-    world.state.begin(ACCOUNT, REGION)
-    world.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
-    assert world.run(clean_up=True) == 0
-    assert world.removals == 1
+    fake.state.begin(ACCOUNT, REGION)
+    fake.busy = ["triton-acctest-cpu (CREATE_IN_PROGRESS)"]
+    assert fake.run(clean_up=True) == 0
+    assert fake.removals == 1
 
 
 @pytest.mark.parametrize(("answer", "begins"), [("yes", True), ("", False), ("y", False)])
 def test_run_on_a_terminal_asks_for_confirmation(
-    world: World, monkeypatch: pytest.MonkeyPatch, answer: str, begins: bool
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch, answer: str, begins: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("builtins.input", lambda _: answer)
-    assert world.run(yes=False) == (0 if begins else 1)
-    assert (bool(world.done), bool(world.removals)) == (begins, begins)
+    assert fake.run(yes=False) == (0 if begins else 1)
+    assert (bool(fake.steps_run), bool(fake.removals)) == (begins, begins)
 
 
 def test_run_without_a_terminal_requires_yes_option(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
-    assert world.run(yes=False) == 1
+    assert fake.run(yes=False) == 1
     assert "no terminal for the confirmation: add --yes" in capsys.readouterr().err
-    assert (world.done, world.removals) == ([], 0)
+    assert (fake.steps_run, fake.removals) == ([], 0)
 
 
 def test_preflight_refusal_stops_run_before_any_creation(
-    world: World, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.refused = ["ml.c5.xlarge for endpoint usage"]
-    assert world.run() == 1
+    fake.refused = ["ml.c5.xlarge for endpoint usage"]
+    assert fake.run() == 1
     line = "instances: ml.c5.xlarge for endpoint usage: quota 0: ask for more"
     assert line in capsys.readouterr().err
-    assert (world.done, world.state.content) == ([], {})
+    assert (fake.steps_run, fake.state.content) == ([], {})
 
 
 def test_ctrl_c_deletes_everything_and_writes_the_report(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paid_steps, "update", fail(KeyboardInterrupt()))
-    assert world.run() == 130
-    assert world.removals == 2
-    assert "update" not in {step["step"] for step in world.report["steps"]}
-    assert world.report["remaining"] == []
+    assert fake.run() == 130
+    assert fake.removals == 2
+    assert "update" not in {step["step"] for step in fake.report["steps"]}
+    assert fake.report["remaining"] == []
 
 
 def test_ctrl_c_during_deletion_keeps_state_for_next_run(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def remove_all() -> list[str]:
-        if world.done:
+        if fake.steps_run:
             raise KeyboardInterrupt
         return []
 
-    monkeypatch.setattr(world, "remove_all", remove_all)
-    assert world.run() == 130
-    assert world.state.content == {"account": ACCOUNT, "region": REGION}
+    monkeypatch.setattr(fake, "remove_all", remove_all)
+    assert fake.run() == 130
+    assert fake.state.content == {"account": ACCOUNT, "region": REGION}
     assert "the deletion was interrupted" in capsys.readouterr().err
 
 
 def test_failed_step_is_reported_and_later_steps_run(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paid_steps, "scale", fail(StepFailed(f"no, {ACCOUNT}")))
-    assert world.run() == 0
-    (problem,) = (step["problem"] for step in world.report["steps"] if step["problem"])
+    assert fake.run() == 0
+    (problem,) = (step["problem"] for step in fake.report["steps"] if step["problem"])
     assert problem == "StepFailed: no, <account>"
-    assert world.done[-1] == "metrics"
+    assert fake.steps_run[-1] == "metrics"
 
 
-def test_failed_deploy_skips_to_deletion(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_deploy_skips_to_deletion(
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(paid_steps, "deploy", fail(StepFailed("no")))
-    assert world.run() == 0
-    assert world.done[-1] == "components"
-    assert world.removals == 2
+    assert fake.run() == 0
+    assert fake.steps_run[-1] == "components"
+    assert fake.removals == 2
 
 
 def test_remaining_resources_fail_the_run(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     remaining = ["role triton-acctest-free: no"]
-    monkeypatch.setattr(world, "remove_all", lambda: remaining if world.done else [])
-    assert world.run() == 1
+    monkeypatch.setattr(fake, "remove_all", lambda: remaining if fake.steps_run else [])
+    assert fake.run() == 1
     assert "error: remains: role triton-acctest-free: no" in capsys.readouterr().err
-    assert world.report["remaining"] == remaining
+    assert fake.report["remaining"] == remaining
 
 
 def test_undeletable_remains_of_earlier_run_stop_the_run(
-    world: World, capsys: pytest.CaptureFixture[str]
+    fake: FakeAccount, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.left, world.remaining = LEFT, ["stack triton-acctest-cpu: no"]
-    assert world.run() == 1
-    assert world.done == []
+    fake.remains, fake.remaining = REMAINS, ["stack triton-acctest-cpu: no"]
+    assert fake.run() == 1
+    assert fake.steps_run == []
     assert "an earlier run's resources remain" in capsys.readouterr().err
 
 
 def test_report_names_aws_or_emulator_as_source(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    fake: FakeAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    world.run(free=True)
-    assert world.report["answered_by"] == "AWS"
+    fake.run(free=True)
+    assert fake.report["answered_by"] == "AWS"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
-    world.run(free=True)
-    assert world.report["answered_by"] == "an emulator, whose responses prove nothing about AWS"
+    fake.run(free=True)
+    assert fake.report["answered_by"] == "an emulator, whose responses prove nothing about AWS"
 
 
 def test_price_lines_have_hourly_rate_total_and_source() -> None:
-    hours, known, _ = price.lines("ml.c5.xlarge", REGION, [(1, 60), (4, 30)])
-    assert hours == "At most 4 instances at once, about 3.0 instance hours (our estimate)."
-    assert known == (
+    hours_line, price_line, _ = price.cost_lines("ml.c5.xlarge", REGION, [(1, 60), (4, 30)])
+    assert hours_line == "At most 4 instances at once, about 3.0 instance hours (our estimate)."
+    assert price_line == (
         "ml.c5.xlarge in us-east-1: 0.204 USD an hour (fmbench 2.1.1, configs/pricing.yml, "
         "2025-02-03); at most 0.82 USD an hour, about 0.61 USD in total."
     )
 
 
 def test_unknown_price_is_stated() -> None:
-    assert "is not in prices.toml" in " ".join(price.lines("ml.c5.xlarge", "eu-west-1", [(1, 60)]))
+    assert "is not in prices.toml" in " ".join(
+        price.cost_lines("ml.c5.xlarge", "eu-west-1", [(1, 60)])
+    )
 
 
 def test_checkout_sets_region_options_and_model_factor(
@@ -303,7 +321,7 @@ def test_checkout_sets_region_options_and_model_factor(
     assert checkout.stage["region"] == "eu-west-1"
     checkout.configure(server={"log_verbose": 1})
     assert checkout.stage["endpoints"]["cpu"]["server"] == {"log_verbose": 1}
-    checkout.multiply_by(3)
+    checkout.set_factor(3)
     model = checkout.path / "models" / "probe" / "probe" / "1" / "model.py"
     assert "FACTOR = 3\n" in model.read_text()
     again = Checkout.create(ROOT, tmp_path / "app", None)
@@ -313,6 +331,6 @@ def test_checkout_sets_region_options_and_model_factor(
 def test_docs_contain_the_plan() -> None:
     page = " ".join((ROOT / "docs" / "account-test.md").read_text().split())
     steps = account_test._steps(free=False)
-    known = [(step.instances, step.minutes) for step in steps]
-    plan = [*(step.does for step in steps), *price.lines("ml.c5.xlarge", REGION, known)]
+    durations = [(step.instances, step.minutes) for step in steps]
+    plan = [*(step.does for step in steps), *price.cost_lines("ml.c5.xlarge", REGION, durations)]
     assert [line for line in plan if line not in page] == []

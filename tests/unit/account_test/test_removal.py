@@ -93,7 +93,7 @@ def test_kms_key_in_state_file_is_scheduled_for_deletion(
         key["KeyState"] = "PendingDeletion"
         return {}
 
-    state.remember("key", ["1234abcd"])
+    state.add_resources("key", ["1234abcd"])
     aws.answers["kms.DescribeKey"] = lambda _: {"KeyMetadata": key}
     aws.answers["kms.ScheduleKeyDeletion"] = schedule
     assert removal.find() == {"key": ["1234abcd"]}

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from account_test.scrubbing import LONGEST_TEXT, scrub
+from account_test.scrubbing import MAX_TEXT_LENGTH, scrub
 
 ACCOUNT = "111122223333"
 
@@ -45,5 +45,5 @@ def test_nested_keys_and_values_are_scrubbed() -> None:
 
 
 def test_long_text_is_truncated_after_scrubbing() -> None:
-    text = "x" * (LONGEST_TEXT - 4) + f"-{ACCOUNT}"
-    assert scrub(text, {}) == "x" * (LONGEST_TEXT - 4) + "-<ac"
+    text = "x" * (MAX_TEXT_LENGTH - 4) + f"-{ACCOUNT}"
+    assert scrub(text, {}) == "x" * (MAX_TEXT_LENGTH - 4) + "-<ac"

@@ -4,26 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from account_test.state import InProgress, State, only_run
+from account_test.state import RunInProgress, State, lock_state
 
 
 def test_second_run_is_an_error(tmp_path: Path) -> None:
     with (
-        only_run(tmp_path),
-        pytest.raises(InProgress, match="another run is in progress here"),
-        only_run(tmp_path),
+        lock_state(tmp_path),
+        pytest.raises(RunInProgress, match="another run is in progress here"),
+        lock_state(tmp_path),
     ):
         pass
-    with only_run(tmp_path):  # the first run has ended
+    with lock_state(tmp_path):  # the first run has ended
         pass
 
 
 def test_saved_resources_persist_until_the_run_ends(tmp_path: Path) -> None:
     state = State(tmp_path / "state.json")
     assert state.content == {}
-    state.remember("bucket", ["two"])
+    state.add_resources("bucket", ["two"])
     state.begin("111122223333", "us-east-1")
-    state.remember("bucket", ["one"])
+    state.add_resources("bucket", ["one"])
     assert State(state.path).content == {
         "account": "111122223333",
         "region": "us-east-1",

@@ -15,5 +15,5 @@ def _account() -> Aws:
 def aws(_account: Aws) -> Aws:
     """Return an account without answers."""
     _account.answers = {}
-    _account.sent.clear()
+    _account.sent_requests.clear()
     return _account

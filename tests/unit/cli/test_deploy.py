@@ -53,10 +53,10 @@ def test_deleted_catalog_entry_is_restored(
     assert deploy.run(local) == 0
     name = "/triton/local/text/minilm"
     assert capsys.readouterr().out.endswith(f"restored deleted catalog entries: {name}\n")
-    assert ssm.current(name)["endpoint"] == "local-text"
+    assert ssm.current_value(name)["endpoint"] == "local-text"
     ssm.put(name, {"model": "minilm", "version": "published"})
     assert deploy.run(local) == 0
-    assert ssm.current(name)["version"] == "published"
+    assert ssm.current_value(name)["version"] == "published"
     assert capsys.readouterr().out == "deployed: local\n"
 
 

@@ -11,7 +11,7 @@ import pytest
 from cli import inputs
 from cli.errors import CommandError
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import arrays_of
+from endpoint_client._payload import to_arrays
 from release.delivery.golden import Golden
 
 ENTRY = CatalogEntry(
@@ -50,7 +50,7 @@ def test_inputs_from_a_json_file_and_from_bytes(tmp_path: Path) -> None:
     result = inputs.request_inputs(options, ENTRY, None)
     assert result["FILE"].tolist() == [[255, 216]]
     assert {key: result[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
-    arrays_of(ENTRY, result)
+    to_arrays(ENTRY, result)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_suggested_option_is_valid(datatype: str, shape: tuple[int, ...]) -> Non
         inputs.request_inputs([], entry, None)
     option, suggestion = shlex.split(str(raised.value).rpartition(" add ")[2])
     assert option == "--input"
-    arrays_of(entry, inputs.request_inputs([suggestion], entry, None))
+    to_arrays(entry, inputs.request_inputs([suggestion], entry, None))
 
 
 def test_suggested_file_for_a_large_input_is_valid(tmp_path: Path) -> None:
@@ -115,4 +115,4 @@ def test_suggested_file_for_a_large_input_is_valid(tmp_path: Path) -> None:
         inputs.request_inputs([], entry, None)
     golden = tmp_path / "golden.json"
     golden.write_text(str(raised.value).partition(" such as ")[2])
-    arrays_of(entry, inputs.request_inputs([], entry, Golden.read(golden)))
+    to_arrays(entry, inputs.request_inputs([], entry, Golden.read(golden)))

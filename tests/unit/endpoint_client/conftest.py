@@ -18,8 +18,8 @@ from endpoint_client._retries import Deadline
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 PREFIX = "/triton/prod/text"
-STAGE: Any = {"stage": "prod", "endpoint": "text"}
-TEXT = {"TEXT": ["one"]}
+CLIENT_OPTIONS: Any = {"stage": "prod", "endpoint": "text"}
+TEXT_INPUT = {"TEXT": ["one"]}
 
 
 def parameter_value(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
@@ -52,18 +52,18 @@ def catalog_entry(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogE
 
 
 class Response:
-    """An HTTP response in chunks; `before_part` is called with the index before each chunk."""
+    """An HTTP response in chunks; `before_chunk` is called with the index before each chunk."""
 
     def __init__(
         self,
         status: int = 200,
-        *parts: bytes,
+        *chunks: bytes,
         headers: Mapping[str, str] = MappingProxyType({}),
         truncated: bool = False,
-        before_part: Callable[[int], object] = lambda _: None,
+        before_chunk: Callable[[int], object] = lambda _: None,
     ) -> None:
-        self.status, self.parts, self.headers = status, parts, headers
-        self.truncated, self.before_part = truncated, before_part
+        self.status, self.chunks, self.headers = status, chunks, headers
+        self.truncated, self.before_chunk = truncated, before_chunk
 
     @classmethod
     def error(cls, code: str, message: str = "", status: int = 400, **fields: Any) -> "Response":
@@ -73,7 +73,7 @@ class Response:
         return cls(status, body.encode(), headers=headers)
 
 
-def throttled() -> Response:
+def throttling_error() -> Response:
     return Response.error("ThrottlingException", "Rate exceeded")
 
 
@@ -177,9 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for number, part in enumerate(response.parts):
-            response.before_part(number)
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        for number, chunk in enumerate(response.chunks):
+            response.before_chunk(number)
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         if response.truncated:
             self.close_connection = True
         else:
@@ -278,8 +278,8 @@ def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[ClientFacto
     clients: list[Any] = []
     with asyncio.Runner() as runner:
 
-        def make(**options: Any) -> Any:
-            options = {**STAGE, "session": aws, **options}
+        def new_client(**options: Any) -> Any:
+            options = {**CLIENT_OPTIONS, "session": aws, **options}
             is_sync = request.param == "sync"
             client: Any = (
                 EndpointClient(**options) if is_sync else BlockingAsyncClient(runner, **options)
@@ -287,7 +287,7 @@ def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[ClientFacto
             clients.append(client)
             return client
 
-        yield make
+        yield new_client
         for client in clients:
             client.close()
 
@@ -300,7 +300,7 @@ def client(new_client: ClientFactory) -> EndpointClient:
 
 @pytest.fixture
 def sync_client(aws: Any) -> Iterator[EndpointClient]:
-    with EndpointClient(**STAGE, session=aws) as client:
+    with EndpointClient(**CLIENT_OPTIONS, session=aws) as client:
         yield client
 
 

@@ -17,15 +17,15 @@ from endpoint_client import (
     Throttled,
     UnknownModel,
 )
-from endpoint_client._catalog import MAX_UNKNOWN, STALE_SECONDS, UNKNOWN_SECONDS
+from endpoint_client._catalog import MAX_CACHED_NAMES, STALE_SECONDS, UNKNOWN_SECONDS
 from tests.unit.endpoint_client.conftest import (
     PREFIX,
-    TEXT,
+    TEXT_INPUT,
     Blocker,
     ClientFactory,
     Response,
     parameter_value,
-    throttled,
+    throttling_error,
 )
 
 Clock = Callable[[float], None]
@@ -88,7 +88,7 @@ def test_new_version_is_used_after_the_ttl(client: EndpointClient, aws: Any, clo
     assert len(aws.look_ups) == 2
 
 
-def test_refreshes_of_several_processes_are_spread(
+def test_clients_refresh_at_different_times(
     new_client: ClientFactory, aws: Any, clock: Clock
 ) -> None:
     clients = [new_client() for _ in range(20)]
@@ -100,7 +100,7 @@ def test_refreshes_of_several_processes_are_spread(
     assert 20 < len(aws.look_ups) < 40
 
 
-def test_models_are_cached_separately(client: EndpointClient, aws: Any) -> None:
+def test_each_model_is_looked_up_once(client: EndpointClient, aws: Any) -> None:
     aws.parameters[f"{PREFIX}/other"] = parameter_value("other")
     for _ in range(2):
         assert [client.resolve(name).model for name in ("minilm", "other")] == ["minilm", "other"]
@@ -151,9 +151,9 @@ def test_retired_model_is_unknown_after_the_ttl(
 def test_number_of_cached_unknown_names_is_limited(sync_client: EndpointClient, aws: Any) -> None:
     catalog = sync_client._catalog
     sync_client.resolve("minilm")
-    for number in range(MAX_UNKNOWN + 1):
+    for number in range(MAX_CACHED_NAMES + 1):
         catalog._add_slot((0, f"typo-{number}"))
-    assert len(catalog._slots) < MAX_UNKNOWN
+    assert len(catalog._slots) < MAX_CACHED_NAMES
     sync_client.resolve("minilm")
     assert aws.look_ups == [MINILM]
 
@@ -170,7 +170,7 @@ def test_unknown_names_are_dropped_while_another_thread_adds_one(
         def entry(self) -> None:
             slots.setdefault((0, f"new-{len(slots)}"), AddingSlot())
 
-    slots |= {(0, f"typo-{number}"): AddingSlot() for number in range(MAX_UNKNOWN)}
+    slots |= {(0, f"typo-{number}"): AddingSlot() for number in range(MAX_CACHED_NAMES)}
     assert sync_client.resolve("minilm").model == "minilm"
 
 
@@ -179,7 +179,7 @@ def test_listing_after_unknown_name_respects_the_timeout(
 ) -> None:
     aws.before_look_up = lambda _: clock(2)
     with pytest.raises(NotSent):
-        client.invoke("bert", TEXT, timeout=1)
+        client.invoke("bert", TEXT_INPUT, timeout=1)
     assert aws.listings == []
 
 
@@ -235,7 +235,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
 ) -> None:
     client.resolve("minilm")
     aws.catalog_responses = [
-        throttled(),
+        throttling_error(),
         Response.error("InternalServerError", "error", status=500),
         Response(200, b"{", truncated=True),
         Response(200, b'{"Parameter": {"Value": "{}"}}'),
@@ -250,7 +250,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
         "using stale catalog entry 'minilm 0123456789ab': cannot look 'minilm' up in "
         "/triton/prod/text: Rate exceeded"
     )
-    aws.catalog_responses = [throttled()] * 3
+    aws.catalog_responses = [throttling_error()] * 3
     clock(STALE_SECONDS)
     with pytest.raises(Throttled):
         client.resolve("minilm")
@@ -259,7 +259,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
 def test_throttled_look_up_is_retried(
     client: EndpointClient, aws: Any, pauses: list[float]
 ) -> None:
-    aws.catalog_responses = [throttled()] * 2
+    aws.catalog_responses = [throttling_error()] * 2
     assert client.resolve("minilm").model == "minilm"
     assert (len(aws.look_ups), len(pauses)) == (3, 2)
 
@@ -282,5 +282,5 @@ def test_denied_access_to_the_catalog_is_an_endpoint_error(
 def test_truncated_look_up_means_not_sent(client: EndpointClient, aws: Any) -> None:
     aws.catalog_responses = [Response(200, b"{", truncated=True)] * 3
     with pytest.raises(NotSent, match=r"^cannot look 'minilm' up in /triton/prod/text: "):
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert aws.requests == []

@@ -29,17 +29,17 @@ from endpoint_client import (
     Throttled,
 )
 from endpoint_client._payload import MAX_BODY_BYTES
-from endpoint_client._retries import CAPACITY, MAX_PAUSE, RETRY_COST, Deadline
+from endpoint_client._retries import MAX_PAUSE, RETRY_BUDGET, RETRY_COST, Deadline
 from tests.unit.endpoint_client.conftest import (
+    CLIENT_OPTIONS,
     PREFIX,
-    STAGE,
-    TEXT,
+    TEXT_INPUT,
     Blocker,
     ClientFactory,
     Response,
     echo,
     parameter_value,
-    throttled,
+    throttling_error,
 )
 
 SQUARE = {
@@ -49,11 +49,11 @@ SQUARE = {
 }
 
 
-def not_ready() -> Response:
+def not_ready_error() -> Response:
     return Response.error("ModelNotReadyException", "still loading", 429)
 
 
-NO_CAPACITY = (
+NO_COPIES_MESSAGE = (
     "Inference Component has no capacity to process this request. ApplicationAutoScaling may be "
     "in-progress (if configured) or try to increase the capacity by invoking "
     "UpdateInferenceComponentRuntimeConfig API."
@@ -62,8 +62,8 @@ NO_CAPACITY = (
 in SageMaker Inference"."""
 
 
-def no_copies() -> Response:
-    return Response.error("ValidationError", NO_CAPACITY)
+def no_copies_error() -> Response:
+    return Response.error("ValidationError", NO_COPIES_MESSAGE)
 
 
 def model_error(status: int, original_message: str) -> Response:
@@ -100,7 +100,7 @@ def test_session_without_region_is_rejected(
     ],
     ids=["multi-model", "variant", "single-model", "inference component"],
 )
-def test_request_selects_the_model(
+def test_request_has_target_headers(
     client: EndpointClient,
     aws: Any,
     entry: dict[str, Any],
@@ -110,18 +110,20 @@ def test_request_selects_the_model(
     aws.parameters[f"{PREFIX}/minilm"] = parameter_value(**entry)
     outputs = client.invoke("minilm", {"TEXT": ["one", "two"]}, **options)
     assert outputs["EMBEDDING"].tolist() == [[b"one"], [b"two"]]
-    ((path, sent, _),) = aws.requests
+    ((path, sent_headers, _),) = aws.requests
     assert path == "/endpoints/prod-text/invocations"
     start = "x-amzn-sagemaker-"
     assert {
-        name.removeprefix(start): value for name, value in sent.items() if name.startswith(start)
+        name.removeprefix(start): value
+        for name, value in sent_headers.items()
+        if name.startswith(start)
     } == headers
 
 
-def test_request_is_equal_to_botocores(
+def test_request_equals_botocore_request(
     client: EndpointClient, aws: Any, boto3_session: boto3.Session
 ) -> None:
-    client.invoke("minilm", TEXT)
+    client.invoke("minilm", TEXT_INPUT)
     runtime: Any = boto3_session.client("sagemaker-runtime", endpoint_url=aws.url)
     ((path, headers, body),) = aws.requests
     runtime.invoke_endpoint(
@@ -138,7 +140,7 @@ def test_request_is_equal_to_botocores(
         assert headers[name] == botocore_headers[name], name
 
 
-def test_outputs_have_the_models_dtype(client: EndpointClient, aws: Any) -> None:
+def test_outputs_have_dtype_of_the_signature(client: EndpointClient, aws: Any) -> None:
     aws.parameters[f"{PREFIX}/copy"] = parameter_value("copy", signature=SQUARE)
     array = np.array([[1.5, -0.0]], np.float32)
     for binary in (True, False):
@@ -147,21 +149,35 @@ def test_outputs_have_the_models_dtype(client: EndpointClient, aws: Any) -> None
         np.testing.assert_array_equal(output, array)
 
 
+CIRCULAR: dict[str, Any] = {}
+CIRCULAR["parameter"] = CIRCULAR
+
+
 @pytest.mark.parametrize(
     ("inputs", "options", "message"),
     [
-        ({}, {}, "input 'TEXT' is missing"),
-        (TEXT, {"outputs": ["SCORE"]}, "no output 'SCORE': write one of EMBEDDING"),
+        ({}, {}, "input 'TEXT' is missing$"),
+        (TEXT_INPUT, {"outputs": ["SCORE"]}, "no output 'SCORE': write one of EMBEDDING$"),
         ({"TEXT": [b"x" * MAX_BODY_BYTES]}, {}, "the request has 62.* send fewer rows, or use .*"),
+        (TEXT_INPUT, {"parameters": {"sequence_id": np.int64(7)}}, ".*int64"),
+        (TEXT_INPUT, {"parameters": CIRCULAR}, ".*Circular"),
+        (TEXT_INPUT, {"variant": 7}, "(.|\n)*TargetVariant"),
+        (TEXT_INPUT, {"variant": "a\nb"}, ".*header value"),
     ],
+    ids=["input", "output", "size", "parameter type", "circular", "variant type", "line break"],
 )
-def test_invalid_input_is_not_sent(
-    client: EndpointClient, aws: Any, inputs: Any, options: Any, message: str
+def test_invalid_request_is_not_sent(
+    client: EndpointClient,
+    aws: Any,
+    pauses: list[float],
+    inputs: Any,
+    options: Any,
+    message: str,
 ) -> None:
-    with pytest.raises(InvalidInput, match=f"^minilm 0123456789ab: {message}$") as raised:
+    with pytest.raises(InvalidInput, match=f"^minilm 0123456789ab: {message}") as raised:
         client.invoke("minilm", inputs, **options)
     assert not raised.value.retry_safe
-    assert aws.requests == []
+    assert (aws.requests, pauses) == ([], [])
 
 
 # Failures
@@ -170,33 +186,33 @@ def test_invalid_input_is_not_sent(
 def test_invocation_of_a_loading_model_is_retried_with_backoff(
     client: EndpointClient, aws: Any, pauses: list[float]
 ) -> None:
-    aws.responses = [not_ready() for _ in range(4)]
-    assert client.invoke("minilm", TEXT)["EMBEDDING"].tolist() == [[b"one"]]
+    aws.responses = [not_ready_error() for _ in range(4)]
+    assert client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]
     bounds = [(0.5, 1), (1, 2), (2, 4), (4, 8)]
     assert all(low <= pause <= high for pause, (low, high) in zip(pauses, bounds, strict=True))
     assert len({body for _, _, body in aws.requests}) == 1
 
 
-@pytest.mark.parametrize("attempts", [1, 3, None])
+@pytest.mark.parametrize("attempts", [1, 3])
 def test_number_of_attempts_is_limited(
-    new_client: ClientFactory, aws: Any, pauses: list[float], attempts: int | None
+    new_client: ClientFactory, aws: Any, pauses: list[float], attempts: int
 ) -> None:
-    client = new_client(**({"max_attempts": attempts} if attempts else {}))
-    aws.responses = [not_ready() for _ in range(10)]
+    client = new_client(max_attempts=attempts)
+    aws.responses = [not_ready_error() for _ in range(10)]
     with pytest.raises(ModelNotReady, match=r"^minilm 0123456789ab: still loading$") as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert (raised.value.status, raised.value.retry_safe) == (429, True)
-    assert len(aws.requests) == (attempts or 5)
-    assert len(pauses) == (attempts or 5) - 1  # no pause after the last attempt
+    assert len(aws.requests) == attempts
+    assert len(pauses) == attempts - 1  # no pause after the last attempt
 
 
 @pytest.mark.parametrize(
     ("response", "kind", "status", "message"),
     [
-        (throttled, Throttled, 400, "Rate exceeded"),
+        (throttling_error, Throttled, 400, "Rate exceeded"),
         (lambda: Response.error("ServiceUnavailable", "none", 503), NoCapacity, 503, "none"),
         (lambda: model_error(503, "Exceeds maximum queue size"), NoCapacity, 503, "Exceeds .*"),
-        (not_ready, ModelNotReady, 429, "still loading"),
+        (not_ready_error, ModelNotReady, 429, "still loading"),
     ],
 )
 def test_retry_safe_errors_are_retried(
@@ -208,11 +224,11 @@ def test_retry_safe_errors_are_retried(
     message: str,
 ) -> None:
     aws.responses = [response() for _ in range(4)]
-    assert client.invoke("minilm", TEXT)["EMBEDDING"].tolist() == [[b"one"]]
+    assert client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]
     assert len(aws.requests) == 5
     aws.responses = [response() for _ in range(5)]
     with pytest.raises(EndpointError, match=f"^minilm 0123456789ab: {message}$") as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert type(raised.value) is kind
     assert (raised.value.status, raised.value.request_id) == (status, "request-1")
 
@@ -244,7 +260,7 @@ def test_other_errors_are_not_retried(
 ) -> None:
     aws.responses = [response]
     with pytest.raises(EndpointError, match=f"^minilm 0123456789ab: {message}") as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert type(raised.value) is kind
     assert (raised.value.status, raised.value.retry_safe) == (status, False)
     assert len(aws.requests) == 1
@@ -255,7 +271,7 @@ def test_incomplete_response_is_not_retried(client: EndpointClient, aws: Any, fa
     client.resolve("minilm")
     released = threading.Event()
 
-    def reset() -> None:
+    def close_connection() -> None:
         raise ConnectionResetError  # the server closes the connection
 
     def wait(number: int) -> None:
@@ -263,13 +279,13 @@ def test_incomplete_response_is_not_retried(client: EndpointClient, aws: Any, fa
             released.wait()
 
     if failure == "reset":
-        aws.before_invoke = reset
+        aws.before_invoke = close_connection
     elif failure == "truncated":
         aws.responses = [Response(200, b"{", truncated=True)]
     else:
-        aws.responses = [Response(200, b"{", b"}", before_part=wait)]
+        aws.responses = [Response(200, b"{", b"}", before_chunk=wait)]
     with pytest.raises(NoResponse, match=r"^minilm 0123456789ab: ") as raised:
-        client.invoke("minilm", TEXT, timeout=0.2 if "body" in failure else 60)
+        client.invoke("minilm", TEXT_INPUT, timeout=0.2 if "body" in failure else 60)
     released.set()
     assert not raised.value.retry_safe
     assert len(aws.requests) == 1
@@ -290,7 +306,7 @@ def test_invalid_response_is_a_model_error(
     calls: list[ModelCall] = []
     aws.responses = [response]
     with pytest.raises(ModelFailed, match="minilm 0123456789ab: invalid response from Triton"):
-        new_client(metrics=calls.append).invoke("minilm", TEXT)
+        new_client(metrics=calls.append).invoke("minilm", TEXT_INPUT)
     assert isinstance(calls[0].error, ModelFailed)
 
 
@@ -299,16 +315,16 @@ def test_refused_connection_means_not_sent(
 ) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        make, url = aws.client, f"http://127.0.0.1:{closed.getsockname()[1]}"
+        new_aws_client, url = aws.client, f"http://127.0.0.1:{closed.getsockname()[1]}"
 
-        def client_of(name: str, config: Any) -> Any:
+        def new_boto3_client(name: str, config: Any) -> Any:
             if name == "ssm":
-                return make(name, config)
+                return new_aws_client(name, config)
             return aws.boto3_session.client(name, endpoint_url=url, config=config)
 
-        monkeypatch.setattr(aws, "client", client_of)
+        monkeypatch.setattr(aws, "client", new_boto3_client)
         with pytest.raises(NotSent, match=r"^minilm 0123456789ab: ") as raised:
-            new_client().invoke("minilm", TEXT)
+            new_client().invoke("minilm", TEXT_INPUT)
     assert raised.value.retry_safe
     assert len(pauses) == 4
 
@@ -316,12 +332,12 @@ def test_refused_connection_means_not_sent(
 def test_missing_credentials_mean_not_sent_without_retries(
     client: EndpointClient, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sign(*_: object) -> None:
+    def raise_no_credentials(*_: object) -> None:
         raise NoCredentialsError
 
-    monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", sign)
+    monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", raise_no_credentials)
     with pytest.raises(NotSent, match="Unable to locate credentials") as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert (raised.value.retry_safe, pauses) == (True, [])  # permanent errors are not retried
 
 
@@ -330,30 +346,30 @@ def test_no_attempt_starts_after_the_timeout(
 ) -> None:
     def slow(*_: object) -> Response:
         clock(4)
-        return not_ready()
+        return not_ready_error()
 
     aws.invoke = slow
     with pytest.raises(ModelNotReady):
-        client.invoke("minilm", TEXT, timeout=8)
+        client.invoke("minilm", TEXT_INPUT, timeout=8)
     assert (len(aws.requests), len(pauses)) == (2, 1)
     with pytest.raises(NotSent, match=r"takes too long|timed out before it was sent"):
-        client.invoke("minilm", TEXT, timeout=0)
+        client.invoke("minilm", TEXT_INPUT, timeout=0)
 
 
-@pytest.mark.parametrize("response", [throttled, not_ready])
+@pytest.mark.parametrize("response", [throttling_error, not_ready_error])
 def test_retry_budget_limits_retries(
     client: EndpointClient, aws: Any, response: Callable[[], Response]
 ) -> None:
     aws.invoke = lambda *_: response()
     for _ in range(100):
         with pytest.raises((Throttled, ModelNotReady)):
-            client.invoke("minilm", TEXT)
-    assert len(aws.requests) == 100 + CAPACITY // RETRY_COST
+            client.invoke("minilm", TEXT_INPUT)
+    assert len(aws.requests) == 100 + RETRY_BUDGET // RETRY_COST
     aws.invoke = echo
     for _ in range(RETRY_COST):
-        client.invoke("minilm", TEXT)
-    aws.responses = [throttled()]
-    client.invoke("minilm", TEXT)  # successful calls have refilled the budget
+        client.invoke("minilm", TEXT_INPUT)
+    aws.responses = [throttling_error()]
+    client.invoke("minilm", TEXT_INPUT)  # successful calls have refilled the budget
 
 
 # Models that are not ready
@@ -375,25 +391,26 @@ def elapsing_pauses(
 def test_component_without_copy_is_not_retried(
     client: EndpointClient, aws: Any, pauses: list[float]
 ) -> None:
-    aws.responses = [no_copies()]
+    aws.responses = [no_copies_error()]
     with pytest.raises(NoCapacity, match=r"^minilm \w+: Inference Component has no cap") as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert type(raised.value) is NoCopies
     assert (raised.value.status, raised.value.retry_safe) == (400, True)
     assert (len(aws.requests), pauses) == (1, [])
 
 
 @pytest.mark.usefixtures("elapsing_pauses")
-@pytest.mark.parametrize("response", [no_copies, not_ready])
+@pytest.mark.parametrize("response", [no_copies_error, not_ready_error])
 def test_wait_until_ready_retries_without_limit_of_attempts(
     new_client: ClientFactory, aws: Any, response: Callable[[], Response]
 ) -> None:
     client = new_client(wait_until_ready=600)
     aws.responses = [response() for _ in range(30)]
-    assert client.invoke("minilm", TEXT)["EMBEDDING"].tolist() == [[b"one"]]
+    assert client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]
     assert len(aws.requests) == 31
-    aws.responses = [throttled() for _ in range(4)]  # the wait has used neither attempts nor budget
-    client.invoke("minilm", TEXT)
+    # The wait has used neither attempts nor the retry budget.
+    aws.responses = [throttling_error() for _ in range(4)]
+    client.invoke("minilm", TEXT_INPUT)
 
 
 @pytest.mark.usefixtures("elapsing_pauses")
@@ -401,11 +418,11 @@ def test_wait_until_ready_ends_after_its_time_or_the_timeout(
     new_client: ClientFactory, aws: Any, pauses: list[float]
 ) -> None:
     client = new_client(wait_until_ready=600)
-    aws.invoke = lambda *_: no_copies()
+    aws.invoke = lambda *_: no_copies_error()
     for timeout, seconds in ((None, 600), (100, 100)):
         pauses.clear()
         with pytest.raises(NoCopies):
-            client.invoke("minilm", TEXT, timeout=timeout)
+            client.invoke("minilm", TEXT_INPUT, timeout=timeout)
         assert seconds - MAX_PAUSE <= sum(pauses) <= seconds
         assert max(pauses) <= MAX_PAUSE
 
@@ -415,9 +432,9 @@ def test_wait_until_ready_does_not_apply_to_other_errors(
     new_client: ClientFactory, aws: Any
 ) -> None:
     client = new_client(wait_until_ready=600)
-    aws.responses = [no_copies(), *(throttled() for _ in range(5)), no_copies()]
+    aws.responses = [no_copies_error(), *(throttling_error() for _ in range(5)), no_copies_error()]
     with pytest.raises(Throttled):
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     assert len(aws.requests) == 6
 
 
@@ -443,11 +460,13 @@ def test_rows_are_split_by_request_size(client: EndpointClient, aws: Any) -> Non
     assert all(len(body) <= MAX_BODY_BYTES for _, _, body in aws.requests)
 
 
-def test_partly_failed_has_errors_and_other_outputs(client: EndpointClient, aws: Any) -> None:
-    def fail(body: bytes, content_type: str) -> Response:
+def test_failed_batch_raises_partly_failed_with_other_outputs(
+    client: EndpointClient, aws: Any
+) -> None:
+    def reject_poison(body: bytes, content_type: str) -> Response:
         return model_error(400, "bad") if b"poison" in body else echo(body, content_type)
 
-    aws.invoke = fail
+    aws.invoke = reject_poison
     texts = [f"text {number}" for number in range(20)]
     texts[9] = "poison"
     with pytest.raises(PartlyFailed, match="8 of 20 rows failed, the first because of: ") as raised:
@@ -461,7 +480,7 @@ def test_partly_failed_has_errors_and_other_outputs(client: EndpointClient, aws:
     ]
 
 
-def test_oversized_row_fails_alone(client: EndpointClient, aws: Any) -> None:
+def test_oversized_row_does_not_fail_other_rows(client: EndpointClient, aws: Any) -> None:
     with pytest.raises(PartlyFailed) as raised:
         client.invoke_many("minilm", {"TEXT": [b"a", b"x" * MAX_BODY_BYTES, b"b"]})
     assert list(raised.value.failures) == [1]
@@ -471,13 +490,13 @@ def test_oversized_row_fails_alone(client: EndpointClient, aws: Any) -> None:
 def test_concurrency_limits_requests_in_progress(client: EndpointClient, aws: Any) -> None:
     barrier, in_progress, counts = threading.Barrier(3), set[int](), list[int]()
 
-    def count() -> None:
+    def count_requests() -> None:
         in_progress.add(threading.get_ident())
         counts.append(len(in_progress))
         barrier.wait()
         in_progress.discard(threading.get_ident())
 
-    aws.before_invoke = count
+    aws.before_invoke = count_requests
     client.invoke_many("minilm", {"TEXT": ["a"] * 48}, concurrency=3)
     assert max(counts) == 3
 
@@ -490,7 +509,7 @@ def test_concurrency_limits_requests_in_progress(client: EndpointClient, aws: An
         (4, {"A": [[1, 2]], "B": [[1, 2], [3, 4]]}, r"inputs have {'A': 1, 'B': 2} rows: .*"),
     ],
 )
-def test_inputs_without_equal_rows_are_rejected(
+def test_invalid_row_counts_are_rejected(
     client: EndpointClient, aws: Any, max_batch_size: int, inputs: Any, message: str
 ) -> None:
     tensors = [{"name": name, "datatype": "FP32", "shape": [-1, 2]} for name in inputs]
@@ -515,10 +534,10 @@ def test_metrics_gets_each_invocation_with_its_error(
         return echo(body, content_type)
 
     aws.invoke = slow
-    client.invoke("minilm", TEXT)
+    client.invoke("minilm", TEXT_INPUT)
     aws.responses = [model_error(400, "no")]
     with pytest.raises(ModelFailed) as raised:
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
     entry = client.resolve("minilm")
     assert calls == [ModelCall(entry, 3.0, None), ModelCall(entry, 0.0, raised.value)]
 
@@ -526,28 +545,28 @@ def test_metrics_gets_each_invocation_with_its_error(
 # Connections
 
 
-def test_32_threads_share_a_client_without_warnings(
+def test_calls_of_32_threads_log_no_connection_pool_warning(
     sync_client: EndpointClient, aws: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     aws.before_invoke = threading.Barrier(32).wait
     sync_client.resolve("minilm")
     with caplog.at_level(logging.WARNING), ThreadPoolExecutor(32) as threads:
-        list(threads.map(lambda _: sync_client.invoke("minilm", TEXT), range(64)))
+        list(threads.map(lambda _: sync_client.invoke("minilm", TEXT_INPUT), range(64)))
     assert caplog.messages == []
 
 
 def test_connection_is_reused(client: EndpointClient, aws: Any) -> None:
     for _ in range(5):
-        client.invoke("minilm", TEXT)
-    aws.responses = [throttled(), model_error(400, "no")]
+        client.invoke("minilm", TEXT_INPUT)
+    aws.responses = [throttling_error(), model_error(400, "no")]
     with pytest.raises(ModelFailed):
-        client.invoke("minilm", TEXT)
-    client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
+    client.invoke("minilm", TEXT_INPUT)
     assert aws.connections == 1
 
 
 @pytest.mark.parametrize("method", ["invoke", "invoke_many", "stream"])
-def test_call_cancelled_during_a_pause_sends_nothing_more(
+def test_call_cancelled_in_a_pause_sends_no_further_request(
     aws: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     pausing = threading.Event()
@@ -560,12 +579,12 @@ def test_call_cancelled_during_a_pause_sends_nothing_more(
         deadline._cancelled.wait()
 
     monkeypatch.setattr(Deadline, "pause", pause)
-    aws.invoke = lambda *_: no_copies()
+    aws.invoke = lambda *_: no_copies_error()
 
     async def run() -> None:
-        sync_client = EndpointClient(**STAGE, session=aws, wait_until_ready=900)
+        sync_client = EndpointClient(**CLIENT_OPTIONS, session=aws, wait_until_ready=900)
         async with AsyncEndpointClient(sync_client) as client:
-            call = getattr(client, method)("only", TEXT)
+            call = getattr(client, method)("only", TEXT_INPUT)
             task = asyncio.create_task(anext(call) if method == "stream" else call)
             await asyncio.to_thread(pausing.wait)
             task.cancel()
@@ -583,13 +602,13 @@ def test_cancelled_call_leaves_neither_task_nor_thread(
 
     async def run() -> None:
         async with AsyncEndpointClient(sync_client, concurrency=2) as client:
-            call = asyncio.create_task(client.invoke("minilm", TEXT))
+            call = asyncio.create_task(client.invoke("minilm", TEXT_INPUT))
             await asyncio.to_thread(blocker.reached.wait)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
             aws.before_invoke = lambda: None
-            await client.invoke("minilm", TEXT)
+            await client.invoke("minilm", TEXT_INPUT)
             assert asyncio.all_tasks() == {asyncio.current_task()}
             blocker.released.set()
         threads = [thread.name for thread in threading.enumerate()]
@@ -605,9 +624,9 @@ def test_timeout_includes_the_wait_for_a_thread(
 
     async def run() -> None:
         async with AsyncEndpointClient(sync_client, concurrency=1) as client:
-            first = asyncio.create_task(client.invoke("minilm", TEXT))
+            first = asyncio.create_task(client.invoke("minilm", TEXT_INPUT))
             await asyncio.to_thread(blocker.reached.wait)
-            second = asyncio.create_task(client.invoke("minilm", TEXT, timeout=5))
+            second = asyncio.create_task(client.invoke("minilm", TEXT_INPUT, timeout=5))
             await asyncio.sleep(0)
             clock(6)
             blocker.released.set()
@@ -617,25 +636,3 @@ def test_timeout_includes_the_wait_for_a_thread(
 
     asyncio.run(run())
     assert len(aws.requests) == 1
-
-
-CIRCULAR: dict[str, Any] = {}
-CIRCULAR["parameter"] = CIRCULAR
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"parameters": {"sequence_id": np.int64(7)}},
-        {"parameters": CIRCULAR},
-        {"variant": 7},
-        {"variant": "a\nb"},
-    ],
-    ids=str,
-)
-def test_invalid_option_is_not_sent(
-    client: EndpointClient, aws: Any, pauses: list[float], options: dict[str, Any]
-) -> None:
-    with pytest.raises(InvalidInput, match=r"int64|Circular|TargetVariant|header value"):
-        client.invoke("minilm", TEXT, **options)
-    assert (aws.requests, pauses) == ([], [])

@@ -12,7 +12,13 @@ import pytest
 from botocore.exceptions import SSLError
 
 from endpoint_client import EndpointClient, EndpointError, NotSent
-from tests.unit.endpoint_client.conftest import STAGE, TEXT, ClientFactory, FakeAws, FakeServer
+from tests.unit.endpoint_client.conftest import (
+    CLIENT_OPTIONS,
+    TEXT_INPUT,
+    ClientFactory,
+    FakeAws,
+    FakeServer,
+)
 
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
 NAME = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
@@ -75,12 +81,12 @@ def test_ca_bundle_is_configured_as_for_boto3(
     elif setting:
         monkeypatch.setenv(setting, str(certificate))
     assert boto3_trusts_the_server() == bool(setting)
-    with EndpointClient(**STAGE, session=new_session()) as client:
+    with EndpointClient(**CLIENT_OPTIONS, session=new_session()) as client:
         if setting:
-            assert client.invoke("minilm", TEXT)["EMBEDDING"].tolist() == [[b"one"]]
+            assert client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]
         else:
             with pytest.raises(NotSent, match="CERTIFICATE_VERIFY_FAILED"):
-                client.invoke("minilm", TEXT)
+                client.invoke("minilm", TEXT_INPUT)
 
 
 def test_rejected_certificate_means_not_sent(
@@ -95,16 +101,16 @@ def test_rejected_certificate_means_not_sent(
 
     session: Any = Session(boto3_session, url)
     with (
-        EndpointClient(**STAGE, session=session) as client,
+        EndpointClient(**CLIENT_OPTIONS, session=session) as client,
         pytest.raises(NotSent, match=r"^minilm 0123456789ab: .*CERTIFICATE_VERIFY_FAILED"),
     ):
-        client.invoke("minilm", TEXT)
+        client.invoke("minilm", TEXT_INPUT)
 
 
 def test_unreadable_ca_bundle_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "none.pem"))
     with pytest.raises(EndpointError, match=r"cannot read the CA bundle .*none\.pem: \[Errno 2\]"):
-        EndpointClient(**STAGE, session=new_session())
+        EndpointClient(**CLIENT_OPTIONS, session=new_session())
 
 
 @pytest.fixture
@@ -128,7 +134,7 @@ def test_proxy_gets_the_credentials_of_its_url(
 
     proxied.setattr(aws, "respond", record)
     proxied.setenv("http_proxy", f"me:secret@127.0.0.1:{server.server_port}")
-    new_client().invoke("minilm", TEXT)
+    new_client().invoke("minilm", TEXT_INPUT)
     assert passwords == 2 * ["Basic bWU6c2VjcmV0"]
 
 
@@ -138,7 +144,7 @@ def test_unusable_proxy_means_not_sent(
 ) -> None:
     proxied.setenv("http_proxy", proxy)
     with pytest.raises(NotSent, match="cannot look 'minilm' up"):
-        new_client().invoke("minilm", TEXT)
+        new_client().invoke("minilm", TEXT_INPUT)
 
 
 def test_no_proxy_is_respected(
@@ -147,4 +153,4 @@ def test_no_proxy_is_respected(
     aws.url = f"http://127.0.0.1:{server.server_port}"
     proxied.setenv("http_proxy", "http://127.0.0.1:1")
     proxied.setenv("no_proxy", "127.0.0.1")
-    new_client().invoke("minilm", TEXT)
+    new_client().invoke("minilm", TEXT_INPUT)

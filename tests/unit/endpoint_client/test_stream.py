@@ -39,8 +39,8 @@ def _streaming_model(aws: Any) -> None:
     aws.parameters[f"{PREFIX}/speaks"] = value
 
 
-def payload(part: bytes) -> bytes:
-    return encode_event("event", "PayloadPart", part)
+def payload(chunk: bytes) -> bytes:
+    return encode_event("event", "PayloadPart", chunk)
 
 
 def events(*texts: str) -> bytes:
@@ -66,19 +66,19 @@ def test_stream_sends_flat_json_and_yields_outputs(client: EndpointClient, aws: 
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-@pytest.mark.parametrize("part_size", [1, 16, 1000])
+@pytest.mark.parametrize("chunk_size", [1, 16, 1000])
 def test_events_may_be_split_across_parts_and_packets(
-    client: EndpointClient, aws: Any, size: int, part_size: int
+    client: EndpointClient, aws: Any, size: int, chunk_size: int
 ) -> None:
-    stream = b"".join(payload(part) for part in split(events("héllo", "two"), part_size))
+    stream = b"".join(payload(chunk) for chunk in split(events("héllo", "two"), chunk_size))
     aws.responses = [Response(200, *split(stream, size))]
     assert [event["TEXT"] for event in client.stream("speaks", HELLO)] == ["héllo", "two"]
 
 
 def blocked_after_first_event(blocker: Blocker) -> Response:
     """Return a stream of two events that blocks between them."""
-    parts = [payload(events(text)) for text in ("a", "b")]
-    return Response(200, *parts, before_part=lambda number: number and blocker())
+    chunks = [payload(events(text)) for text in ("a", "b")]
+    return Response(200, *chunks, before_chunk=lambda number: number and blocker())
 
 
 def test_events_are_yielded_immediately(client: EndpointClient, aws: Any) -> None:

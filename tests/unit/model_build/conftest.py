@@ -115,7 +115,7 @@ def doubled(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
+def finished_build(doubled: Path, tmp_path: Path) -> Iterator[Build]:
     """A build of `doubled` for the CPU."""
     with build(
         ModelSource(doubled),
@@ -123,5 +123,5 @@ def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
         target=BuildTarget(release="24.09"),
         progress=ProgressLines(),
         engines=no_engines(),
-    ) as finished:
-        yield finished
+    ) as result:
+        yield result

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from model_build import BuildTarget
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.step import StepContext
@@ -44,7 +44,7 @@ def step_context(folder: Path, **overrides: Any) -> StepContext:
 
 def no_engines() -> Engines:
     """Return the engine provider of a machine without a GPU and without accepted engines."""
-    return Engines(FolderResults(Path("nowhere")), LocalGpu())
+    return Engines(FolderResultStore(Path("nowhere")), LocalGpu())
 
 
 class ProgressLines(list[str]):
@@ -80,9 +80,9 @@ class FakeS3:
     """S3 client with one bucket `bucket`, for the operations that model_build calls.
 
     `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
-    completed nor aborted; `calls` has the names of the operations in order. `before` maps the name
-    of an operation to a function that runs first, with the request: it can raise, or write an
-    object as a concurrent client would.
+    completed nor aborted; `calls` has the names of the operations in order. `hooks` maps the name
+    of an operation to a function that is called with the request before the operation: it can
+    raise, or write an object as a concurrent client would.
     """
 
     class exceptions:  # noqa: N801
@@ -93,7 +93,7 @@ class FakeS3:
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
-        self.before: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.hooks: dict[str, Callable[[dict[str, Any]], None]] = {}
         self._ids = itertools.count(1)
 
     @property
@@ -207,8 +207,8 @@ class FakeS3:
     def _record(self, operation: str, request: dict[str, Any]) -> None:
         assert request["Bucket"] == "bucket"
         self.calls.append(operation)
-        if operation in self.before:
-            self.before[operation](request)
+        if operation in self.hooks:
+            self.hooks[operation](request)
 
     def _require_absent(self, operation: str, request: dict[str, Any]) -> None:
         assert request["IfNoneMatch"] == "*"
@@ -252,7 +252,7 @@ class FakeSsm:
         """Set a parameter as a deploy does: without a description."""
         self.history.setdefault(name, []).append(json.dumps(entry))
 
-    def current(self, name: str) -> Any:
+    def current_value(self, name: str) -> Any:
         """Return the current value of a parameter."""
         return json.loads(self.history[name][-1])
 

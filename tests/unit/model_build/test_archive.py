@@ -36,16 +36,16 @@ def test_equal_trees_give_equal_bytes(tree: Tree, seconds: int) -> None:
             os.umask(umask)
         for path in copy.rglob("*"):
             os.utime(path, (seconds, seconds))
-        packed = _pack(original, Path(scratch, "one.tar.gz"))
-        repacked = _pack(copy, Path(scratch, "copy.tar.gz"))
-        assert packed.read_bytes() == repacked.read_bytes()
+        archive_file = _pack(original, Path(scratch, "one.tar.gz"))
+        copy_file = _pack(copy, Path(scratch, "copy.tar.gz"))
+        assert archive_file.read_bytes() == copy_file.read_bytes()
 
 
 @given(any_tree)
 def test_tarfile_unpacks_the_packed_tree(tree: Tree) -> None:
     with TemporaryDirectory() as scratch:
-        packed = _pack(write(tree, Path(scratch, "folder")), Path(scratch, "packed.tar.gz"))
-        plain = gzip.decompress(packed.read_bytes())
+        archive_file = _pack(write(tree, Path(scratch, "folder")), Path(scratch, "packed.tar.gz"))
+        plain = gzip.decompress(archive_file.read_bytes())
         with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
             tar.extraction_filter = getattr(tarfile, "data_filter", None)
             tar.extractall(Path(scratch, "unpacked"))
@@ -63,17 +63,17 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_pack_returns_sizes_and_sha256(repository: Path, tmp_path: Path) -> None:
-    packed = tmp_path / "packed.tar.gz"
-    assert archive.pack(repository, packed) == archive.Archive(
-        bytes=packed.stat().st_size,
+    archive_file = tmp_path / "packed.tar.gz"
+    assert archive.pack(repository, archive_file) == archive.Archive(
+        bytes=archive_file.stat().st_size,
         unpacked_bytes=8,
-        sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
+        sha256=hashlib.sha256(archive_file.read_bytes()).hexdigest(),
     )
 
 
 def test_entries_have_no_top_folder_owner_and_mtime(repository: Path, tmp_path: Path) -> None:
-    packed = _pack(repository, tmp_path / "packed.tar.gz")
-    with tarfile.open(packed) as tar:
+    archive_file = _pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(archive_file) as tar:
         entries = tar.getmembers()
     assert [entry.name for entry in entries] == ["a.txt", "b", "b/1", "b/1/model.py"]
     assert {(e.uid, e.gid, e.uname, e.gname, e.mtime) for e in entries} == {(0, 0, "", "", 0)}
@@ -81,16 +81,16 @@ def test_entries_have_no_top_folder_owner_and_mtime(repository: Path, tmp_path: 
 
 def test_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
     (repository / "ensemble" / "1").mkdir(parents=True)  # Triton requires a version folder
-    packed = _pack(repository, tmp_path / "packed.tar.gz")
-    with tarfile.open(packed) as tar:
+    archive_file = _pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(archive_file) as tar:
         assert tar.getmember("ensemble/1").isdir()
 
 
 def test_only_the_executable_bit_is_kept(repository: Path, tmp_path: Path) -> None:
     (repository / "a.txt").chmod(0o600)
     (repository / "b" / "1" / "model.py").chmod(0o700)
-    packed = _pack(repository, tmp_path / "packed.tar.gz")
-    with tarfile.open(packed) as tar:
+    archive_file = _pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(archive_file) as tar:
         modes = {entry.name: entry.mode for entry in tar}
     assert modes == {"a.txt": 0o644, "b": 0o755, "b/1": 0o755, "b/1/model.py": 0o755}
 

@@ -36,7 +36,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def _built(
+def _start_build(
     folder: Path, target: BuildTarget = CPU, *, alternative: str | None = None
 ) -> Iterator[Build]:
     with build(
@@ -45,14 +45,14 @@ def _built(
         target=target,
         progress=ProgressLines(),
         engines=no_engines(),
-    ) as built:
-        yield built
+    ) as finished_build:
+        yield finished_build
 
 
-def _pack(built: Build) -> tuple[bytes, Archive]:
-    packed = built.folder.with_name("packed")
-    archive = pack(built.folder, packed)
-    return packed.read_bytes(), archive
+def _pack(finished_build: Build) -> tuple[bytes, Archive]:
+    archive_file = finished_build.folder.with_name("packed")
+    archive = pack(finished_build.folder, archive_file)
+    return archive_file.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -63,28 +63,28 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
-    with _built(folder, target) as built:
-        content, archive = _pack(built)
-        return content, _contents(content), built.manifest(archive).json_bytes()
+    with _start_build(folder, target) as finished_build:
+        content, archive = _pack(finished_build)
+        return content, _contents(content), finished_build.manifest(archive).json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str) -> Any:
     return model_config.parse(contents[f"{model}/config.pbtxt"].decode())
 
 
-def _gate_report(*answers: list[OutputTensor]) -> GateReport:
+def _gate_report(*output_tensors: list[OutputTensor]) -> GateReport:
     return GateReport(
         max_absolute_difference=0.0,
         max_relative_difference=0.0,
         allowed=1e-6,
         shapes=[],
-        answers=list(answers),
+        output_tensors=list(output_tensors),
     )
 
 
 def test_archive_holds_only_the_model_directories(doubled: Path) -> None:
-    with _built(doubled) as built:
-        archive, _ = _pack(built)
+    with _start_build(doubled) as finished_build:
+        archive, _ = _pack(finished_build)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         names = tar.getnames()
     assert names == [
@@ -231,12 +231,12 @@ def test_exported_file_with_undeclared_output_shape_is_refused(
     write_files(doubled, {"recipe.yaml": recipe, "export.py": "", "double/config.pbtxt": config})
     report = _gate_report([OutputTensor("Y", "FP32", (1, 3))])
 
-    def make(_: Onnx, to: Path, context: StepContext) -> StepOutput:
+    def generate(_: Onnx, to: Path, context: StepContext) -> StepOutput:
         del context
         to.touch()
         return StepOutput([("ONNX", report)])
 
-    monkeypatch.setattr(Onnx, "make", make)
+    monkeypatch.setattr(Onnx, "generate", generate)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
         _build(doubled)
 
@@ -248,16 +248,16 @@ def test_alternative_is_built_with_its_own_backend(
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     report = _gate_report()
 
-    def make(step: Onnx, to: Path, context: StepContext) -> StepOutput:
+    def generate(step: Onnx, to: Path, context: StepContext) -> StepOutput:
         assert (step.source, context.target) == ("export.py:f", CPU)
         to.write_bytes(onnx)
         return StepOutput([("ONNX and PyTorch", report)])
 
-    monkeypatch.setattr(Onnx, "make", make)
+    monkeypatch.setattr(Onnx, "generate", generate)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})
-    with _built(doubled, alternative="onnx") as built:
-        archive, _ = _pack(built)
-        assert built.gates == {"double/1/model.onnx: ONNX and PyTorch": report}
+    with _start_build(doubled, alternative="onnx") as finished_build:
+        archive, _ = _pack(finished_build)
+        assert finished_build.gates == {"double/1/model.onnx: ONNX and PyTorch": report}
     contents = _contents(archive)
     assert _config(contents, "double").backend == "onnxruntime"
     assert "double/1/model.onnx" in contents

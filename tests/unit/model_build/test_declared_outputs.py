@@ -24,9 +24,11 @@ Problems = Callable[..., list[str]]
 
 @pytest.fixture
 def problems(write_configs: Callable[..., Repository]) -> Problems:
-    def check(*answer: OutputTensor, config: str = CONFIG, backend: str | None = None) -> list[str]:
+    def check(
+        *outputs: OutputTensor, config: str = CONFIG, backend: str | None = None
+    ) -> list[str]:
         repository = write_configs(m=config)
-        findings = declared_outputs(repository.models["m"], answer, batch=2, backend=backend)
+        findings = declared_outputs(repository.models["m"], outputs, batch=2, backend=backend)
         return [str(finding).removeprefix(f"{repository.folder}/") for finding in findings]
 
     return check
@@ -39,15 +41,15 @@ def problems(write_configs: Callable[..., Repository]) -> Problems:
         (
             [Y],
             [
-                'm/config.pbtxt:5:5: output "LABEL" is missing in the answer, which has Y: return '
+                'm/config.pbtxt:5:5: output "LABEL" is declared, but the model returns Y: return '
                 "it, or remove it here [declared_outputs]"
             ],
         ),
         (
             [Y._replace(datatype="FP64"), LABEL],
             [
-                'm/config.pbtxt:4:15: output "Y" is declared FP32, the answer has FP64: make them '
-                "equal [declared_outputs]"
+                'm/config.pbtxt:4:15: output "Y" is declared FP32, but the model returns FP64: '
+                "make them equal [declared_outputs]"
             ],
         ),
     ],
@@ -62,8 +64,8 @@ def test_missing_output_and_datatype_are_reported_with_line(
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 1), (1, 3)])
 def test_shape_is_reported_with_line(problems: Problems, shape: tuple[int, ...]) -> None:
     assert problems(Y._replace(shape=shape), LABEL) == [
-        'm/config.pbtxt:4:36: output "Y" is declared [2, 3] with the batch axis, the answer has '
-        f"shape {list(shape)}: change dims, or the answer [declared_outputs]"
+        'm/config.pbtxt:4:36: output "Y" is declared [2, 3] with the batch axis, but the model '
+        f"returns {list(shape)}: change dims, or the model [declared_outputs]"
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from model_build import digest, digest_of
+from model_build import compute_digest, digest
 from tests.unit.model_build.trees import Tree, is_writable, trees, write
 
 file_names = st.text("abcZ09_-é ", min_size=1, max_size=4).filter(lambda name: name != "tests")
@@ -18,7 +18,7 @@ ignored_names = st.sampled_from(["__pycache__", "a.pyc", ".git", ".DS_Store", "t
 
 def digest_of_tree(tree: Tree) -> str:
     with TemporaryDirectory() as folder:
-        return digest_of(write(tree, Path(folder)))
+        return compute_digest(write(tree, Path(folder)))
 
 
 @given(tree=any_tree, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
@@ -30,20 +30,22 @@ def test_digest_ignores_times_modes_order_and_location(tree: Tree, seconds: int,
             os.utime(path, (seconds, seconds))
             if path.is_file():
                 path.chmod(mode)
-        assert digest_of(Path(first)) == digest_of(copy)
+        assert compute_digest(Path(first)) == compute_digest(copy)
 
 
 @given(tree=any_tree, data=st.data())
 def test_content_and_name_change_the_digest(tree: Tree, data: st.DataObject) -> None:
     assume(tree)
     path = data.draw(st.sampled_from(sorted(tree)))
-    without = {name: content for name, content in tree.items() if name != path}
-    renamed = (*path[:-1], data.draw(file_names))
-    moved = without | {renamed: tree[path]}
-    assume(renamed not in tree)
-    assume(is_writable(moved))
-    edited = tree | {path: tree[path] + b"\0"}
-    digests = [digest_of_tree(variant) for variant in (tree, without, moved, edited)]
+    smaller_tree = {name: content for name, content in tree.items() if name != path}
+    new_path = (*path[:-1], data.draw(file_names))
+    renamed_tree = smaller_tree | {new_path: tree[path]}
+    assume(new_path not in tree)
+    assume(is_writable(renamed_tree))
+    edited_tree = tree | {path: tree[path] + b"\0"}
+    digests = [
+        digest_of_tree(variant) for variant in (tree, smaller_tree, renamed_tree, edited_tree)
+    ]
     assert len(set(digests)) == 4
 
 
@@ -58,29 +60,29 @@ def test_digest_ignores_non_model_files_at_any_depth(
     assert digest_of_tree(as_file) == digest_of_tree(tree) == digest_of_tree(as_folder)
 
 
-def test_names_similar_to_ignored_ones_count(tmp_path: Path) -> None:
+def test_names_similar_to_ignored_names_are_not_ignored(tmp_path: Path) -> None:
     file_names = ["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"]
     for name in file_names:
         (tmp_path / name).write_text("")
-    assert [path.name for path in digest.files(tmp_path)] == sorted(file_names)
+    assert [path.name for path in digest.model_files(tmp_path)] == sorted(file_names)
 
 
-def test_parents_with_ignored_names_do_not_matter(tmp_path: Path) -> None:
+def test_digest_ignores_names_of_parent_folders(tmp_path: Path) -> None:
     tree: Tree = {("a", "1", "model.py"): b"x"}
     hidden = write(tree, tmp_path / ".cache" / "tests")
-    assert digest_of(hidden) == digest_of_tree(tree)
+    assert compute_digest(hidden) == digest_of_tree(tree)
 
 
 def test_digest_is_stable_across_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A changed digest rebuilds every model of every user: raise BUILD_FORMAT if that is intended.
     monkeypatch.setattr(digest, "BUILD_FORMAT", 1)
     write({("b",): b"2", ("a", "1"): b"1"}, tmp_path)
-    assert digest_of(tmp_path) == (
+    assert compute_digest(tmp_path) == (
         "05e19aaa1d0a3eb1ff9f44c53d778bddca4d8f13648253595869f963f3c363bf"
     )
 
 
 def test_build_format_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest_of(tmp_path)
+    before = compute_digest(tmp_path)
     monkeypatch.setattr(digest, "BUILD_FORMAT", digest.BUILD_FORMAT + 1)
-    assert digest_of(tmp_path) != before
+    assert compute_digest(tmp_path) != before

@@ -14,7 +14,7 @@ X = FileTensor("x", "TYPE_FP32", [-1, 2])
 def _messages(write_configs: WriteConfigs, config: str, *tensors: FileTensor) -> list[str]:
     model = write_configs(m=config).models["m"]
     problems = compare(model, "input", tensors, file="1/model.onnx")
-    return [f"{place.line}:{place.column}: {message}" for place, message in problems]
+    return [f"{location.line}:{location.column}: {message}" for location, message in problems]
 
 
 def test_dynamic_dims_require_dynamic_dims_in_the_file(write_configs: WriteConfigs) -> None:

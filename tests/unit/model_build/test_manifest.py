@@ -7,7 +7,7 @@ from model_build.archive import Archive
 from model_build.build import Build
 from model_build.export.gate import GateReport
 from model_build.gpu_step.result import JobResult
-from model_build.manifest import Manifest, ManifestTensor, Signature, Source
+from model_build.manifest import Manifest, ManifestTensor, Signature, StoredSource
 from model_build.source import ModelSource
 from tests.unit.model_build.conftest import WriteConfigs
 
@@ -22,7 +22,7 @@ output [
 
 def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConfigs) -> None:
     config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
-    assert Signature.of(config) == Signature(
+    assert Signature.from_config(config) == Signature(
         inputs=[ManifestTensor(name="X", datatype="BYTES", shape=[-1, 1])],
         outputs=[
             ManifestTensor(name="Y", datatype="FP32", shape=[-1, -1, 3]),
@@ -33,7 +33,7 @@ def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConf
 
 
 def test_shape_without_batching_is_the_declared_one(write_configs: WriteConfigs) -> None:
-    signature = Signature.of(write_configs(a=TENSORS).models["a"].config)
+    signature = Signature.from_config(write_configs(a=TENSORS).models["a"].config)
     assert signature.max_batch_size == 0
     assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
 
@@ -53,7 +53,7 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
                 max_relative_difference=1e-7,
                 allowed=1e-5,
                 shapes=[{"batch": 1}],
-                answers=[],
+                output_tensors=[],
             )
         },
         engines={
@@ -65,7 +65,7 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
     return build.manifest(
         Archive(bytes=7, unpacked_bytes=9, sha256="e"),
         checksum={"checksum": "abc=-2", "part_bytes": 5},
-        source=Source(model="bert", alternative="onnx"),
+        source=StoredSource(model="bert", alternative="onnx"),
     )
 
 

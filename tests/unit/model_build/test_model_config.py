@@ -76,33 +76,14 @@ def gpu_config(tmp_path: Path) -> Any:
 
 
 def test_cpu_target_has_only_cpu_instances(gpu_config: Any) -> None:
-    adapted = model_config.for_target(gpu_config, CPU, backend="")
+    adapted = model_config.adapt_to_target(gpu_config, CPU, backend="")
     assert _groups(adapted) == [(2, "KIND_CPU", []), (0, "KIND_CPU", [])]
     assert adapted.name == "a"
     assert _groups(gpu_config)[0] == (2, "KIND_GPU", [0, 1])
 
 
-def test_written_config_is_read_back(gpu_config: Any, tmp_path: Path) -> None:
-    model_config.write(gpu_config, tmp_path / "written.pbtxt")
-    assert model_config.read(tmp_path / "written.pbtxt") == gpu_config
-
-
 def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
-    assert model_config.for_target(gpu_config, GPU, backend="") == gpu_config
-
-
-@pytest.mark.parametrize(
-    ("name", "datatype"),
-    [
-        ("TYPE_FP32", "FP32"),
-        ("TYPE_STRING", "BYTES"),
-        ("TYPE_INT64", "INT64"),
-        ("TYPE_BOOL", "BOOL"),
-        ("TYPE_BF16", "BF16"),
-    ],
-)
-def test_datatype_has_the_name_of_the_protocol(name: str, datatype: str) -> None:
-    assert model_config.data_type(model_config_pb2.DataType.Value(name)) == datatype
+    assert model_config.adapt_to_target(gpu_config, GPU, backend="") == gpu_config
 
 
 def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
@@ -125,17 +106,19 @@ dynamic_batching { }
 
 def test_settings_of_the_old_backend_are_removed() -> None:
     config = model_config.parse(TORCHSCRIPT)
-    adapted = model_config.for_target(config, GPU, backend="onnxruntime")
+    adapted = model_config.adapt_to_target(config, GPU, backend="onnxruntime")
     expected = 'backend: "onnxruntime" instance_group [ { count: 2 kind: KIND_GPU } ]'
     assert adapted == model_config.parse(f"{expected} optimization {{ }} dynamic_batching {{ }}")
 
 
 def test_gpu_accelerator_is_removed_for_a_cpu_target() -> None:
-    adapted = model_config.for_target(model_config.parse(TORCHSCRIPT), CPU, backend="pytorch")
+    adapted = model_config.adapt_to_target(model_config.parse(TORCHSCRIPT), CPU, backend="pytorch")
     assert not adapted.optimization.execution_accelerators.gpu_execution_accelerator
 
 
 def test_config_without_optimization_gets_none() -> None:
     config = model_config.parse('platform: "ensemble"')
     for backend in ("ensemble", "python"):
-        assert not model_config.for_target(config, CPU, backend=backend).HasField("optimization")
+        assert not model_config.adapt_to_target(config, CPU, backend=backend).HasField(
+            "optimization"
+        )

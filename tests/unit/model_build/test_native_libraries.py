@@ -6,22 +6,22 @@ from pathlib import Path
 from model_build.native_libraries import missing_library_warnings
 
 
-def shared_object(*needed: str) -> bytes:
+def shared_object(*libraries: str) -> bytes:
     """Return an ELF file that needs libraries by DT_NEEDED (ELF gABI, chapter 5)."""
-    strings = b"\0" + b"".join(name.encode() + b"\0" for name in needed)
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in libraries)
     entries, offset = [], 1
-    for name in needed:
+    for name in libraries:
         entries.append((1, offset))  # DT_NEEDED
         offset += len(name) + 1
     header, program = 64, 56
     dynamic = header + 2 * program
     size = 16 * (len(entries) + 3)
     entries += [(5, dynamic + size), (10, len(strings)), (0, 0)]  # DT_STRTAB, DT_STRSZ, DT_NULL
-    total = dynamic + size + len(strings)
+    file_size = dynamic + size + len(strings)
     return (
         b"\x7fELF\x02\x01\x01" + bytes(9)
         + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header, 0, 0, header, program, 2, 64, 0, 0)
-        + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, total, total, 4096)  # PT_LOAD
+        + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, file_size, file_size, 4096)  # PT_LOAD
         + struct.pack("<IIQQQQQQ", 2, 6, dynamic, dynamic, dynamic, size, size, 8)  # PT_DYNAMIC
         + b"".join(struct.pack("<qQ", *entry) for entry in entries)
         + strings
@@ -30,14 +30,14 @@ def shared_object(*needed: str) -> bytes:
 
 def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
     """Write shared objects, given as path (with __ for /) -> needed libraries."""
-    for name, needed in libraries.items():
+    for name, needed_libraries in libraries.items():
         path = folder / f"{name.replace('__', '/')}.so"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(shared_object(*needed))
+        path.write_bytes(shared_object(*needed_libraries))
     return folder
 
 
-def test_unmet_library_is_reported(tmp_path: Path) -> None:
+def test_missing_library_is_reported(tmp_path: Path) -> None:
     folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
     assert missing_library_warnings(folder) == [
         "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
@@ -46,7 +46,7 @@ def test_unmet_library_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_library_of_another_package_is_met(tmp_path: Path) -> None:
+def test_library_of_another_package_is_accepted(tmp_path: Path) -> None:
     assert missing_library_warnings(write(tmp_path, a__b=("c.so",), d__libs__c=())) == []
 
 

@@ -29,12 +29,12 @@ def test_plan_has_the_signature_of_the_entry_model() -> None:
 
 def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
-    assert plan_model(ModelSource(doubled)).instance_warning(most_instances=4) is None
+    assert plan_model(ModelSource(doubled)).instance_warning(max_instances=4) is None
     text = config.read_text().replace("dynamic_batching { }", "")
     config.write_text(text + "sequence_batching { direct { } }\n")
     plan = plan_model(ModelSource(doubled))
-    assert plan.instance_warning(most_instances=1) is None
-    warning = plan.instance_warning(most_instances=4)
+    assert plan.instance_warning(max_instances=1) is None
+    warning = plan.instance_warning(max_instances=4)
     assert warning
     assert warning.startswith("doubled has sequence_batching, and the endpoint up to 4 instances:")
 

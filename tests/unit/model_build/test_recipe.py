@@ -36,9 +36,9 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
     """Function that replaces a part of the recipe and returns the lines of the error."""
     monkeypatch.chdir(tmp_path)
 
-    def problems_of(old: str, new: str) -> list[str]:
-        assert old in RECIPE
-        (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old, new, 1))
+    def problems_of(old_text: str, new_text: str) -> list[str]:
+        assert old_text in RECIPE
+        (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
             recipe.read(tmp_path)
         return str(error.value).splitlines()
@@ -74,7 +74,7 @@ def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "problem"),
+    ("old_text", "new_text", "problem"),
     [
         (
             "opset: 18",
@@ -96,8 +96,10 @@ def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
         ("  folder: some_weights/data\n", "", "2: weights.folder: missing: add this key"),
     ],
 )
-def test_problem_has_line_and_fix(problems: Problems, old: str, new: str, problem: str) -> None:
-    assert problems(old, new) == [f"recipe.yaml:{problem}"]
+def test_problem_has_line_and_fix(
+    problems: Problems, old_text: str, new_text: str, problem: str
+) -> None:
+    assert problems(old_text, new_text) == [f"recipe.yaml:{problem}"]
 
 
 MALFORMED = {
@@ -117,12 +119,12 @@ MALFORMED = {
 """Name -> text of the recipe, replacement, start of the problem after `recipe.yaml:`."""
 
 
-@pytest.mark.parametrize(("old", "new", "place"), MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize(("old_text", "new_text", "location"), MALFORMED.values(), ids=MALFORMED)
 def test_malformed_value_is_refused_at_its_line(
-    problems: Problems, old: str, new: str, place: str
+    problems: Problems, old_text: str, new_text: str, location: str
 ) -> None:
-    (problem,) = problems(old, new)
-    assert problem.startswith(f"recipe.yaml:{place}")
+    (problem,) = problems(old_text, new_text)
+    assert problem.startswith(f"recipe.yaml:{location}")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "..", "/"])
 @pytest.mark.parametrize(
-    ("old", "place"),
+    ("old_text", "location"),
     [
         ("folder: some_weights/data", "recipe.yaml:5: weights.folder"),
         ("weights: model.bin", "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights"),
@@ -162,9 +164,9 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
     ],
 )
 def test_path_outside_its_folder_is_refused(
-    problems: Problems, old: str, place: str, path: str
+    problems: Problems, old_text: str, location: str, path: str
 ) -> None:
-    key = old.partition(":")[0]
-    assert problems(old, f"{key}: {path}") == [
-        f"{place}: {path!r} leads out of its folder: write a path below it, without '..'"
+    key = old_text.partition(":")[0]
+    assert problems(old_text, f"{key}: {path}") == [
+        f"{location}: {path!r} leads out of its folder: write a path below it, without '..'"
     ]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import Place, RepositoryInvalid
+from model_build import Location, RepositoryInvalid
 from model_build.repository import Repository
 from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
 
@@ -33,9 +33,9 @@ def test_parse_errors_have_file_line_and_column(
     with pytest.raises(RepositoryInvalid) as error:
         write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
     first, second = error.value.findings
-    assert first.place == Place(tmp_path / "b" / "config.pbtxt", 1, 1)
+    assert first.location == Location(tmp_path / "b" / "config.pbtxt", 1, 1)
     assert 'has no field named "backnd"' in first.message
-    assert second.place == Place(tmp_path / "c" / "config.pbtxt", 2, 11)
+    assert second.location == Location(tmp_path / "c" / "config.pbtxt", 2, 11)
     assert {first.rule, second.rule} == {"config_parses"}
 
 
@@ -48,6 +48,15 @@ input [
 parameters {
   key: "max_length"
   value { string_value: "128" }
+}
+model_transaction_policy {
+  decoupled: true
+}
+ensemble_scheduling {
+  step [
+    { model_name: "b" input_map { key: "A" value: "X" } },
+    { model_name: "c" }
+  ]
 }
 """
 
@@ -64,44 +73,20 @@ parameters {
         (("parameters", "max_length"), 6, 1),
         (("output",), None, None),
         ((), None, None),
+        # A message that is not repeated needs no index.
+        (("model_transaction_policy", "decoupled"), 11, 3),
+        (("ensemble_scheduling", "step"), 14, 3),
+        (("ensemble_scheduling", "step", 1), 16, 5),
+        (("ensemble_scheduling", "step", 1, "model_name"), 16, 7),
+        (("ensemble_scheduling", "step", 0, "input_map", "A"), 15, 23),
+        (("ensemble_scheduling", "step", 1, "model_version"), 16, 5),
     ],
 )
-def test_absent_field_has_the_position_of_its_parent(
+def test_field_location_is_that_of_the_field_or_its_parent(
     write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=CONFIG).models["a"]
-    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
-
-
-NESTED = """\
-model_transaction_policy {
-  decoupled: true
-}
-ensemble_scheduling {
-  step [
-    { model_name: "b" input_map { key: "A" value: "X" } },
-    { model_name: "c" }
-  ]
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "line", "column"),
-    [
-        (("model_transaction_policy", "decoupled"), 2, 3),
-        (("ensemble_scheduling", "step"), 5, 3),
-        (("ensemble_scheduling", "step", 1), 7, 5),
-        (("ensemble_scheduling", "step", 1, "model_name"), 7, 7),
-        (("ensemble_scheduling", "step", 0, "input_map", "A"), 6, 23),
-        (("ensemble_scheduling", "step", 1, "model_version"), 7, 5),
-    ],
-)
-def test_singular_message_needs_no_index(
-    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
-) -> None:
-    model = write_configs(a=NESTED).models["a"]
-    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_location(*path) == Location(model.directory / "config.pbtxt", line, column)
 
 
 def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFiles) -> None:
@@ -138,18 +123,3 @@ def test_entry_model_is_the_only_ensemble_or_model(
 def test_ambiguous_entry_model_raises(write_configs: WriteConfigs, configs: dict[str, str]) -> None:
     with pytest.raises(KeyError, match="has no one entry model"):
         _ = write_configs(**configs).entry
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (ENSEMBLE, True),
-        ('backend: "ensemble"', False),  # SageMaker's front end reads only `platform`
-        ('platform: "Ensemble"', False),
-        (PYTHON, False),
-    ],
-)
-def test_only_platform_ensemble_is_an_ensemble(
-    write_configs: WriteConfigs, config: str, expected: bool
-) -> None:
-    assert write_configs(a=config).models["a"].is_ensemble is expected

@@ -4,7 +4,7 @@ import pytest
 
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
-from model_build.source import all_models, find
+from model_build.source import all_models, find_model
 from tests.unit.model_build.conftest import WriteFiles
 
 ALTERNATIVES = """
@@ -20,7 +20,7 @@ alternatives:
 
 
 @pytest.fixture
-def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+def doubled_with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
     return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
 
 
@@ -41,48 +41,33 @@ def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
         checks.read(model)
 
 
-def test_alternative_has_its_own_name_and_digest(with_alternative: Path) -> None:
-    base, alternative = all_models(with_alternative.parent)
+def test_alternative_has_its_own_name_and_digest(doubled_with_alternative: Path) -> None:
+    base, alternative = all_models(doubled_with_alternative.parent)
     assert (base.name, alternative.name) == ("doubled", "doubled-onnx")
     assert base.digest != alternative.digest
     assert list(alternative.files) == ["double/1/model.onnx"]
 
 
-def test_find_returns_the_model_of_a_name(with_alternative: Path) -> None:
-    models = with_alternative.parent
-    assert find(models, "doubled") == ModelSource(with_alternative)
-    assert find(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
+def test_find_returns_the_model_of_a_name(doubled_with_alternative: Path) -> None:
+    models = doubled_with_alternative.parent
+    assert find_model(models, "doubled") == ModelSource(doubled_with_alternative)
+    assert find_model(models, "doubled-onnx") == ModelSource(doubled_with_alternative, "onnx")
     with pytest.raises(ModelNotFound, match=r"no model 'tripled' in .*: models are doubled, "):
-        find(models, "tripled")
+        find_model(models, "tripled")
 
 
 def test_unknown_model_error_lists_few_models(doubled: Path) -> None:
     for number in range(100):
         (doubled.parent / f"net{number:02}").symlink_to(doubled)
     with pytest.raises(ModelNotFound, match=r"did you mean net50\? .*, net06 and 93 more$"):
-        find(doubled.parent, "nett50")
+        find_model(doubled.parent, "nett50")
 
 
 def test_find_ignores_broken_recipes_of_other_models(
     doubled: Path, write_files: WriteFiles
 ) -> None:
     write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
-    assert find(doubled.parent, "doubled").name == "doubled"
-
-
-def test_lint_and_read_report_the_same_finding(doubled: Path) -> None:
-    (doubled / "recipe.yaml").write_text(
-        "description: x\nfiles:\n  dobule/1/c: { to: copy, weights: recipe.yaml }\n"
-    )
-    model = ModelSource(doubled)
-    (finding,) = checks.lint(model)
-    assert str(finding) == (
-        f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is not a model directory; there are: double, "
-        "doubled [recipe_meets_files]"
-    )
-    with pytest.raises(RepositoryInvalid) as error:
-        checks.read(model)
-    assert error.value.findings == [finding]
+    assert find_model(doubled.parent, "doubled").name == "doubled"
 
 
 def test_symbolic_link_gives_the_model_name(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_invalid_target_is_refused_with_examples(text: str) -> None:
         ("21.08", "3.8", "cpu-21.08-py38"),  # version of the image: unknown
     ],
 )
-def test_only_a_non_default_python_is_in_the_prefix(release: str, python: str, prefix: str) -> None:
+def test_python_of_the_image_is_not_in_the_prefix(release: str, python: str, prefix: str) -> None:
     assert str(BuildTarget(release=release).with_python(python)) == prefix
 
 

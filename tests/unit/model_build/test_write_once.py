@@ -25,7 +25,7 @@ def test_denied_write_raises(s3: FakeS3) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("PutObject", "AccessDenied")
 
-    s3.before["PutObject"] = refuse
+    s3.hooks["PutObject"] = refuse
     with pytest.raises(ClientError, match="AccessDenied"):
         _write(s3)
 
@@ -35,12 +35,12 @@ def test_conflict_is_retried_after_a_pause(
     s3: FakeS3, pauses: list[float], other_succeeds: bool
 ) -> None:
     def conflict(request: dict[str, Any]) -> None:
-        del s3.before["PutObject"]
+        del s3.hooks["PutObject"]
         if other_succeeds:
             s3.objects["a.json"] = {"Body": b"theirs"}
         raise client_error("PutObject", "ConditionalRequestConflict")
 
-    s3.before["PutObject"] = conflict
+    s3.hooks["PutObject"] = conflict
     assert _write(s3) is not other_succeeds
     assert len(pauses) == 1
 
@@ -49,7 +49,7 @@ def test_permanent_conflict_raises(s3: FakeS3, pauses: list[float]) -> None:
     def conflict(request: dict[str, Any]) -> None:
         raise client_error("PutObject", "ConditionalRequestConflict")
 
-    s3.before["PutObject"] = conflict
+    s3.hooks["PutObject"] = conflict
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
         _write(s3)
     assert len(pauses) == TRIES - 1

@@ -13,7 +13,7 @@ from cli.load import mix
 from cli.load.mix import ModelTarget
 from cli.load.request_inputs import GENERATED, Request, model_requests, random_requests
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import arrays_of
+from endpoint_client._payload import to_arrays
 
 A, B = ModelTarget("dev-text", "a"), ModelTarget("dev-text", "b")
 
@@ -77,7 +77,7 @@ def test_generated_inputs_match_the_signature(
     signature = entry(Tensor("X", datatype, shape))
     random = np.random.default_rng(0)
     [request] = model_requests(A, signature, GENERATED, tmp_path, random)
-    arrays_of(signature, request.inputs)
+    to_arrays(signature, request.inputs)
 
 
 def test_inputs_of_golden_json_or_generated_inputs(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import stages.schema.scaling
 from cli.load.limits import find_bottleneck
 from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
-from model_build.digest import files
+from model_build.digest import model_files
 from release.review.measured_rates import LAPTOP, SCALING_TARGET_SHARE
 from tests.unit.cli.load.support import step
 from triton_sagemaker.scalable_count import SAFETY_FACTOR
@@ -65,10 +65,10 @@ def test_result_of_a_laptop_has_a_warning() -> None:
 def test_result_is_saved_without_changing_the_model_version(tmp_path: Path) -> None:
     (tmp_path / "resnet50").mkdir()
     (tmp_path / "resnet50" / "recipe.yaml").write_text("")
-    before = list(files(tmp_path / "resnet50"))
+    before = list(model_files(tmp_path / "resnet50"))
     path = sizing(model="resnet50-onnx").write(tmp_path)
     assert path.parent == tmp_path / "resnet50" / "tests" / "sizing"
-    assert list(files(tmp_path / "resnet50")) == before
+    assert list(model_files(tmp_path / "resnet50")) == before
     saved = json.loads(path.read_text())
     assert {key: saved[key] for key in ("date", "version", "release", "measured_on", "region")} == {
         "date": "2026-11-22",

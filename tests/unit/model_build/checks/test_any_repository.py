@@ -120,7 +120,7 @@ def contents(draw: st.DrawFn) -> bytes:
     return content
 
 
-PATHS = [*(f"1/{known.file}" for known in KNOWN_BACKENDS.values()), "1/X", "1/model.json"]
+PATHS = [*(f"1/{format_.file}" for format_ in KNOWN_BACKENDS.values()), "1/X", "1/model.json"]
 PATHS += ["2/model.py", "v2/model.py", "X", "warmup/X"]
 FILES = st.fixed_dictionaries({}, optional={path: contents() for path in PATHS})
 
@@ -143,7 +143,7 @@ def test_linter_does_not_crash_on_any_config(
 ) -> None:
     for finding in lint(configs_by_model, other_files):
         assert finding.message
-        assert finding.place.line is None or finding.place.line >= 1
+        assert finding.location.line is None or finding.location.line >= 1
 
 
 WORDS = st.sampled_from(
@@ -162,7 +162,7 @@ def test_any_text_parses_or_fails_with_a_location(text: str) -> None:
     except RepositoryInvalid as error:
         (finding,) = error.findings
         assert finding.rule == "config_parses"
-        assert finding.place.line
+        assert finding.location.line
         assert finding.message
 
 

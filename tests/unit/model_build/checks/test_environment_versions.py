@@ -42,8 +42,8 @@ def messages(folder: Path, target: str, alternative: str | None = None, **pins: 
         (folder / name).write_text(text)
     model = ModelSource(folder, alternative)
     problems = list(environment_versions(model, BuildTarget.parse(target)))
-    assert {place.path for place, _ in problems} <= {folder / "recipe.yaml"}
-    return [f"{place.line}: {message}" for place, message in problems]
+    assert {location.path for location, _ in problems} <= {folder / "recipe.yaml"}
+    return [f"{location.line}: {message}" for location, message in problems]
 
 
 @pytest.mark.parametrize("target", ["cpu-24.09", "cuda-24.09-sm86", "cuda-26.05-sm86"])

@@ -7,7 +7,7 @@ import pytest
 
 import platform_facts
 from model_build import checks
-from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.formats import BACKENDS, FORMATS
 from model_build.repository import Repository
 from model_build.source import ModelSource, all_models
@@ -35,20 +35,20 @@ def test_each_backend_has_one_format_and_one_table_row() -> None:
 def test_error_lists_all_findings_in_order(tmp_path: Path) -> None:
     repository = Repository(tmp_path, Path("shown"))
 
-    def two(checked: Repository) -> Iterator[tuple[Place, str]]:
+    def two(checked: Repository) -> Iterator[tuple[Location, str]]:
         assert checked is repository
-        yield checked.file_place("a", "b.txt"), "is first"
-        yield Place(Path("c"), 3, 4), "is second"
+        yield checked.file_location("a", "b.txt"), "is first"
+        yield Location(Path("c"), 3, 4), "is second"
 
-    def one(checked: Repository) -> Iterator[tuple[Place, str]]:
-        yield Place(Path("d"), 5), "is third"
+    def one(checked: Repository) -> Iterator[tuple[Location, str]]:
+        yield Location(Path("d"), 5), "is third"
 
     with pytest.raises(RepositoryInvalid) as error:
         checks.check(repository, (two, one))
     assert error.value.findings == [
-        Finding("two", Place(Path("shown/a/b.txt")), "is first"),
-        Finding("two", Place(Path("c"), 3, 4), "is second"),
-        Finding("one", Place(Path("d"), 5), "is third"),
+        Finding("two", Location(Path("shown/a/b.txt")), "is first"),
+        Finding("two", Location(Path("c"), 3, 4), "is second"),
+        Finding("one", Location(Path("d"), 5), "is third"),
     ]
     assert str(error.value) == (
         "shown/a/b.txt: is first [two]\nc:3:4: is second [two]\nd:5: is third [one]"

@@ -31,7 +31,7 @@ def messages(folder: Path, target: str, config: str) -> list[str]:
     (folder / "plan" / "1").mkdir(parents=True)
     (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
     problems = target_backends(ModelSource(folder), BuildTarget.parse(target))
-    return [f"{place.path.name}:{place.line}: {message}" for place, message in problems]
+    return [f"{location.path.name}:{location.line}: {message}" for location, message in problems]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class FakeAws:
 
     def catalog(self, model: str) -> Any:
         """Return the catalog entry of a model."""
-        return self.ssm.current(f"/triton/dev/text/{model}")
+        return self.ssm.current_value(f"/triton/dev/text/{model}")
 
     @property
     def archives(self) -> set[str]:
@@ -79,7 +79,7 @@ def aws(_no_network: None, monkeypatch: pytest.MonkeyPatch) -> FakeAws:
 
 
 @pytest.fixture
-def deployed(aws: FakeAws) -> FakeAws:
+def deployed_minilm(aws: FakeAws) -> FakeAws:
     """The endpoint with three versions of the model minilm; the last one is current."""
     for version in VERSIONS:
         aws.deploy("minilm", version)
@@ -103,7 +103,7 @@ def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
 
 
 @pytest.fixture
-def data_of(succeed: Succeed) -> Data:
+def run_json(succeed: Succeed) -> Data:
     """Function that runs a command with --json and returns the parsed output."""
 
     def run(*arguments: str | Path) -> Any:

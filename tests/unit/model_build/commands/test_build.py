@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 from tests.unit.model_build.conftest import WriteFiles
@@ -15,7 +15,7 @@ TO_BUCKET = (*TARGET, "--bucket", "bucket", "--key", KEY)
 
 
 @pytest.fixture
-def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+def doubled_with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
     """`doubled` with an alternative `onnx` that copies another file and runs a failing export."""
     return write_files(
         doubled,
@@ -42,7 +42,7 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
 ) -> None:
     to = tmp_path / "new" / "folder"
     assert main(["build", str(doubled), *TARGET, "--output", str(to)]) == 0
-    name = f"doubled-{digest_of(doubled)[:12]}"
+    name = f"doubled-{compute_digest(doubled)[:12]}"
     assert sorted(path.name for path in to.iterdir()) == [f"{name}.json", f"{name}.tar.gz"]
     manifest = json.loads((to / f"{name}.json").read_text())
     assert manifest["archive"]["bytes"] == (to / f"{name}.tar.gz").stat().st_size
@@ -52,56 +52,58 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
 
 
-def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, data_of: Data) -> None:
+def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, run_json: Data) -> None:
     folder = doubled.rename(tmp_path / "model")
-    data = data_of("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
+    data = run_json("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
     assert data["model"] == "twice"
     assert Path(data["path"]).name.startswith("twice-")
 
 
 def test_build_to_the_bucket_skips_a_published_archive(
-    doubled: Path, aws: FakeAws, succeed: Succeed, data_of: Data
+    doubled: Path, aws: FakeAws, succeed: Succeed, run_json: Data
 ) -> None:
-    url, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
+    url, digest = f"s3://bucket/{KEY}", ("--digest", compute_digest(doubled))
     assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
-    source = f"sources/{digest_of(doubled)}.zip"
+    source = f"sources/{compute_digest(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
-    before = dict(aws.s3.objects)
+    objects_before = dict(aws.s3.objects)
     message = f"{url} already exists: nothing to build\n"
     assert succeed("build", doubled, *TO_BUCKET, *digest) == message
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
-    assert aws.s3.objects == before
+    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
+    assert aws.s3.objects == objects_before
     aws.s3.objects.clear()
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
+    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
 
 
 def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
-        f"{doubled} has digest {digest_of(doubled)}, not abc: the source differs from the one that "
-        "the deploy planned, or was planned with another BUILD_FORMAT. Deploy again from a clean "
-        "checkout"
+        f"{doubled} has digest {compute_digest(doubled)}, not abc: the source differs from "
+        "the one that the deploy planned, or was planned with another BUILD_FORMAT. Deploy "
+        "again from a clean checkout"
     )
     assert aws.s3.calls == []
 
 
 def test_alternative_is_selected_by_path_or_option(
-    with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
+    doubled_with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
 ) -> None:
     to = ("--output", tmp_path / "out")
     message = "failed: ValueError: alternative onnx"
-    assert message in fail("build", with_alternative, "--alternative", "onnx", *TARGET, *to)
-    assert message in fail("build", f"{with_alternative}-onnx", *TARGET, *to)
-    succeed("build", with_alternative, *TARGET, *to)
+    assert message in fail("build", doubled_with_alternative, "--alternative", "onnx", *TARGET, *to)
+    assert message in fail("build", f"{doubled_with_alternative}-onnx", *TARGET, *to)
+    succeed("build", doubled_with_alternative, *TARGET, *to)
 
 
-def test_unknown_alternative_error_lists_the_known_ones(with_alternative: Path, fail: Fail) -> None:
+def test_unknown_alternative_error_lists_the_known_ones(
+    doubled_with_alternative: Path, fail: Fail
+) -> None:
     error = fail(
-        "build", with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
+        "build", doubled_with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
     )
     assert error == "no alternative onx: the recipe has onnx"
-    (with_alternative / "recipe.yaml").write_text("description: x\n")
+    (doubled_with_alternative / "recipe.yaml").write_text("description: x\n")
     error = fail(
-        "build", with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
+        "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
     )
     assert error == "no alternative onnx: the recipe has none"
 

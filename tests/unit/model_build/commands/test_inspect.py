@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
 from tests.unit.model_build.test_native_libraries import shared_object
 
 
 @pytest.fixture
-def built(doubled: Path, tmp_path: Path, succeed: Succeed) -> Path:
+def finished_build(doubled: Path, tmp_path: Path, succeed: Succeed) -> Path:
     """An archive of `doubled`, with its manifest in the same folder."""
     succeed("build", doubled, "--target", "cpu-24.09", "--output", tmp_path)
-    return tmp_path / f"doubled-{digest_of(doubled)[:12]}.tar.gz"
+    return tmp_path / f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
 
 
 def _tar(path: Path, files: dict[str, str]) -> Path:
@@ -30,10 +30,12 @@ def _tar(path: Path, files: dict[str, str]) -> Path:
     return path
 
 
-def test_json_has_models_files_and_manifest(built: Path, data_of: Data, doubled: Path) -> None:
-    data = data_of("inspect", built)
-    assert data["archive"] == str(built)
-    assert data["bytes"] == built.stat().st_size
+def test_json_has_models_files_and_manifest(
+    finished_build: Path, run_json: Data, doubled: Path
+) -> None:
+    data = run_json("inspect", finished_build)
+    assert data["archive"] == str(finished_build)
+    assert data["bytes"] == finished_build.stat().st_size
     assert data["findings"] == []
     tensors = {"name": "X", "datatype": "FP32", "shape": [-1, 2]}
     assert {name: model["backend"] for name, model in data["models"].items()} == {
@@ -46,12 +48,12 @@ def test_json_has_models_files_and_manifest(built: Path, data_of: Data, doubled:
         *("double/1/model.py", "double/config.pbtxt", "doubled/config.pbtxt")
     }
     assert data["files"]["double/1/model.py"] == (doubled / "double/1/model.py").stat().st_size
-    assert data["manifest"]["digest"] == digest_of(doubled)
+    assert data["manifest"]["digest"] == compute_digest(doubled)
 
 
-def test_text_has_models_files_and_manifest(built: Path, succeed: Succeed) -> None:
-    first, manifest, *lines = succeed("inspect", built).splitlines()
-    assert first == f"{built}: 0.0 MB"
+def test_text_has_models_files_and_manifest(finished_build: Path, succeed: Succeed) -> None:
+    first, manifest, *lines = succeed("inspect", finished_build).splitlines()
+    assert first == f"{finished_build}: 0.0 MB"
     assert manifest == "  doubled, built for cpu and Triton 24.09"
     assert lines[:3] == [
         "  double (python), batches up to 8",
@@ -61,7 +63,7 @@ def test_text_has_models_files_and_manifest(built: Path, succeed: Succeed) -> No
     assert lines[-1].endswith("doubled/config.pbtxt")
 
 
-def test_packages_and_unmet_libraries_are_reported(
+def test_packages_and_missing_libraries_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library = shared_object("libOpenCL.so.1").decode("latin-1")
@@ -81,14 +83,16 @@ def test_packages_and_unmet_libraries_are_reported(
     assert warning.startswith("first/1/site-packages/lightgbm/lib.so needs libOpenCL.so.1, which")
 
 
-def test_gates_are_printed_with_their_limits(built: Path, succeed: Succeed) -> None:
-    manifest = built.with_name(built.name.replace(".tar.gz", ".json"))
+def test_gates_are_printed_with_their_limits(finished_build: Path, succeed: Succeed) -> None:
+    manifest = finished_build.with_name(finished_build.name.replace(".tar.gz", ".json"))
     gate = (
         '"gates": {"a/1/m.onnx: ONNX and PyTorch": {"max_absolute_difference": 2.5e-06, '
         '"max_relative_difference": 1e-06, "allowed": 0.0001, "shapes": []}}'
     )
     manifest.write_text(manifest.read_text().replace('"gates": {}', gate))
-    assert "  gate a/1/m.onnx: ONNX and PyTorch: 2.5e-06 of 1e-04\n" in succeed("inspect", built)
+    assert "  gate a/1/m.onnx: ONNX and PyTorch: 2.5e-06 of 1e-04\n" in succeed(
+        "inspect", finished_build
+    )
 
 
 def test_findings_are_printed_and_fail_the_command(
@@ -113,11 +117,11 @@ def test_path_traversal_is_refused(tmp_path: Path, fail: Fail) -> None:
     assert not (tmp_path / "outside.txt").exists()
 
 
-def test_truncated_archive_is_refused(built: Path, fail: Fail) -> None:
-    content = built.read_bytes()
+def test_truncated_archive_is_refused(finished_build: Path, fail: Fail) -> None:
+    content = finished_build.read_bytes()
     for size in (0, 5, len(content) // 2):
-        built.write_bytes(content[:size])
-        assert fail("inspect", built).startswith(f"{built} is not a gzip tar: ")
+        finished_build.write_bytes(content[:size])
+        assert fail("inspect", finished_build).startswith(f"{finished_build} is not a gzip tar: ")
 
 
 def test_archive_with_a_wrong_crc_is_refused(tmp_path: Path, fail: Fail) -> None:

@@ -14,7 +14,7 @@ def _working_directory(doubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def misnamed(doubled: Path) -> Path:
+def misnamed_models(doubled: Path) -> Path:
     """`doubled` with two findings: wrong names of both models."""
     for name in ("double", "doubled"):
         path = doubled / name / "config.pbtxt"
@@ -44,8 +44,8 @@ FIRST_FINDING = {
 
 
 @pytest.mark.parametrize("path", ["models", "models/doubled"])
-def test_findings_have_places_and_fail_the_command(
-    misnamed: Path, capsys: pytest.CaptureFixture[str], path: str
+def test_findings_have_locations_and_fail_the_command(
+    misnamed_models: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
     code, out = _lint(capsys, path)
     first, second, summary = out.splitlines()
@@ -56,7 +56,7 @@ def test_findings_have_places_and_fail_the_command(
 
 
 def test_parse_errors_do_not_hide_other_findings(
-    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+    misnamed_models: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(
         Path("models"),
@@ -84,11 +84,11 @@ def test_parse_errors_do_not_hide_other_findings(
 
 
 def test_finding_of_several_alternatives_is_reported_once(
-    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+    misnamed_models: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }"
     write_files(
-        misnamed,
+        misnamed_models,
         {
             "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
             "{ to: copy, weights: words.txt }\nalternatives:\n"
@@ -101,9 +101,9 @@ def test_finding_of_several_alternatives_is_reported_once(
     assert [(finding["rule"], finding["line"]) for finding in data] == [
         ("model_names", 3),
         ("model_names", 2),
-        ("recipe_meets_files", 3),
-        ("recipe_meets_files", 5),
-        ("recipe_meets_files", 6),
+        ("recipe_matches_files", 3),
+        ("recipe_matches_files", 5),
+        ("recipe_matches_files", 6),
     ]
 
 

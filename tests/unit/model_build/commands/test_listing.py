@@ -1,25 +1,8 @@
-import re
 from pathlib import Path
 
-import pytest
-
-import model_build
-from model_build import ModelSource, all_models, digest_of
+from model_build import ModelSource, compute_digest
 from tests.unit.model_build.commands.conftest import Data, Succeed
 from tests.unit.model_build.conftest import WriteFiles
-
-ROOT = Path(model_build.__file__).parents[1]
-
-
-def test_bundled_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: Succeed) -> None:
-    monkeypatch.chdir(ROOT)
-    rows = [re.split("  +", line, maxsplit=2) for line in succeed("list").splitlines()]
-    assert [name for name, *_ in rows] == [model.name for model in all_models(ROOT / "models")]
-    assert [
-        "minilm",
-        digest_of(ROOT / "models" / "minilm")[:12],
-        "Sentences to 384-dimensional embeddings (tokenizer, all-MiniLM-L6-v2, mean pooling)",
-    ] in rows
 
 
 def test_alternatives_and_models_without_a_recipe_are_listed(
@@ -50,11 +33,11 @@ def test_alternatives_and_models_without_a_recipe_are_listed(
     assert " ".join(rows[2][2:]) == "A Triton model repository, packed as it is"
 
 
-def test_json_has_signatures(doubled: Path, data_of: Data) -> None:
-    assert data_of("list", doubled.parent) == [
+def test_json_has_model_signatures(doubled: Path, run_json: Data) -> None:
+    assert run_json("list", doubled.parent) == [
         {
             "model": "doubled",
-            "version": digest_of(doubled)[:12],
+            "version": compute_digest(doubled)[:12],
             "description": "Twice a number",
             "signature": {
                 "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
 from tests.unit.model_build.fakes import client_error
@@ -19,7 +19,7 @@ GPU_PREFIX = "text/cuda-25.09-sm86/"
 def test_model_is_built_for_the_endpoint_and_made_current(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
-    version = digest_of(doubled)[:12]
+    version = compute_digest(doubled)[:12]
     assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
     key = f"{PREFIX}published/doubled-{version}"
     assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
@@ -46,14 +46,14 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
 
 
 def test_publishing_again_changes_nothing(
-    doubled: Path, aws: FakeAws, data_of: Data, succeed: Succeed
+    doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
-    version = digest_of(doubled)[:12]
-    assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
-    before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
+    version = compute_digest(doubled)[:12]
+    assert run_json("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
+    objects_before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
     message = succeed("publish", *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
-    assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
+    assert (aws.s3.objects, len(aws.ssm.writes)) == (objects_before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
 
 
@@ -61,17 +61,17 @@ def test_archive_that_every_prefix_has_is_reused(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     prefixes = [PREFIX, "text/cpu-25.09/"]
-    name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
+    name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     build = ("build", doubled, "--bucket", "bucket")
     succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
     succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
-    before = {key: aws.s3.objects[key] for key in aws.archives}
+    objects_before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
-    assert {key: aws.s3.objects[key] for key in aws.archives} == before
+    assert {key: aws.s3.objects[key] for key in aws.archives} == objects_before
 
 
 def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:
@@ -79,7 +79,7 @@ def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *ENDPOINT, doubled)
     for prefix, processor in zip(prefixes, ["cpu", "cuda"], strict=True):
-        key = f"{prefix}published/doubled-{digest_of(doubled)[:12]}.json"
+        key = f"{prefix}published/doubled-{compute_digest(doubled)[:12]}.json"
         assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
 
 
@@ -91,7 +91,7 @@ def test_catalog_is_not_changed_before_every_upload(
             raise client_error("PutObject", "AccessDenied")
 
     aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
-    aws.s3.before["PutObject"] = refuse
+    aws.s3.hooks["PutObject"] = refuse
     error = fail("publish", *ENDPOINT, doubled)
     assert error.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
@@ -147,6 +147,6 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
 def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
-    aws.s3.before["PutObject"] = lambda _: start_update(aws)
+    aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *ENDPOINT, doubled)
     assert aws.ssm.writes == []

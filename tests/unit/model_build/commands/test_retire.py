@@ -17,98 +17,101 @@ OLD, _, NEW = VERSIONS
 
 
 def test_only_archive_and_manifest_of_the_version_are_deleted(
-    deployed: FakeAws, data_of: Data
+    deployed_minilm: FakeAws, run_json: Data
 ) -> None:
-    deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
-    key, before = f"{PREFIX}minilm-{OLD}", deployed.archives
-    assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
+    deployed_minilm.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
+    key, objects_before = f"{PREFIX}minilm-{OLD}", deployed_minilm.archives
+    assert run_json("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
-    assert deployed.archives == before - {f"{key}.json", f"{key}.tar.gz"}
+    assert deployed_minilm.archives == objects_before - {f"{key}.json", f"{key}.tar.gz"}
 
 
-def test_unused_engine_is_deleted(deployed: FakeAws, data_of: Data) -> None:
+def test_unused_engine_is_deleted(deployed_minilm: FakeAws, run_json: Data) -> None:
     for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
         engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
         body = json.dumps({"engines": engines}).encode()
-        deployed.s3.objects[f"{PREFIX}minilm-{version}.json"] = {"Body": body}
+        deployed_minilm.s3.objects[f"{PREFIX}minilm-{version}.json"] = {"Body": body}
     for job in ("shared", "own"):
-        deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
-    deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
-    assert deleted[0] == "s3://bucket/engines/own/result.json"
-    assert [url.rpartition(".")[2] for url in deleted[1:]] == ["json", "gz"]
-    assert "engines/shared/result.json" in deployed.s3.objects
+        for name in ("0a1b", "result.json"):
+            deployed_minilm.s3.objects[f"engines/{job}/{name}"] = {"Body": b"{}"}
+    deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
+    # Without result.json, an interrupted deletion leaves no result that looks complete.
+    folder = "s3://bucket/engines/own"
+    assert deleted[:2] == [f"{folder}/result.json", f"{folder}/0a1b"]
+    assert [url.rpartition(".")[2] for url in deleted[2:]] == ["json", "gz"]
+    assert "engines/shared/result.json" in deployed_minilm.s3.objects
 
 
-def test_retiring_again_deletes_nothing(deployed: FakeAws, succeed: Succeed) -> None:
+def test_retiring_again_deletes_nothing(deployed_minilm: FakeAws, succeed: Succeed) -> None:
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.json\n"
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )
-    before = dict(deployed.s3.objects)
+    objects_before = dict(deployed_minilm.s3.objects)
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"dev-text has no version {OLD} of minilm: nothing to delete\n"
     )
-    assert deployed.s3.objects == before
+    assert deployed_minilm.s3.objects == objects_before
 
 
 def test_manifest_is_deleted_before_the_archive(
-    deployed: FakeAws, fail: Fail, succeed: Succeed
+    deployed_minilm: FakeAws, fail: Fail, succeed: Succeed
 ) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if request["Key"].endswith(".tar.gz"):
             raise KeyboardInterrupt
 
-    deployed.s3.before["DeleteObject"] = interrupt
+    deployed_minilm.s3.hooks["DeleteObject"] = interrupt
     fail("retire", *ENDPOINT, "minilm", OLD, code=130)
-    assert f"{PREFIX}minilm-{OLD}.json" not in deployed.s3.objects
-    del deployed.s3.before["DeleteObject"]
+    assert f"{PREFIX}minilm-{OLD}.json" not in deployed_minilm.s3.objects
+    del deployed_minilm.s3.hooks["DeleteObject"]
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )
 
 
-def test_version_in_the_catalog_is_refused(deployed: FakeAws, fail: Fail) -> None:
-    before = dict(deployed.s3.objects)
+def test_version_in_the_catalog_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+    objects_before = dict(deployed_minilm.s3.objects)
     assert fail("retire", *ENDPOINT, "minilm", NEW) == (
         f"the catalog names minilm-{NEW}.tar.gz for minilm: clients are sent there. Publish "
         "another version or roll back first"
     )
-    assert deployed.s3.objects == before
+    assert deployed_minilm.s3.objects == objects_before
 
 
 @pytest.mark.parametrize("is_current", [True, False])
 def test_published_archive_is_retired_unless_current(
-    deployed: FakeAws, data_of: Data, fail: Fail, *, is_current: bool
+    deployed_minilm: FakeAws, run_json: Data, fail: Fail, *, is_current: bool
 ) -> None:
     archive = f"published/minilm-{OLD}.tar.gz"
-    deployed.s3.objects[PREFIX + archive] = {"Body": b""}
+    deployed_minilm.s3.objects[PREFIX + archive] = {"Body": b""}
     if is_current:
-        deployed.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
+        deployed_minilm.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
         assert f"the catalog names {archive} for" in fail("retire", *ENDPOINT, "minilm", OLD)
     else:
-        deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
+        deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
         assert f"s3://bucket/{PREFIX}{archive}" in deleted
-    assert (PREFIX + archive in deployed.s3.objects) == is_current
+    assert (PREFIX + archive in deployed_minilm.s3.objects) == is_current
 
 
-def test_archive_of_another_catalog_entry_is_refused(deployed: FakeAws, fail: Fail) -> None:
-    deployed.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
+def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+    deployed_minilm.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
     assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
         "retire", *ENDPOINT, "minilm", OLD
     )
 
 
-def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Data) -> None:
+def test_source_is_deleted_with_its_last_archive(deployed_minilm: FakeAws, run_json: Data) -> None:
     gpu_prefix = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):
         body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()
         for suffix, content in ((".tar.gz", b""), (".json", body)):
-            deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
+            deployed_minilm.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):
-        deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
-    assert not [url for url in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in url]
-    deployed.sagemaker.host("dev-text", f"s3://bucket/{gpu_prefix}")
-    assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", *ENDPOINT, "minilm", OLD)
-    assert f"sources/{NEW}.zip" in deployed.s3.objects
+        deployed_minilm.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
+    assert not [url for url in run_json("retire", *ENDPOINT, "minilm", OLD) if "sources" in url]
+    deployed_minilm.sagemaker.host("dev-text", f"s3://bucket/{gpu_prefix}")
+    assert f"s3://bucket/sources/{OLD}.zip" in run_json("retire", *ENDPOINT, "minilm", OLD)
+    assert f"sources/{NEW}.zip" in deployed_minilm.s3.objects

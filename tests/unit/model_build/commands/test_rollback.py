@@ -8,13 +8,13 @@ from tests.unit.model_build.commands.conftest import (
     Succeed,
 )
 
-(ONE, TWO, THREE), FOUR = VERSIONS, "4" * 12
+ONE, TWO, THREE = VERSIONS
 
 
-def test_previous_version_is_made_current(deployed: FakeAws, succeed: Succeed) -> None:
+def test_previous_version_is_made_current(deployed_minilm: FakeAws, succeed: Succeed) -> None:
     message = succeed("rollback", *ENDPOINT, "minilm")
     assert message == f"minilm is now {TWO}, before {THREE}\n"
-    assert deployed.catalog("minilm") == {
+    assert deployed_minilm.catalog("minilm") == {
         "model": "minilm",
         "version": TWO,
         "endpoint": "dev-text",
@@ -23,70 +23,56 @@ def test_previous_version_is_made_current(deployed: FakeAws, succeed: Succeed) -
     }
 
 
-def test_to_selects_a_version_once(deployed: FakeAws, data_of: Data, succeed: Succeed) -> None:
-    assert data_of("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
+def test_rollback_to_the_current_version_changes_nothing(
+    deployed_minilm: FakeAws, run_json: Data, succeed: Succeed
+) -> None:
+    assert run_json("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
         "model": "minilm",
         "version": ONE,
         "before": THREE,
     }
-    writes = len(deployed.ssm.writes)
+    writes = len(deployed_minilm.ssm.writes)
     message = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
     assert message == f"minilm {ONE} was current already\n"
-    assert len(deployed.ssm.writes) == writes
+    assert len(deployed_minilm.ssm.writes) == writes
 
 
 def test_second_rollback_changes_nothing(
-    deployed: FakeAws, data_of: Data, succeed: Succeed
+    deployed_minilm: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     assert succeed("rollback", *ENDPOINT, "minilm") == (
         f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
     )
-    assert data_of("rollback", *ENDPOINT, "minilm") == {"model": "minilm", "version": TWO}
-    assert len(deployed.ssm.writes) == 1
+    assert run_json("rollback", *ENDPOINT, "minilm") == {"model": "minilm", "version": TWO}
+    assert len(deployed_minilm.ssm.writes) == 1
 
 
-def test_version_deployed_after_a_rollback_can_be_rolled_back(
-    deployed: FakeAws, succeed: Succeed
-) -> None:
-    succeed("rollback", *ENDPOINT, "minilm")
-    deployed.deploy("minilm", FOUR)
-    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {FOUR}\n"
-    assert "already" in succeed("rollback", *ENDPOINT, "minilm")
-
-
-def test_rollback_can_be_undone_and_repeated(deployed: FakeAws, succeed: Succeed) -> None:
-    succeed("rollback", *ENDPOINT, "minilm")
-    undone = succeed("rollback", *ENDPOINT, "minilm", "--to", THREE)
-    assert undone == f"minilm is now {THREE}, before {TWO}\n"
-    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {THREE}\n"
-
-
-def test_retired_version_is_refused(deployed: FakeAws, fail: Fail) -> None:
-    del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
+def test_rollback_to_a_retired_version_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+    del deployed_minilm.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
     assert fail("rollback", *ENDPOINT, "minilm") == (
         f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built "
         "for cpu-24.09. Check the old commit out and publish or deploy it"
     )
-    assert deployed.catalog("minilm")["version"] == THREE
+    assert deployed_minilm.catalog("minilm")["version"] == THREE
 
 
-def test_version_missing_for_a_variant_is_refused(deployed: FakeAws, fail: Fail) -> None:
-    deployed.sagemaker.host(
+def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+    deployed_minilm.sagemaker.host(
         "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
     )
     assert "never built for cuda-25.09-sm86" in fail("rollback", *ENDPOINT, "minilm")
-    assert deployed.catalog("minilm")["version"] == THREE
+    assert deployed_minilm.catalog("minilm")["version"] == THREE
 
 
-def test_unknown_version_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
+def test_unknown_version_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
     assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
         f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
     )
 
 
-def test_unknown_model_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
-    deployed.deploy("bert", ONE)
+def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
+    deployed_minilm.deploy("bert", ONE)
     assert fail("rollback", *ENDPOINT, "minlm") == (
         "no model minlm in /triton/dev/text: there are bert, minilm"
     )

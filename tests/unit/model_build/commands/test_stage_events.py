@@ -24,13 +24,13 @@ def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
 def test_command_during_a_delivery_is_refused(
-    command: tuple[str, ...], deployed: FakeAws, fail: Fail
+    command: tuple[str, ...], deployed_minilm: FakeAws, fail: Fail
 ) -> None:
-    write_delivery(deployed, "started")
+    write_delivery(deployed_minilm, "started")
     message = fail(command[0], *ENDPOINT, *command[1:])
     assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
     assert "make deliver STAGE=dev resumes it; --during-delivery ignores it" in message
-    assert (deployed.ssm.writes, deployed.events) == ([], [])
+    assert (deployed_minilm.ssm.writes, deployed_minilm.events) == ([], [])
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
@@ -58,17 +58,19 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -
     assert aws.ssm.writes == []
 
 
-def test_killed_delivery_is_overridden_or_expires(deployed: FakeAws, data_of: Data) -> None:
-    write_delivery(deployed, "started")
-    assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
-    write_delivery(deployed, "started", age=stage_record.MAX_DURATION)
-    assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
+def test_killed_delivery_can_be_ignored_and_expires(
+    deployed_minilm: FakeAws, run_json: Data
+) -> None:
+    write_delivery(deployed_minilm, "started")
+    assert run_json("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
+    write_delivery(deployed_minilm, "started", age=stage_record.MAX_DURATION)
+    assert run_json("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 
-def test_each_change_is_recorded_as_an_event(deployed: FakeAws, data_of: Data) -> None:
-    data_of("rollback", *ENDPOINT, "minilm")
-    data_of("retire", *ENDPOINT, "minilm", NEW)
-    events = deployed.events
+def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws, run_json: Data) -> None:
+    run_json("rollback", *ENDPOINT, "minilm")
+    run_json("retire", *ENDPOINT, "minilm", NEW)
+    events = deployed_minilm.events
     assert [(event.action, event.result, event.versions) for event in events] == [
         ("retire", "done", {"text/minilm": NEW}),
         ("rollback", "done", {"text/minilm": OLD}),
@@ -78,19 +80,19 @@ def test_each_change_is_recorded_as_an_event(deployed: FakeAws, data_of: Data) -
 
 @pytest.mark.parametrize("outcome", ["delivered", "rolled back", "wrong"])
 def test_version_of_a_delivered_commit_is_not_retired(
-    outcome: str, deployed: FakeAws, fail: Fail
+    outcome: str, deployed_minilm: FakeAws, fail: Fail
 ) -> None:
-    write_delivery(deployed, outcome)
-    write_event(deployed, "a" * 40)
+    write_delivery(deployed_minilm, outcome)
+    write_event(deployed_minilm, "a" * 40)
     message = fail("retire", *ENDPOINT, "minilm", OLD)
     assert message.startswith("commit aaaaaaaaaaaa, delivered 20")
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def test_version_of_another_commit_is_retired(deployed: FakeAws, data_of: Data) -> None:
-    write_delivery(deployed, "delivered")
-    write_event(deployed, "b" * 40)
-    assert len(data_of("retire", *ENDPOINT, "minilm", OLD)) == 2
+def test_version_of_another_commit_is_retired(deployed_minilm: FakeAws, run_json: Data) -> None:
+    write_delivery(deployed_minilm, "delivered")
+    write_event(deployed_minilm, "b" * 40)
+    assert len(run_json("retire", *ENDPOINT, "minilm", OLD)) == 2
 
 
 def write_event(aws: FakeAws, commit: str) -> None:

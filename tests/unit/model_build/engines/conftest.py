@@ -27,7 +27,7 @@ def write_job(folder: Path, *, release: str = "25.09", engine: Engine = ENGINE) 
     """Write an engine job for the GPU of CodeBuild."""
     folder.mkdir(parents=True)
     (folder / "exported.onnx").write_bytes(files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]}))
-    return engine_job.write(
+    return engine_job.write_job(
         folder / "job",
         onnx_file=folder / "exported.onnx",
         engine=engine,

@@ -72,7 +72,7 @@ class Compilation:
             logs=self.codebuild.client,
             bucket="bucket",
             project=project,
-            pause=pause_steps(*steps),
+            sleep=pause_steps(*steps),
             **options,
         )
         progress = ProgressLines()
@@ -166,17 +166,17 @@ def test_second_caller_follows_the_running_build(compilation: Compilation) -> No
 def test_concurrent_callers_follow_the_build_of_the_first_claim(
     compilation: Compilation, *, is_token_expired: bool
 ) -> None:
-    codebuild, before = compilation.codebuild, compilation.s3.before
+    codebuild, hooks = compilation.codebuild, compilation.s3.hooks
 
     def claim_first(request: dict[str, Any]) -> None:
         if "/claims/" not in request["Key"]:
             return
-        del before["PutObject"]
+        del hooks["PutObject"]
         if is_token_expired:  # StartBuild starts a second build
             codebuild.forget_tokens()
         compilation.run("other", compilation.succeed)
 
-    before["PutObject"] = claim_first
+    hooks["PutObject"] = claim_first
     compilation.run("own")
     assert compilation.plan("own") == b"a plan"
     assert len(codebuild.started) == (2 if is_token_expired else 1)
@@ -226,29 +226,32 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
     compilation.run("other", succeed_with_override)
     progress = compilation.run("own", compilation.succeed)
     assert compilation.plan("own") == b"a plan"
-    other, own = compilation.builds
+    first_build, second_build = compilation.builds
     assert progress[0] == (
-        f"{other} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
+        f"{first_build} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
         "engine is compiled again"
     )
-    assert progress[1].startswith(own)
+    assert progress[1].startswith(second_build)
 
 
 def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Compilation) -> None:
-    codebuild, before = compilation.codebuild, compilation.s3.before
+    codebuild, hooks = compilation.codebuild, compilation.s3.hooks
 
     def claim_first(request: dict[str, Any]) -> None:
         if "/claims/" in request["Key"]:
-            del before["PutObject"]
-            other = {"id": "gpu:other", "serviceRole": "other"}
-            codebuild.builds["gpu:other"] = {**codebuild.builds[compilation.builds[0]], **other}
+            del hooks["PutObject"]
+            first_build = {"id": "gpu:other", "serviceRole": "other"}
+            codebuild.builds["gpu:other"] = {
+                **codebuild.builds[compilation.builds[0]],
+                **first_build,
+            }
             compilation.s3.put_object(**{**request, "Body": b'{"build": "gpu:other"}'})
 
     def succeed() -> None:
         compilation.upload(compilation.builds[0], compilation.artifacts)
         codebuild.end(compilation.builds[0])
 
-    before["PutObject"] = claim_first
+    hooks["PutObject"] = claim_first
     compilation.run("own", succeed)
     assert compilation.plan("own") == b"a plan"
     assert codebuild.stopped == []
@@ -275,9 +278,9 @@ def test_next_deploy_follows_the_build_of_an_interrupted_one(compilation: Compil
 
 
 def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
-    clock = [100.0]
+    times = [100.0]
     with pytest.raises(BuildError) as error:
-        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
     (build,) = compilation.builds
     assert str(error.value) == (
         f"{build} is still compiling the engine (phase QUEUED) and continues: deploy "
@@ -317,7 +320,7 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
         ),
     ],
 )
-def test_failed_build_reports_the_cause_and_the_next_attempt_starts_a_new_build(
+def test_failed_build_reports_the_cause_and_is_not_reused(
     compilation: Compilation, status: str, phase: dict[str, Any], log: list[str], message: str
 ) -> None:
     compilation.codebuild.log = log
@@ -371,9 +374,9 @@ def test_full_queue_is_retried(compilation: Compilation) -> None:
 
 def test_full_queue_is_an_error_after_the_deadline(compilation: Compilation) -> None:
     compilation.codebuild.start_error = quota_error(QUEUE_FULL)
-    clock = [100.0]
+    times = [100.0]
     with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
-        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
 
 
 def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:
@@ -405,8 +408,8 @@ def test_build_with_a_damaged_result_is_not_followed(
     compilation: Compilation, plan: dict[str, bytes]
 ) -> None:
     valid = compilation.artifacts
-    rest = {name: content for name, content in valid.items() if name != "model.plan"}
-    compilation.artifacts = rest | plan
+    other_artifacts = {name: content for name, content in valid.items() if name != "model.plan"}
+    compilation.artifacts = other_artifacts | plan
     compilation.run("first", compilation.succeed)
     with pytest.raises(BuildError, match=r"model\.plan"):
         compilation.plan("first")

@@ -9,13 +9,13 @@ import pytest
 from model_build import BuildError
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
-from model_build.gpu_step import job as step
+from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.errors import StepError
 from tests.unit.model_build.engines.conftest import INPUT, write_job, write_result
 
 
 def test_step_reads_the_written_job(job: EngineJob) -> None:
-    assert step.read(job.folder) == job.job
+    assert gpu_job.read(job.folder) == job.job
     (tensor,) = job.job.cases[0]
     assert (tensor.name, tensor.datatype, tensor.shape) == ("X", "float32", [1, 2])
     assert (job.folder / tensor.file).read_bytes() == INPUT.tobytes()
@@ -26,8 +26,10 @@ def test_step_reads_the_written_job(job: EngineJob) -> None:
 def test_job_is_read_from_any_subfolder(tmp_path: Path, subfolder: str) -> None:
     job = write_job(tmp_path / "src" / subfolder)
     (tmp_path / "src" / "a").mkdir(exist_ok=True)
-    assert step.find(tmp_path / "src") == job.folder
-    assert step.find(tmp_path / "src" / "a") == tmp_path / "src" / "a"  # `read` raises the error
+    assert gpu_job.find_job_folder(tmp_path / "src") == job.folder
+    assert (
+        gpu_job.find_job_folder(tmp_path / "src" / "a") == tmp_path / "src" / "a"
+    )  # `read` raises the error
 
 
 def test_digest_does_not_depend_on_the_folder(job: EngineJob, tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ CHANGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("field", step.Job._fields)
+@pytest.mark.parametrize("field", gpu_job.Job._fields)
 def test_every_field_changes_the_digest(job: EngineJob, field: str) -> None:
     assert job.job._replace(**{field: CHANGES[field]}).digest != job.digest
 
@@ -61,38 +63,38 @@ def test_release_with_unknown_tensorrt_is_refused(tmp_path: Path) -> None:
 def test_changed_or_missing_job_file_is_refused(job: EngineJob, name: str) -> None:
     (job.folder / name).write_bytes(b"other")
     with pytest.raises(StepError, match=rf"{name} does not match its SHA-256"):
-        step.read(job.folder)
+        gpu_job.read(job.folder)
     (job.folder / name).unlink()
     with pytest.raises(StepError, match=rf"{name} is missing"):
-        step.read(job.folder)
+        gpu_job.read(job.folder)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1, "cases": [1]}'])
 def test_invalid_job_file_is_refused(job: EngineJob, content: str) -> None:
-    (job.folder / step.FILE).write_text(content)
+    (job.folder / gpu_job.FILE).write_text(content)
     with pytest.raises(StepError, match=r"job\.json is not an engine job: "):
-        step.read(job.folder)
+        gpu_job.read(job.folder)
 
 
 def test_job_of_another_format_is_refused(job: EngineJob) -> None:
-    content = json.loads((job.folder / step.FILE).read_text())
-    (job.folder / step.FILE).write_text(json.dumps({**content, "format": 0}))
+    content = json.loads((job.folder / gpu_job.FILE).read_text())
+    (job.folder / gpu_job.FILE).write_text(json.dumps({**content, "format": 0}))
     with pytest.raises(StepError, match="has format 0, this step reads 1: deploy again"):
-        step.read(job.folder)
+        gpu_job.read(job.folder)
 
 
 def test_result_has_plan_and_outputs(job: EngineJob, tmp_path: Path) -> None:
     result = write_result(tmp_path / "result", job)
     assert result.plan.read_bytes() == b"a plan"
-    ((output,),) = [list(case.values()) for case in result.answers()]
+    ((output,),) = [list(case.values()) for case in result.outputs()]
     assert (output == INPUT).all()
 
 
 def test_result_of_another_job_is_refused(job: EngineJob, tmp_path: Path) -> None:
     write_result(tmp_path / "result", job)
-    other = write_job(tmp_path / "other", release="25.04")
+    other_job = write_job(tmp_path / "other", release="25.04")
     with pytest.raises(BuildError, match=rf"is the result of job {job.digest}, not of"):
-        EngineResult.read(tmp_path / "result", other)
+        EngineResult.read(tmp_path / "result", other_job)
 
 
 def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
@@ -103,7 +105,7 @@ def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changes", "message"),
     [
         ({"outputs": []}, r"has the outputs \[\], not the job's \['Y'\] in each of 1 cases"),
         ({"datatype": "object"}, r"has 8 bytes, which are no object of shape \[1, 2\]"),
@@ -112,13 +114,13 @@ def test_invalid_result_file_is_refused(job: EngineJob, tmp_path: Path) -> None:
     ],
 )
 def test_result_with_wrong_outputs_is_refused(
-    job: EngineJob, tmp_path: Path, changed: dict[str, Any], message: str
+    job: EngineJob, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     result = write_result(tmp_path / "result", job).result
     ((tensor,),) = result.outputs
-    wrong = result._replace(
-        outputs=changed["outputs"] if "outputs" in changed else [[tensor._replace(**changed)]]
+    wrong_result = result._replace(
+        outputs=changes["outputs"] if "outputs" in changes else [[tensor._replace(**changes)]]
     )
-    (tmp_path / "result" / "result.json").write_bytes(wrong.json_bytes())
+    (tmp_path / "result" / "result.json").write_bytes(wrong_result.json_bytes())
     with pytest.raises(BuildError, match=message):
         EngineResult.read(tmp_path / "result", job)

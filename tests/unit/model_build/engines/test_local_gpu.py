@@ -31,7 +31,7 @@ def test_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path:
     LocalGpu().run(job, to=tmp_path / "result", progress=progress)
     result = EngineResult.read(tmp_path / "result", job)
     assert result.plan.read_bytes().startswith(b"a stand-in's plan")
-    ((output,),) = [list(case.values()) for case in result.answers()]
+    ((output,),) = [list(case.values()) for case in result.outputs()]
     assert (output == INPUT).all()
     assert result.result.compiled_on == {
         "driver": result.result.compiled_on["driver"],

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildError, GateFailed
-from model_build.engines.accepted_results import BucketResults, FolderResults
+from model_build.engines.accepted_results import BucketResultStore, FolderResultStore
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
-from model_build.engines.provider import AcceptedResults, Engines
+from model_build.engines.provider import Engines, ResultStore
 from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.result import JobResult
@@ -37,40 +37,42 @@ class _Gpu:
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
+def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> ResultStore:
     """Each store of accepted results."""
     if request.param == "bucket":
-        return BucketResults(s3.client, "bucket", is_builder=True)
-    return FolderResults(tmp_path / "results")
+        return BucketResultStore(s3.client, "bucket", is_builder=True)
+    return FolderResultStore(tmp_path / "results")
 
 
 def _provide(
-    engines: Engines, job: EngineJob, scratch: Path, validated_plans: list[bytes] | None = None
+    engines: Engines, job: EngineJob, scratch: Path, checked_plans: list[bytes] | None = None
 ) -> EngineResult:
-    def judge(result: EngineResult) -> str:
-        if validated_plans is not None:
-            validated_plans.append(result.plan.read_bytes())
+    def check_outputs(result: EngineResult) -> str:
+        if checked_plans is not None:
+            checked_plans.append(result.plan.read_bytes())
         return "fine"
 
-    result, report = engines.provide(job, scratch=scratch, judge=judge, progress=ProgressLines())
+    result, report = engines.provide(
+        job, scratch=scratch, check_outputs=check_outputs, progress=ProgressLines()
+    )
     assert report == "fine"
     return result
 
 
 def test_second_build_reuses_and_validates_the_engine(
-    store: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
-    gpu, validated_plans = _Gpu(), list[bytes]()
+    gpu, checked_plans = _Gpu(), list[bytes]()
     for name in ("first", "second"):
-        result = _provide(Engines(store, gpu), job, tmp_path / name, validated_plans)
+        result = _provide(Engines(store, gpu), job, tmp_path / name, checked_plans)
         assert result.plan.read_bytes() == b"a plan"
         assert result.result.compiled_on == {"gpu": "NVIDIA A10G"}
     assert gpu.runs == [job.digest]
-    assert validated_plans == [b"a plan", b"a plan"]
+    assert checked_plans == [b"a plan", b"a plan"]
 
 
 def test_engine_that_fails_its_gate_is_not_stored(
-    store: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
     def refuse(_: EngineResult) -> None:
         raise GateFailed("differs")
@@ -79,14 +81,14 @@ def test_engine_that_fails_its_gate_is_not_stored(
     for name in ("first", "second"):
         with pytest.raises(GateFailed):
             Engines(store, gpu).provide(
-                job, scratch=tmp_path / name, judge=refuse, progress=ProgressLines()
+                job, scratch=tmp_path / name, check_outputs=refuse, progress=ProgressLines()
             )
         assert not store.fetch(job.digest, to=tmp_path / f"of-{name}")
     assert len(gpu.runs) == 2
 
 
-def test_in_a_race_the_first_accepted_engine_is_used(
-    store: AcceptedResults, job: EngineJob, tmp_path: Path
+def test_concurrent_builds_use_the_first_accepted_engine(
+    store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
     assert store.accept(write_result(tmp_path / "other", job, plan=b"other"))
 
@@ -103,12 +105,12 @@ def test_in_a_race_the_first_accepted_engine_is_used(
         def accept(self, result: EngineResult) -> bool:
             return store.accept(result)
 
-    validated_plans: list[bytes] = []
+    checked_plans: list[bytes] = []
     result = _provide(
-        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", validated_plans
+        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", checked_plans
     )
     assert result.plan.read_bytes() == b"other"
-    assert validated_plans == [b"own", b"other"]
+    assert checked_plans == [b"own", b"other"]
 
 
 def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
@@ -116,13 +118,13 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
         if str(request["Key"]).endswith("result.json"):
             raise KeyboardInterrupt
 
-    s3.before["PutObject"] = interrupt
-    engines, gpu = BucketResults(s3.client, "bucket", is_builder=True), _Gpu()
+    s3.hooks["PutObject"] = interrupt
+    engines, gpu = BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
     assert len(s3.objects) == 2
     assert not engines.fetch(job.digest, to=tmp_path / "fetched")
-    del s3.before["PutObject"]
+    del s3.hooks["PutObject"]
     gpu.plan = b"of another compilation"  # not blocked by the interrupted upload
     result = _provide(Engines(engines, gpu), job, tmp_path / "next")
     assert result.plan.read_bytes() == b"of another compilation"
@@ -131,32 +133,21 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
 def test_stored_result_that_was_changed_is_rejected(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    engines = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu())
+    engines = Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu())
     plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
     with pytest.raises(BuildError, match=r"model\.plan does not match its SHA-256"):
         _provide(engines, job, tmp_path / "second")
 
 
-def test_result_files_are_stored_by_sha256(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
-    result = _provide(
-        Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu()),
-        job,
-        tmp_path / "first",
-    )
-    digests = result.result.files().values()
-    folder = f"engines/{job.digest}"
-    assert set(s3.objects) == {f"{folder}/{name}" for name in (*digests, "result.json")}
-
-
 def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path) -> None:
-    results = BucketResults(s3.client, "bucket", is_builder=False)
+    results = BucketResultStore(s3.client, "bucket", is_builder=False)
     _provide(Engines(results, _Gpu()), job, tmp_path / "published")
     assert s3.objects == {}
-    builder = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
+    builder = Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
     _provide(builder, job, tmp_path / "built")
-    again = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
-    assert again.plan.read_bytes() == b"stored"
+    second_result = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
+    assert second_result.plan.read_bytes() == b"stored"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +166,7 @@ def test_result_or_job_with_a_path_as_file_name_is_rejected(
     s3.objects[f"engines/{job.digest}/{result['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(BuildError, match="is not the result of an engine job"):
-        BucketResults(s3.client, "bucket", is_builder=True).fetch(
+        BucketResultStore(s3.client, "bucket", is_builder=True).fetch(
             job.digest, to=tmp_path / "accepted" / "one"
         )
     assert sorted(tmp_path.rglob("*")) == before

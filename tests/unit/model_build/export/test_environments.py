@@ -180,7 +180,7 @@ def test_installation_waits_for_the_lock_of_another_process(tmp_path: Path) -> N
     )
 
     def install() -> None:
-        with environments._locked(lock):
+        with environments._hold_lock(lock):
             pass
 
     with holder:

@@ -27,7 +27,7 @@ GATES: Gates = [
             max_relative_difference=1e-7,
             allowed=1e-4,
             shapes=[{"batch": 2}],
-            answers=[[OutputTensor("Y", "FP32", (2, 3))]],
+            output_tensors=[[OutputTensor("Y", "FP32", (2, 3))]],
         ),
     )
 ]
@@ -49,12 +49,12 @@ def export(tmp_path: Path) -> Export:
         calls: list[str] = []
         to.unlink(missing_ok=True)
 
-        def make() -> Gates:
+        def generate() -> Gates:
             calls.append("made")
             to.write_text("weights")
             return GATES
 
-        assert cached_export(step, to, context, make) == GATES
+        assert cached_export(step, to, context, generate) == GATES
         assert to.read_text() == "weights"
         return bool(calls)
 
@@ -79,7 +79,7 @@ def test_changed_input_is_exported_again(
     assert export(dataclasses.replace(context, weights=tmp_path / "other"))
     gpu = BuildTarget(release="25.09", compute_capability="8.6")
     assert export(dataclasses.replace(context, target=gpu))
-    monkeypatch.setattr(export_cache, "_builder", lambda: {"torch": "2.14.0"})
+    monkeypatch.setattr(export_cache, "_builder_versions", lambda: {"torch": "2.14.0"})
     assert export(context)
     monkeypatch.undo()
     monkeypatch.setattr(export_cache, "FOLDER", tmp_path / "exports")

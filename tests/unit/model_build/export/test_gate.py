@@ -31,9 +31,9 @@ def _outputs() -> list[Arrays]:
 
 
 def _compare(converted: list[Arrays], allowed: float) -> gate.GateReport:
-    cases = map(gate.Case, SHAPES, converted, _outputs())
+    cases = map(gate.GateCase, SHAPES, converted, _outputs())
     limit = Gate(max_absolute_difference=allowed)
-    return gate.compare(cases, limit, converted="m.pt", origin="PyTorch")
+    return gate.compare(cases, limit, converted_name="m.pt", original_name="PyTorch")
 
 
 def _with_error(error: float, *cases: int) -> list[Arrays]:
@@ -50,7 +50,7 @@ def test_report_has_the_largest_difference_of_all_shapes() -> None:
     assert report.max_relative_difference == pytest.approx(0.34, abs=0.01)  # of the smallest shape
     assert report.allowed == 0.5
     assert report.shapes == SHAPES == gate.compared_sizes(IDENTITY)
-    assert report.answers[1] == [gate.OutputTensor("y", "FP32", (2, 12))]
+    assert report.output_tensors[1] == [gate.OutputTensor("y", "FP32", (2, 12))]
 
 
 def test_difference_in_one_number_fails() -> None:

@@ -21,7 +21,7 @@ REPORT = GateReport(
     max_relative_difference=1e-6,
     allowed=1e-4,
     shapes=[],
-    answers=[],
+    output_tensors=[],
 )
 
 
@@ -30,18 +30,18 @@ def test_export_is_cached_and_its_gates_are_reported(
 ) -> None:
     calls: list[Path] = []
 
-    def make(step: Onnx, to: Path, context: Any) -> StepOutput:
+    def generate(step: Onnx, to: Path, context: Any) -> StepOutput:
         calls.append(to)
         to.touch()
         return StepOutput([("a and b", REPORT)])
 
-    monkeypatch.setattr(Onnx, "make", make)
+    monkeypatch.setattr(Onnx, "generate", generate)
     step = Onnx(to="onnx", source="e.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
     context = step_context(tmp_path / "model", progress=progress_lines)
     line = "model.x: a and b differ by 2.5e-06 at most (1e-04 allowed)"
-    assert steps.make(step, tmp_path / "model.x", context) == StepOutput([("a and b", REPORT)])
+    assert steps.run_step(step, tmp_path / "model.x", context) == StepOutput([("a and b", REPORT)])
     assert progress_lines == [line]
-    assert steps.make(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
+    assert steps.run_step(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
     assert progress_lines[-1] == line
     assert calls == [tmp_path / "model.x"]
 
@@ -55,7 +55,7 @@ def test_copy_reads_the_weights_or_the_model_folder(tmp_path: Path, *, has_weigh
         tmp_path / "model", weights=tmp_path / "weights" if has_weights else None
     )
     to = tmp_path / "copied.txt"
-    assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == StepOutput([])
+    assert steps.run_step(Copy(to="copy", weights="words.txt"), to, context) == StepOutput([])
     assert to.read_text() == ("from weights" if has_weights else "from model")
 
 
@@ -73,7 +73,7 @@ def test_packages_are_installed_with_a_warning_about_libraries(
     to = tmp_path / "1" / "site-packages"
     to.mkdir(parents=True)
     (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))
-    assert steps.make(step, to, context) == StepOutput([])
+    assert steps.run_step(step, to, context) == StepOutput([])
     (warning,) = progress_lines
     assert warning.startswith("warning: lib.so needs libOpenCL.so.1")
     assert calls == [(tmp_path / "a/pins.txt", to, context.triton_python)]

@@ -57,7 +57,7 @@ def test_module_name_depends_only_on_the_source(tmp_path: Path) -> None:
     assert "export" not in names
 
 
-def test_loading_writes_no_files(tmp_path: Path) -> None:
+def test_loading_a_source_writes_no_files(tmp_path: Path) -> None:
     _load(tmp_path, WORKING)
     assert [path.name for path in tmp_path.iterdir()] == ["export.py"]
 
@@ -70,13 +70,13 @@ def test_loading_writes_no_files(tmp_path: Path) -> None:
     ],
 )
 def test_failing_source_error_has_the_reason(tmp_path: Path, source: str, reason: str) -> None:
-    before = {name for name in sys.modules if name.startswith("model_source_")}
+    modules_before = {name for name in sys.modules if name.startswith("model_source_")}
     with pytest.raises(BuildError) as error:
         _load(tmp_path, source)
     assert str(error.value) == f"{tmp_path}/export.py failed: {reason}"
     assert error.value.__cause__ is not None
-    after = {name for name in sys.modules if name.startswith("model_source_")}
-    assert len(after - before) == ("return" in source)
+    modules_after = {name for name in sys.modules if name.startswith("model_source_")}
+    assert len(modules_after - modules_before) == ("return" in source)
 
 
 RANDOM = WORKING.replace("Doubled()", "torch.nn.Linear(2, 2)")

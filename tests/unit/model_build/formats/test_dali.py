@@ -39,7 +39,7 @@ def test_decoder_runs_on_the_gpu_of_the_target(
         tmp_path, model_folder=Path("models/pictures"), target=target, progress=progress_lines
     )
     step = Dali(to="dali", source="pipeline.py:f", environment="pins.txt")
-    step.make(tmp_path / "model.dali", context)
+    step.generate(tmp_path / "model.dali", context)
     ((requirements, worker, parameters, options),) = calls
     assert requirements == Path("models/pictures/pins.txt")
     assert worker.name == "worker.py"

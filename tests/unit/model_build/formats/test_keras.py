@@ -61,16 +61,16 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
             for case, batch in enumerate(parameters["batches"]):
                 x = np.full((batch, 2), case + 1, np.float32)
                 outputs[f"{case}/input/x"] = x
-                outputs[f"{case}/origin/z"] = -x
-                outputs[f"{case}/origin/y"] = 2 * x + np.float32(keras_error)
+                outputs[f"{case}/original/z"] = -x
+                outputs[f"{case}/original/y"] = 2 * x + np.float32(keras_error)
                 if not parameters["onnx"]:
                     outputs[f"{case}/converted/y"] = 2 * x + np.float32(frozen_error)
                     outputs[f"{case}/converted/z"] = -x
-            np.savez(parameters["answers"], **outputs)
+            np.savez(parameters["outputs_file"], **outputs)
 
         monkeypatch.setattr("model_build.export.environments.run_script", worker)
         context = step_context(tmp_path, weights=tmp_path / "weights", seed=3)
-        (gate,) = step.make(tmp_path / "model.out", context).gates
+        (gate,) = step.generate(tmp_path / "model.out", context).gates
         return gate, calls[0]
 
     return run

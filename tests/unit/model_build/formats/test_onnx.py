@@ -73,7 +73,7 @@ def _export(folder: Path, function: str, *, allowed: float = 1e-5) -> Exported:
         opset=18,
         gate=Gate(max_absolute_difference=allowed),
     )
-    ((_, report),) = step.make(folder / "m.onnx", step_context(folder)).gates
+    ((_, report),) = step.generate(folder / "m.onnx", step_context(folder)).gates
     return Exported(folder, folder / "m.onnx", report)
 
 
@@ -91,7 +91,7 @@ def test_exported_file_has_opset_ir_version_and_producer(exported: Exported) -> 
     assert model.producer_version == torch.__version__.partition("+")[0]  # without the processor
 
 
-def test_exported_file_has_no_trace_of_the_machine(exported: Exported) -> None:
+def test_exported_file_has_no_stack_traces(exported: Exported) -> None:
     content = exported.file.read_bytes()
     for trace in (str(exported.folder), "export.py", "site-packages", "torch/", "stack_trace"):
         assert trace.encode() not in content, trace
@@ -102,7 +102,7 @@ def test_exported_file_has_no_trace_of_the_machine(exported: Exported) -> None:
         assert not entry.doc_string
 
 
-def test_traces_are_removed_from_every_entry() -> None:
+def test_stack_traces_are_removed_from_every_message() -> None:
     # The entries with a trace depend on the version of torch: here every entry has one.
     def value(name: str) -> onnx.ValueInfoProto:
         return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
@@ -131,7 +131,7 @@ def test_traces_are_removed_from_every_entry() -> None:
     ):
         entry.doc_string = "trace"
         entry.metadata_props.add(key="stack_trace", value="/home/me/export.py")
-    export._strip_traces(model)
+    export._remove_stack_traces(model)
     content = model.SerializeToString()
     assert b"trace" not in content
     assert b"/home/me" not in content
@@ -163,6 +163,6 @@ def test_unusable_source_is_refused(
         to="onnx", source=f"export.py:{function}", opset=18, gate=Gate(max_absolute_difference=1)
     )
     with pytest.raises(BuildError) as error:
-        step.make(tmp_path / "m.onnx", step_context(tmp_path))
+        step.generate(tmp_path / "m.onnx", step_context(tmp_path))
     assert str(error.value) == f"{tmp_path}/export.py{message}"
     assert not (tmp_path / "m.onnx").exists()

@@ -1,6 +1,6 @@
 """Installation of packages from pinned wheels.
 
-pip checks the hash of a local wheel without a network, as it checks one of the index.
+pip checks the hash of a local wheel in the same way as that of a wheel from a package index.
 """
 
 import hashlib
@@ -45,7 +45,9 @@ def test_wheel_for_the_python_of_triton_is_installed(wheel: Path, tmp_path: Path
     assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # .pyc files are not reproducible
 
 
-def test_pip_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_installs_wheels_for_tritons_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commands: list[list[str]] = []
 
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from model_build import BuildError, BuildTarget, GateFailed
-from model_build.engines.accepted_results import FolderResults
+from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
@@ -81,7 +81,7 @@ def context(
     """Context of a build whose ONNX file is written without an export."""
     content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     monkeypatch.setattr(
-        "model_build.formats.onnx.export._write", lambda *_, to, **__: to.write_bytes(content)
+        "model_build.formats.onnx.export._write_onnx", lambda *_, to, **__: to.write_bytes(content)
     )
     (tmp_path / "export.py").write_text(SOURCE)
     return step_context(
@@ -89,7 +89,7 @@ def context(
         target=BuildTarget(release="25.04", compute_capability="8.9"),
         scratch=_scratch(tmp_path, "scratch"),
         progress=progress_lines,
-        engines=Engines(FolderResults(tmp_path / "kept"), gpu),
+        engines=Engines(FolderResultStore(tmp_path / "kept"), gpu),
     )
 
 
@@ -104,7 +104,7 @@ def _export(context: StepContext, to: Path, **engine: Any) -> Any:
     step = recipe.files["double/1/model.plan"]
     assert isinstance(step, TensorRt)
     to.parent.mkdir(parents=True, exist_ok=True)
-    return step.make(to, context)
+    return step.generate(to, context)
 
 
 def test_engine_is_compiled_and_compared(context: StepContext, gpu: _Gpu, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def environment() -> Iterator[None]:
     """Use the packages of this Python, since an installation takes minutes."""
     packages = Path(torch.__file__).parents[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("model_build.export.environments._installed", lambda *_, **__: packages)
+        patch.setattr("model_build.export.environments._install", lambda *_, **__: packages)
         yield
 
 
@@ -91,7 +91,7 @@ def _export(folder: Path, function: str, **fields: Any) -> GateReport:
         environment="pins.txt",
         gate=Gate(max_absolute_difference=1e-5),
     )
-    ((title, report),) = step.make(folder / "model.pt", context).gates
+    ((title, report),) = step.generate(folder / "model.pt", context).gates
     assert title == "TorchScript and PyTorch"
     return report
 

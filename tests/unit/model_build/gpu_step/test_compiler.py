@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from model_build.gpu_step.compiler import compile_engine, load
+from model_build.gpu_step.compiler import compile_engine, load_engine
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.job import Job
 from model_build.gpu_step.logger import TensorRtLog
@@ -38,7 +38,7 @@ def _compile(trt: RecordedTensorRt, **fields: Any) -> tuple[bytes, list[str]]:
 
 def _load(trt: RecordedTensorRt, *, level: str) -> None:
     log = TensorRtLog(trt, print)
-    load(trt, trt.Runtime(log.logger), b"plan", level=level, log=log)
+    load_engine(trt, trt.Runtime(log.logger), b"plan", level=level, log=log)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

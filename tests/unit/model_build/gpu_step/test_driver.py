@@ -16,7 +16,7 @@ from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 def _outside_nvidia_images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run outside NVIDIA's images and without a kernel module."""
     monkeypatch.delenv("CUDA_VERSION", raising=False)
-    monkeypatch.setattr(driver, "PROC", tmp_path / "version")
+    monkeypatch.setattr(driver, "VERSION_FILE", tmp_path / "version")
 
 
 def _use_library(monkeypatch: pytest.MonkeyPatch, library: Any) -> None:

@@ -63,7 +63,7 @@ def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, dtype: str = "f
     (folder / "input.bin").write_bytes(array.tobytes())
     tensor = RawTensor("x", dtype, [batch, 3], "input.bin", sha256(folder / "input.bin"))
     runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), TensorRtLog(trt, print))
-    return runner.run([tensor], ["y"], read=folder, to=folder, prefix="output-0")
+    return runner.run([tensor], ["y"], input_folder=folder, to=folder, prefix="output-0")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

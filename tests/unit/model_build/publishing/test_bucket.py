@@ -20,11 +20,11 @@ KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
 
 
-def _packed(built: Build) -> bytes:
+def _pack(finished_build: Build) -> bytes:
     with TemporaryDirectory() as scratch:
-        packed = Path(scratch, "packed")
-        archive.pack(built.folder, packed)
-        return packed.read_bytes()
+        archive_file = Path(scratch, "packed")
+        archive.pack(finished_build.folder, archive_file)
+        return archive_file.read_bytes()
 
 
 def _checksum(content: bytes) -> str:
@@ -33,103 +33,101 @@ def _checksum(content: bytes) -> str:
     return f"{base64.b64encode(digest).decode()}-1"
 
 
-def _publish(s3: FakeS3, built: Build) -> None:
-    publish(s3.client, built, bucket="bucket", key=KEY, progress=ProgressLines())
+def _publish(s3: FakeS3, finished_build: Build) -> None:
+    publish(s3.client, finished_build, bucket="bucket", key=KEY, progress=ProgressLines())
 
 
 def _is_published(s3: FakeS3) -> bool:
     return is_published(s3.client, bucket="bucket", key=KEY)
 
 
-def test_publish_writes_archive_and_manifest_with_checksums(s3: FakeS3, built: Build) -> None:
+def test_publish_writes_archive_and_manifest_with_checksums(
+    s3: FakeS3, finished_build: Build
+) -> None:
     assert not _is_published(s3)
-    _publish(s3, built)
+    _publish(s3, finished_build)
     assert _is_published(s3)
     assert set(s3.objects) == {KEY, MANIFEST}
     body = s3.objects[KEY]["Body"]
-    assert body == _packed(built)
+    assert body == _pack(finished_build)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
-    recorded = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
-    assert recorded["sha256"] == hashlib.sha256(body).hexdigest()
-    assert recorded["bytes"] == len(body)
-    assert recorded["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(body)
-    assert recorded["part_bytes"] == PART_BYTES
+    recorded_archive = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
+    assert recorded_archive["sha256"] == hashlib.sha256(body).hexdigest()
+    assert recorded_archive["bytes"] == len(body)
+    assert recorded_archive["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(body)
+    assert recorded_archive["part_bytes"] == PART_BYTES
 
 
-def test_deleted_archive_is_written_again(s3: FakeS3, built: Build) -> None:
-    _publish(s3, built)
+def test_deleted_archive_is_written_again(s3: FakeS3, finished_build: Build) -> None:
+    _publish(s3, finished_build)
     before = dict(s3.objects)
     del s3.objects[KEY]
     assert not _is_published(s3)
-    _publish(s3, built)
+    _publish(s3, finished_build)
     assert s3.objects == before
 
 
-def test_replaced_archive_is_an_error(s3: FakeS3, built: Build) -> None:
-    _publish(s3, built)
+def test_replaced_archive_is_an_error(s3: FakeS3, finished_build: Build) -> None:
+    _publish(s3, finished_build)
     s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
     with pytest.raises(BuildError, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"):
         _is_published(s3)
 
 
-def test_archive_other_than_in_the_manifest_is_not_uploaded(s3: FakeS3, built: Build) -> None:
-    _publish(s3, built)
+def test_archive_other_than_in_the_manifest_is_not_uploaded(
+    s3: FakeS3, finished_build: Build
+) -> None:
+    _publish(s3, finished_build)
     del s3.objects[KEY]
     manifest = json.loads(s3.objects[MANIFEST]["Body"])
     manifest["archive"]["checksum"] = "b3RoZXI=-1"
     s3.objects[MANIFEST]["Body"] = json.dumps(manifest).encode()
     with pytest.raises(BuildError, match=f"s3://bucket/{MANIFEST} holds other bytes"):
-        _publish(s3, built)
+        _publish(s3, finished_build)
     assert (KEY in s3.objects, s3.unfinished) == (False, {})
 
 
-def test_manifest_without_checksum_is_accepted(s3: FakeS3, built: Build) -> None:
+def test_manifest_without_checksum_is_accepted(s3: FakeS3, finished_build: Build) -> None:
     s3.objects |= {KEY: {"Body": b""}, MANIFEST: {"Body": b'{"archive": {"sha256": "0"}}'}}
     assert _is_published(s3)
 
 
-def test_publishing_again_changes_nothing(s3: FakeS3, built: Build) -> None:
-    _publish(s3, built)
-    before = dict(s3.objects)
-    _publish(s3, built)
-    assert s3.objects == before
-    assert s3.unfinished == {}
-
-
-def test_other_object_under_the_key_is_refused(s3: FakeS3, built: Build) -> None:
+def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build) -> None:
     s3.objects[KEY] = {"Body": b"by hand"}
     with pytest.raises(BuildError) as error:
-        _publish(s3, built)
+        _publish(s3, finished_build)
     assert str(error.value) == (
         f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
-        f"({_checksum(_packed(built))}): archives are never overwritten. Delete it by hand if "
-        "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now "
-        "makes other archives"
+        f"({_checksum(_pack(finished_build))}): archives are never overwritten. Delete it by "
+        "hand if nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder "
+        "now makes other archives"
     )
     assert s3.objects == {KEY: {"Body": b"by hand"}}
     assert s3.unfinished == {}
 
 
-def test_interrupted_publication_is_completed_by_the_next(s3: FakeS3, built: Build) -> None:
+def test_interrupted_publication_is_completed_by_the_next(
+    s3: FakeS3, finished_build: Build
+) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
-    s3.before["PutObject"] = interrupt
+    s3.hooks["PutObject"] = interrupt
     with pytest.raises(KeyboardInterrupt):
-        _publish(s3, built)
+        _publish(s3, finished_build)
     assert set(s3.objects) == {KEY}
     assert not _is_published(s3)
-    del s3.before["PutObject"]
-    _publish(s3, built)
+    del s3.hooks["PutObject"]
+    _publish(s3, finished_build)
     assert _is_published(s3)
 
 
-def test_concurrent_manifest_is_accepted(s3: FakeS3, built: Build) -> None:
+def test_concurrent_manifest_is_accepted(s3: FakeS3, finished_build: Build) -> None:
     def write_manifest(request: dict[str, Any]) -> None:
         s3.objects[MANIFEST] = {"Body": b"other"}
 
-    s3.before["PutObject"] = write_manifest
-    _publish(s3, built)
+    s3.hooks["PutObject"] = write_manifest
+    _publish(s3, finished_build)
     assert s3.objects[MANIFEST] == {"Body": b"other"}
 
 
@@ -138,6 +136,6 @@ def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("GetObject", code)
 
-    s3.before["GetObject"] = refuse
+    s3.hooks["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):
         _is_published(s3)

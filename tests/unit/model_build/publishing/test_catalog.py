@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, predecessors_and_current
 from tests.unit.model_build.fakes import FakeSsm
 
 
@@ -26,14 +26,14 @@ def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: 
     assert catalog.entries() == {name: _entry("1", name) for name in names}
 
 
-def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: FakeSsm) -> None:
+def test_set_current_writes_the_entry_and_its_cause(catalog: Catalog, ssm: FakeSsm) -> None:
     ssm.put("/triton/dev/text/minilm", _entry("1"))
-    catalog.flip(_entry("2"), "published")
-    catalog.flip(_entry("1"), "rolled back")
+    catalog.set_current(_entry("2"), "published")
+    catalog.set_current(_entry("1"), "rolled back")
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
-    assert [(past.version, past.cause) for past in catalog.history("minilm")] == [
+    assert [(version.version, version.cause) for version in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),
@@ -46,7 +46,7 @@ def test_invalid_history_values_are_skipped_with_a_warning(
     ssm.put("/triton/dev/text/minilm", _entry("1"))
     ssm.put("/triton/dev/text/minilm", {"version": 9999})
     ssm.put("/triton/dev/text/minilm", _entry("2"))
-    assert [past.version for past in catalog.history("minilm")] == ["1", "2"]
+    assert [version.version for version in catalog.history("minilm")] == ["1", "2"]
     warning = "! /triton/dev/text/minilm:2 is not a catalog entry: left out\n"
     assert capsys.readouterr().err == warning
 
@@ -66,8 +66,10 @@ def test_invalid_history_values_are_skipped_with_a_warning(
         ("1 2 back:1 published:2", "1 2"),
     ],
 )
-def test_lineage_omits_versions_that_were_rolled_back(history: str, expected: str) -> None:
-    ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
-    values = [part.rpartition(":") for part in history.split()]
-    line = lineage([CatalogVersion(_entry(version), ways[way]) for way, _, version in values])
-    assert [past.version for past in line] == expected.split()
+def test_rolled_back_versions_are_not_predecessors(history: str, expected: str) -> None:
+    causes: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
+    values = [value.rpartition(":") for value in history.split()]
+    versions = predecessors_and_current(
+        [CatalogVersion(_entry(version), causes[cause]) for cause, _, version in values]
+    )
+    assert [version.version for version in versions] == expected.split()

@@ -1,25 +1,20 @@
-"""GPUs that compile the engines of a bucket, and deletion of unused engines."""
+"""GPUs that compile the engines of a bucket."""
 
 import ctypes
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from model_build import BuildError
-from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.local_gpu import LocalGpu
 from model_build.publishing import engines
-from model_build.publishing.manifests import delete_unused_parts
 from platform_facts import ComputeCapability
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
-from tests.unit.model_build.engines.conftest import write_job, write_result
+from tests.unit.model_build.engines.conftest import write_job
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
-
-PREFIX = "text/cuda-25.09-sm86/"
 
 
 class _Stacks:
@@ -88,28 +83,3 @@ def test_stage_without_a_gpu_project_is_an_error(
     stacks.outputs = []
     with pytest.raises(BuildError, match=r"dev-models has no output GpuProject: .* Deploy it"):
         engines.stage_engines("bucket", stage="dev").gpu.compute_capability()
-
-
-def test_only_unused_engines_are_deleted(s3: FakeS3, tmp_path: Path) -> None:
-    kept = BucketResults(s3.client, "bucket", is_builder=True)
-    jobs = [write_job(tmp_path / release, release=release) for release in ("25.04", "25.09")]
-    for job in jobs:
-        assert kept.accept(write_result(tmp_path / f"result-{job.digest}", job))
-    shared, unused = (job.digest for job in jobs)
-    s3.objects |= {
-        f"{PREFIX}{name}.json": {"Body": json.dumps({"engines": {"m.plan": {"job": job}}}).encode()}
-        for name, job in {"a": shared, "b": unused}.items()
-    }
-    s3.objects[f"{PREFIX}before-engines.json"] = {"Body": b"{}"}
-    s3.objects |= {f"{PREFIX}{name}.tar.gz": {"Body": b""} for name in ("a", "b", "before-engines")}
-    s3.objects["other/file.json"] = {"Body": b"no manifest"}
-    deleted = delete_unused_parts(s3.client, "bucket", [f"{PREFIX}b.json"])
-    assert deleted[0] == f"engines/{unused}/result.json"  # without it, the result is incomplete
-    assert len(deleted) == 3
-    assert kept.fetch(shared, to=tmp_path / "shared")
-    assert not any(key.startswith(f"engines/{unused}") for key in s3.objects)
-
-
-def test_no_manifest_is_read_without_engines(s3: FakeS3) -> None:
-    assert delete_unused_parts(s3.client, "bucket", []) == []
-    assert s3.calls == []

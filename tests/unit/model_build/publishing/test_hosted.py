@@ -28,14 +28,6 @@ def test_prefixes_of_all_variants_have_targets_without_duplicates(sagemaker: Fak
     ]
 
 
-def test_unknown_endpoint_is_refused(sagemaker: FakeSageMaker) -> None:
-    with pytest.raises(BuildError) as error:
-        prefixes(sagemaker)
-    assert str(error.value) == (
-        "no endpoint dev-text: deploy it, or write another STAGE and ENDPOINT"
-    )
-
-
 URL = "s3://models/text/cpu-24.09/minilm.tar.gz"
 
 

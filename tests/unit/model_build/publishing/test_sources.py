@@ -7,60 +7,66 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from model_build import digest_of
+from model_build import compute_digest
 from model_build.build import Build
-from model_build.manifest import Source
+from model_build.manifest import StoredSource
 from model_build.publishing import sources
 from tests.unit.model_build.fakes import FakeS3, client_error
 
 
-def _keep(s3: FakeS3, built: Build) -> Source:
-    return sources.keep(s3.client, built, bucket="bucket")
+def _store(s3: FakeS3, finished_build: Build) -> StoredSource:
+    return sources.store_source(s3.client, finished_build, bucket="bucket")
 
 
-def _key(built: Build) -> str:
-    return f"sources/{built.digest}.zip"
+def _key(finished_build: Build) -> str:
+    return f"sources/{finished_build.digest}.zip"
 
 
 def test_unpacked_source_has_the_digest_of_the_archive(
-    s3: FakeS3, built: Build, tmp_path: Path
+    s3: FakeS3, finished_build: Build, tmp_path: Path
 ) -> None:
-    (built.source.folder / "tests").mkdir(exist_ok=True)
-    (built.source.folder / "tests" / "golden.json").write_text("{}")  # not part of the model
-    _keep(s3, built)
-    kept = s3.objects[_key(built)]
-    assert kept["ContentType"] == "application/zip"
-    with zipfile.ZipFile(io.BytesIO(kept["Body"])) as packed:
-        packed.extractall(tmp_path / "unpacked")
-    assert digest_of(tmp_path / "unpacked") == built.digest
+    (finished_build.source.folder / "tests").mkdir(exist_ok=True)
+    (finished_build.source.folder / "tests" / "golden.json").write_text(
+        "{}"
+    )  # not part of the model
+    _store(s3, finished_build)
+    stored_object = s3.objects[_key(finished_build)]
+    assert stored_object["ContentType"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(stored_object["Body"])) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert compute_digest(tmp_path / "unpacked") == finished_build.digest
     assert not (tmp_path / "unpacked" / "tests").exists()
 
 
-def test_source_is_uploaded_once(s3: FakeS3, built: Build) -> None:
-    assert _keep(s3, built) == _keep(s3, built)
+def test_source_is_uploaded_once(s3: FakeS3, finished_build: Build) -> None:
+    assert _store(s3, finished_build) == _store(s3, finished_build)
     assert s3.calls.count("CreateMultipartUpload") == 1
 
 
-def test_denied_read_is_not_a_missing_source(s3: FakeS3, built: Build) -> None:
+def test_denied_read_is_not_a_missing_source(s3: FakeS3, finished_build: Build) -> None:
     def refuse(request: object) -> None:
         raise client_error("HeadObject", "403")
 
-    s3.before["HeadObject"] = refuse
+    s3.hooks["HeadObject"] = refuse
     with pytest.raises(ClientError, match="403"):
-        _keep(s3, built)
+        _store(s3, finished_build)
 
 
-def test_concurrent_uploads_both_succeed(s3: FakeS3, built: Build) -> None:
-    def other(_: object) -> None:
-        s3.objects[_key(built)] = {"Body": b"the same"}
+def test_concurrent_uploads_both_succeed(s3: FakeS3, finished_build: Build) -> None:
+    def upload_first(_: object) -> None:
+        s3.objects[_key(finished_build)] = {"Body": b"the same"}
 
-    s3.before["CompleteMultipartUpload"] = other
-    _keep(s3, built)
-    assert _key(built) in s3.objects
+    s3.hooks["CompleteMultipartUpload"] = upload_first
+    _store(s3, finished_build)
+    assert _key(finished_build) in s3.objects
     assert s3.unfinished == {}
 
 
-def test_concurrent_upload_of_the_same_source_is_not_aborted(s3: FakeS3, built: Build) -> None:
-    s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
-    _keep(s3, built)
-    assert [upload["Key"] for upload in s3.unfinished.values()] == [_key(built)]
+def test_concurrent_upload_of_the_same_source_is_not_aborted(
+    s3: FakeS3, finished_build: Build
+) -> None:
+    s3.create_multipart_upload(
+        Bucket="bucket", Key=_key(finished_build), ChecksumAlgorithm="SHA256"
+    )
+    _store(s3, finished_build)
+    assert [upload["Key"] for upload in s3.unfinished.values()] == [_key(finished_build)]

@@ -33,10 +33,10 @@ def _upload(s3: FakeS3, file: Path) -> None:
 
 def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
     _upload(s3, file)
-    (stored,) = s3.objects.items()
-    assert stored[0] == KEY
-    assert stored[1]["Body"] == file.read_bytes()
-    assert stored[1]["ContentType"] == "application/gzip"
+    (stored_object,) = s3.objects.items()
+    assert stored_object[0] == KEY
+    assert stored_object[1]["Body"] == file.read_bytes()
+    assert stored_object[1]["ContentType"] == "application/gzip"
     assert s3.calls == [
         "ListMultipartUploads",
         "CreateMultipartUpload",
@@ -69,7 +69,7 @@ def test_failed_part_aborts_the_upload(s3: FakeS3, file: Path, part: int) -> Non
         if request["PartNumber"] == part:
             raise client_error("UploadPart", "BadDigest")
 
-    s3.before["UploadPart"] = fail
+    s3.hooks["UploadPart"] = fail
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert s3.objects == {}
@@ -102,7 +102,7 @@ def test_upload_is_aborted_after_its_last_part(
         may_end.set()  # otherwise a wrong order would hang the test
 
     monkeypatch.setattr(upload, "ThreadPoolExecutor", Pool)
-    s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
+    s3.hooks.update(UploadPart=send, AbortMultipartUpload=abort)
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert (events[0], events[-1]) == ("part sent", "aborted")
@@ -113,18 +113,18 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
     def interrupt(request: dict[str, Any]) -> None:
         raise stop
 
-    s3.before["CompleteMultipartUpload"] = interrupt
+    s3.hooks["CompleteMultipartUpload"] = interrupt
     with pytest.raises(stop):
         _upload(s3, file)
     assert s3.unfinished == {}
     assert s3.objects == {}
 
 
-def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
+def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
         raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
-    s3.before["CompleteMultipartUpload"] = refuse
+    s3.hooks["CompleteMultipartUpload"] = refuse
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
     assert s3.unfinished == {}
@@ -137,8 +137,8 @@ def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> 
     def fail(request: dict[str, Any]) -> None:
         raise ConnectionError("connection lost")
 
-    s3.before["UploadPart"] = refuse
-    s3.before["AbortMultipartUpload"] = fail
+    s3.hooks["UploadPart"] = refuse
+    s3.hooks["AbortMultipartUpload"] = fail
     with pytest.raises(ClientError, match="AccessDenied"):
         _upload(s3, file)
     assert s3.calls[-1] == "AbortMultipartUpload"
@@ -155,7 +155,7 @@ def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> No
     assert s3.objects[KEY]["Body"] == file.read_bytes()
 
 
-def test_memory_holds_only_the_parts_in_transfer(
+def test_upload_holds_only_parts_in_transfer_in_memory(
     s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 100_000

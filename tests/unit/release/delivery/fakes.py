@@ -81,12 +81,16 @@ class FakeAws:
         return {}
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
-        assert FunctionName == "start"
-        self.started_builds.append(json.loads(Payload)["ResourceProperties"])
+        if FunctionName == "start":
+            self.started_builds.append(json.loads(Payload)["ResourceProperties"])
         if self.build_error:
-            body = json.dumps({"errorMessage": self.build_error}).encode()
-            return {"Payload": StreamingBody(io.BytesIO(body), len(body)), "FunctionError": ""}
-        return {"Payload": StreamingBody(io.BytesIO(b"{}"), 2)}
+            return {**_payload({"errorMessage": self.build_error}), "FunctionError": ""}
+        return _payload({"IsComplete": True})
+
+
+def _payload(content: dict[str, Any]) -> dict[str, Any]:
+    body = json.dumps(content).encode()
+    return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
 
 
 class FakeSsm:

@@ -23,17 +23,14 @@ class FakeLambda:
     """A Lambda client with the functions that start and poll builds.
 
     `polls` maps keys to the results of polls: whether the build is complete, or its error.
-    `queue_polls` maps keys to the number of polls before the build starts. With `starts_at_once`,
-    as in older commits, the start function starts builds, except for `complete_keys`. Credentials
-    expire after `calls_before_expiry` calls.
+    `queue_polls` maps keys to the number of polls before the build starts. Credentials expire after
+    `calls_before_expiry` calls.
     """
 
     def __init__(self) -> None:
         self.polls: dict[str, list[bool | str]] = {}
         self.start_events: list[dict[str, Any]] = []
         self.queue_polls: dict[str, int] = {}
-        self.starts_at_once = False
-        self.complete_keys: set[str] = set()
         self.calls_before_expiry: int | None = None
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
@@ -45,9 +42,6 @@ class FakeLambda:
         key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
             self.start_events.append(event)
-            if self.starts_at_once:
-                started = {"BuildId": f"b:{key[0]}", "Deadline": 7}
-                return _response({} if key in self.complete_keys else started)
             return _response({"PhysicalResourceId": "model", "Deadline": 7})
         assert FunctionName == "poll"
         assert event["Deadline"] == 7
@@ -113,16 +107,6 @@ def test_builds_run_in_parallel_with_their_own_time_limit(
     ]
 
 
-def test_start_functions_of_older_commits_start_builds(
-    functions: FakeLambda, output: Callable[[], list[str]]
-) -> None:
-    functions.starts_at_once = True
-    functions.complete_keys = {"vision.tar.gz"}
-    functions.polls = {"text.tar.gz": [False, True]}
-    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert output() == ["  waiting for builds: text.tar.gz (b:t)", "  built text.tar.gz (0 min)"]
-
-
 def test_queued_build_is_reported_every_minute(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
@@ -146,18 +130,10 @@ def test_failed_build_is_reported_with_running_builds(functions: FakeLambda) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("calls", "running"),
-    [(1, "text.tar.gz (b:t)"), (2, "text.tar.gz (b:t), vision.tar.gz (b:v)")],
-    ids=["starting", "polling"],
-)
-def test_expired_credentials_are_reported_with_running_builds(
-    functions: FakeLambda, calls: int, running: str
-) -> None:
-    functions.starts_at_once = True
-    functions.calls_before_expiry = calls
+def test_expired_credentials_are_reported_with_running_builds(functions: FakeLambda) -> None:
+    functions.calls_before_expiry = 4
     with pytest.raises(Unfinished) as raised:
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     first, second = str(raised.value).splitlines()
     assert first.startswith("the credentials have expired: get new ones")
-    assert second == f"  still running in CodeBuild: {running}"
+    assert second == "  still running in CodeBuild: text.tar.gz (b:t), vision.tar.gz (b:v)"

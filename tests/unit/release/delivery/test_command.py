@@ -63,11 +63,7 @@ EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}
             "not delivered: the credentials have expired: get new ones (An error occurred "
             "(ExpiredTokenException) when calling the GetParameter operation: expired)\n",
         ),
-        (
-            KeyboardInterrupt(),
-            130,
-            "not delivered: interrupted before it changed anything\n",
-        ),
+        (KeyboardInterrupt(), 130, "not delivered: interrupted before it changed anything\n"),
     ],
 )
 def test_each_error_has_its_exit_code_and_message(
@@ -85,9 +81,7 @@ def test_each_error_has_its_exit_code_and_message(
     assert capsys.readouterr().err == message
 
 
-def test_wrong_arguments_have_exit_code_1(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_wrong_arguments_have_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         tritonsm(["deliver"])
     assert raised.value.code == 1

@@ -1,16 +1,13 @@
-"""Tests of the state of an endpoint, with stubbed clients."""
+"""Tests of the state of an endpoint, with fake clients."""
 
 import math
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import Stubber
+from botocore.exceptions import ClientError
 
-from release.delivery import endpoint_state, steps
-from release.delivery.endpoint_state import EndpointFault, endpoint_fault
+from release.delivery import steps
+from release.delivery.endpoint_state import EndpointFault, endpoint_fault, wait_for_endpoints
 from release.delivery.errors import Unfinished
 from release.stack_endpoints import StackEndpoint
 
@@ -20,94 +17,71 @@ ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
 
 
 class FakeAws:
-    """Stubbed clients of SageMaker and CloudFormation."""
+    """Clients of SageMaker and CloudFormation; `descriptions` has the next answers.
+
+    Without a description, the endpoint does not exist.
+    """
 
     def __init__(self) -> None:
-        session = boto3.Session("key", "secret", region_name="us-east-1")
-        self.sagemaker = session.client("sagemaker")
-        self.cloudformation = session.client("cloudformation")
-        self.sagemaker_stub = Stubber(self.sagemaker)
-        self.cloudformation_stub = Stubber(self.cloudformation)
-        self.deadline = math.inf
+        self.descriptions: list[dict[str, Any]] = []
 
-    def add_endpoint(self, status: str, **changes: Any) -> None:
-        now = datetime.now(UTC)
-        description = {
-            "EndpointName": "prod-text",
-            "EndpointArn": "arn:aws:sagemaker:us-east-1:123456789012:endpoint/prod-text",
-            "EndpointConfigName": "Config-New",
-            "EndpointStatus": status,
-            "CreationTime": now,
-            "LastModifiedTime": now,
-        }
-        self.sagemaker_stub.add_response(
-            "describe_endpoint", {**description, **changes}, {"EndpointName": "prod-text"}
-        )
+    def add_endpoint(self, status: str, *, answers: int = 1, **changes: Any) -> None:
+        description = {"EndpointConfigName": "Config-New", "EndpointStatus": status, **changes}
+        self.descriptions += [description] * answers
 
-    def add_endpoint_twice(self, status: str, **changes: Any) -> None:
-        """Add an answer for the wait, and one for the comparison."""
-        for _ in range(2):
-            self.add_endpoint(status, **changes)
+    def describe_endpoint(self, *, EndpointName: str) -> dict[str, Any]:  # noqa: N803
+        assert EndpointName == "prod-text"
+        if not self.descriptions:
+            raise ClientError({"Error": {"Code": "ValidationException"}}, "DescribeEndpoint")
+        return self.descriptions.pop(0)
 
-    def add_config(self, physical_id: str) -> None:
-        detail = {
-            "LogicalResourceId": "Config",
-            "PhysicalResourceId": physical_id,
-            "ResourceType": "AWS::SageMaker::EndpointConfig",
-            "LastUpdatedTimestamp": datetime.now(UTC),
-            "ResourceStatus": "UPDATE_COMPLETE",
-        }
-        self.cloudformation_stub.add_response(
-            "describe_stack_resource",
-            {"StackResourceDetail": detail},
-            {"StackName": "prod-text", "LogicalResourceId": "Config"},
-        )
+    def describe_stack_resource(self, **request: str) -> dict[str, Any]:
+        assert request == {"StackName": "prod-text", "LogicalResourceId": "Config"}
+        return {"StackResourceDetail": {"PhysicalResourceId": ARN}}
 
-    def fault(self) -> EndpointFault | None:
-        with self.sagemaker_stub, self.cloudformation_stub:
-            return endpoint_fault(
-                self.sagemaker, self.cloudformation, ENDPOINT, deadline=self.deadline
-            )
+    def fault(self, *, deadline: float = math.inf) -> EndpointFault | None:
+        client: Any = self
+        fault = endpoint_fault(client, client, ENDPOINT, deadline=deadline)
+        assert self.descriptions == []
+        return fault
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
+def aws(monkeypatch: pytest.MonkeyPatch) -> FakeAws:
     monkeypatch.setattr(steps, "POLL_SECONDS", 0)
-    aws = FakeAws()
-    yield aws
-    aws.sagemaker_stub.assert_no_pending_responses()
-    aws.cloudformation_stub.assert_no_pending_responses()
+    return FakeAws()
 
 
 def test_endpoint_with_the_deployed_configuration_has_no_fault(aws: FakeAws) -> None:
-    aws.add_endpoint_twice("InService")
-    aws.add_config(ARN)
+    aws.add_endpoint("InService", answers=2)
     assert aws.fault() is None
 
 
 def test_update_in_progress_is_awaited_and_reported_once(
     aws: FakeAws, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for _ in range(2):
-        aws.add_endpoint("Updating", PendingDeploymentSummary=PENDING)
-    aws.add_endpoint_twice("InService")
-    aws.add_config(ARN)
+    aws.add_endpoint("Updating", answers=2, PendingDeploymentSummary=PENDING)
+    aws.add_endpoint("InService", answers=2)
     assert aws.fault() is None
     assert capsys.readouterr().out == "  waiting for prod-text: Updating\n"
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
 def test_endpoint_that_scales_is_not_awaited(aws: FakeAws, status: str) -> None:
-    aws.add_endpoint_twice(status)
-    aws.add_config(ARN)
+    aws.add_endpoint(status, answers=2)
     assert aws.fault() is None
 
 
+def test_update_beyond_the_deadline_is_unfinished(aws: FakeAws) -> None:
+    aws.add_endpoint("Updating", PendingDeploymentSummary=PENDING)
+    with pytest.raises(Unfinished, match="prod-text is still Updating"):
+        aws.fault(deadline=0)
+
+
 def test_rolled_back_update_is_a_fault(aws: FakeAws) -> None:
-    aws.add_endpoint_twice(
-        "InService", EndpointConfigName="Config-Old", FailureReason="alarm went off"
+    aws.add_endpoint(
+        "InService", answers=2, EndpointConfigName="Config-Old", FailureReason="alarm went off"
     )
-    aws.add_config(ARN)
     fault = aws.fault()
     assert fault
     assert not fault.must_be_recreated
@@ -116,13 +90,6 @@ def test_rolled_back_update_is_a_fault(aws: FakeAws) -> None:
         'prod-text created config-new: alarm went off. See docs/runbook.md, "An update was rolled '
         'back in silence"'
     )
-
-
-def test_update_beyond_the_deadline_is_unfinished(aws: FakeAws) -> None:
-    aws.deadline = 0
-    aws.add_endpoint("Updating", PendingDeploymentSummary=PENDING)
-    with pytest.raises(Unfinished, match="prod-text is still Updating"):
-        aws.fault()
 
 
 @pytest.mark.parametrize(
@@ -137,11 +104,7 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
 ) -> None:
     """A rollback would fail too, because SageMaker does not update such an endpoint."""
     if status:
-        aws.add_endpoint_twice(status, FailureReason="no capacity")
-    else:
-        for _ in range(2):
-            stub = aws.sagemaker_stub
-            stub.add_client_error("describe_endpoint", "ValidationException", "No such")
+        aws.add_endpoint(status, answers=2, FailureReason="no capacity")
     fault = aws.fault()
     assert fault
     assert fault.must_be_recreated
@@ -151,7 +114,8 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
 
 @pytest.mark.parametrize("status", ["Updating", "SystemUpdating", "Creating"])
 def test_changing_endpoint_is_awaited(aws: FakeAws, status: str) -> None:
-    for value in (status, "InService"):
-        aws.add_endpoint(value)
-    with aws.sagemaker_stub:
-        endpoint_state.wait_for_endpoints(aws.sagemaker, ["prod-text"])
+    aws.add_endpoint(status)
+    aws.add_endpoint("InService")
+    client: Any = aws
+    wait_for_endpoints(client, ["prod-text"])
+    assert aws.descriptions == []

@@ -56,7 +56,6 @@ def results(s3: FakeS3) -> list[tuple[str, str]]:
         (EndpointError("no"), "failed", DeliveryOutcome.FAILED),
         (client_error("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
         (EndpointConnectionError(endpoint_url="ssm"), "failed", DeliveryOutcome.FAILED),
-        (SystemExit("no"), "unfinished", DeliveryOutcome.UNFINISHED),
         (AssertionError(), "unfinished", DeliveryOutcome.UNFINISHED),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
@@ -117,7 +116,7 @@ def test_refused_delivery_is_not_recorded(
     other_history.refuse_superseded()
 
 
-def test_failed_recording_does_not_change_the_error(
+def test_error_while_recording_does_not_replace_the_delivery_error(
     stage_deployment: StageDeployment,
     history: History,
     s3: FakeS3,
@@ -134,7 +133,7 @@ def test_failed_recording_does_not_change_the_error(
         ssm.before_put.append(expire)
         raise FaultyDeployment("Y differs")
 
-    s3.before["PutObject"] = refuse
+    s3.hooks["PutObject"] = refuse
     with (
         pytest.raises(FaultyDeployment, match="Y differs"),
         record_delivery(stage_deployment, history, "deliver", "a" * 40),

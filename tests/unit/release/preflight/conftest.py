@@ -26,12 +26,12 @@ class Aws:
     """Real clients without a network: requests and answers are validated with AWS's models.
 
     `answers` maps `service.Operation` to an answer, an error to raise, or a function of the
-    request; a call without an answer fails the test. `sent` has the requests in order.
+    request; a call without an answer fails the test. `sent_requests` has the requests in order.
     """
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.sent_requests: list[tuple[str, dict[str, Any]]] = []
         self.session: Any = boto3.Session("key", "secret", region_name=REGION)
         events: Any = self.session.events
         events.register("before-parameter-build.*.*", self._record)
@@ -39,10 +39,10 @@ class Aws:
 
     def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         name = f"{model.service_model.service_name}.{model.name}"
-        self.sent.append((name, dict(params)))
+        self.sent_requests.append((name, dict(params)))
 
     def _answer(self, model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        name, request = self.sent[-1]
+        name, request = self.sent_requests[-1]
         answer = self.answers[name]
         if isinstance(answer, Exception):
             raise answer
@@ -54,7 +54,7 @@ class Aws:
 
     def requests(self, name: str) -> list[dict[str, Any]]:
         """Return the requests of one operation."""
-        return [request for sent_name, request in self.sent if sent_name == name]
+        return [request for operation, request in self.sent_requests if operation == name]
 
 
 def error(code: str, message: str = "", operation: str = "Call") -> ClientError:
@@ -108,14 +108,10 @@ MakeAccount = Callable[..., Account]
 
 
 @pytest.fixture
-def make(tmp_path: Path, aws: Aws) -> MakeAccount:
+def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
     """Return a function that makes an account of the stage prod with templates of stacks."""
 
-    def make_account(
-        *,
-        stage: str = "region: us-east-1\n",
-        **stacks: dict[str, Any],
-    ) -> Account:
+    def make(*, stage: str = "region: us-east-1\n", **stacks: dict[str, Any]) -> Account:
         tree, assembly = tmp_path / "tree", tmp_path / "assembly"
         for folder in (tree / "stages", assembly):
             folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +121,7 @@ def make(tmp_path: Path, aws: Aws) -> MakeAccount:
             path.write_text(json.dumps(content if "Resources" in content else template(content)))
         return Account(aws.session, CALLER, Tree(tree), "prod", assembly)
 
-    return make_account
+    return make
 
 
 def template(content: dict[str, Any]) -> Template:

@@ -21,18 +21,18 @@ OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
     [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])],
 )
 def test_caller_is_compared_with_the_stage_account(
-    make: MakeAccount, account: str, verdicts: list[Verdict]
+    make_account: MakeAccount, account: str, verdicts: list[Verdict]
 ) -> None:
     stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
-    findings = list(checks.check_caller(make(stage=stage)))
+    findings = list(checks.check_caller(make_account(stage=stage)))
     assert [finding.verdict for finding in findings] == verdicts
     assert ACCOUNT in findings[0].message
 
 
-def test_existing_image_is_ok(make: MakeAccount, aws: Aws) -> None:
+def test_existing_image_is_ok(make_account: MakeAccount, aws: Aws) -> None:
     aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
     (finding,) = images.check(
-        make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision"))
+        make_account(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision"))
     )
     assert finding.verdict is OK
     (request,) = aws.requests("ecr.BatchGetImage")
@@ -63,19 +63,23 @@ def test_existing_image_is_ok(make: MakeAccount, aws: Aws) -> None:
     ],
 )
 def test_missing_or_denied_image(
-    make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, text: str
+    make_account: MakeAccount,
+    aws: Aws,
+    answer: dict[str, object] | Exception,
+    verdict: Verdict,
+    text: str,
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
-    (finding,) = images.check(make(prod_text=endpoint_stack()))
+    (finding,) = images.check(make_account(prod_text=endpoint_stack()))
     assert finding.verdict is verdict
     assert text in finding.message
 
 
 def test_image_of_another_region_or_registry(
-    make: MakeAccount,
+    make_account: MakeAccount,
 ) -> None:
     other_region = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
-    (finding,) = images.check(make(prod_text=endpoint_stack(image=other_region)))
+    (finding,) = images.check(make_account(prod_text=endpoint_stack(image=other_region)))
     assert finding.verdict is REFUSED
-    (finding,) = images.check(make(prod_text=endpoint_stack(image="triton")))
+    (finding,) = images.check(make_account(prod_text=endpoint_stack(image="triton")))
     assert finding.verdict is UNKNOWN

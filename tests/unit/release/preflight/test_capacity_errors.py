@@ -176,4 +176,4 @@ def test_error_may_name_the_stack_or_the_endpoint(fixes: Any) -> None:
 )
 def test_other_error_or_endpoint_has_no_proposal(fixes: Any, aws: Aws, message: str) -> None:
     assert fixes(endpoint("ml.g6.xlarge"), message) == []
-    assert aws.sent == []
+    assert aws.sent_requests == []

@@ -13,8 +13,8 @@ from release.preflight.clients import client
 from tests.unit.release.preflight.conftest import REGION
 
 
-class Raw:
-    """The body of a response."""
+class FakeBody:
+    """The body of a throttled response."""
 
     def stream(self, **_: object) -> list[bytes]:
         return [b'{"__type": "ThrottlingException", "message": "Rate exceeded"}']
@@ -22,17 +22,17 @@ class Raw:
 
 def fake_network(monkeypatch: pytest.MonkeyPatch, answer: Exception | AWSResponse) -> list[object]:
     """Answer every request with `answer`; return the list of requests."""
-    sent: list[object] = []
+    requests: list[object] = []
 
     def send(_: object, request: object) -> AWSResponse:
-        sent.append(request)
+        requests.append(request)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     monkeypatch.setattr(URLLib3Session, "send", send)
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _: None)
-    return sent
+    return requests
 
 
 def sagemaker() -> Any:
@@ -43,16 +43,16 @@ def sagemaker() -> Any:
 def test_connection_is_tried_twice(
     monkeypatch: pytest.MonkeyPatch, kind: type[ConnectTimeoutError | EndpointConnectionError]
 ) -> None:
-    sent = fake_network(monkeypatch, kind(endpoint_url="https://nowhere"))
+    requests = fake_network(monkeypatch, kind(endpoint_url="https://nowhere"))
     with pytest.raises(kind):
         sagemaker().list_endpoints()
-    assert len(sent) == 2
+    assert len(requests) == 2
     assert sagemaker().meta.config.connect_timeout == 5
 
 
 def test_throttled_request_is_tried_ten_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    throttled = AWSResponse("https://here", 400, HTTPHeaders(), Raw())
-    sent = fake_network(monkeypatch, throttled)
+    throttled = AWSResponse("https://here", 400, HTTPHeaders(), FakeBody())
+    requests = fake_network(monkeypatch, throttled)
     with pytest.raises(ClientError, match="Rate exceeded"):
         sagemaker().list_endpoints()
-    assert len(sent) == 10
+    assert len(requests) == 10

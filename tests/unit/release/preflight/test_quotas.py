@@ -43,14 +43,14 @@ def deploy_stacks(aws: Aws, before: dict[str, Any] | None) -> None:
     aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template(before))}
 
 
-def test_new_endpoint_adds_its_instances(make: MakeAccount, aws: Aws) -> None:
+def test_new_endpoint_adds_its_instances(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
     deploy_stacks(aws, None)
-    peak = peaks(make(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
+    peak = peaks(make_account(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
     assert (peak.running, peak.needed, peak.maximum) == (3, 5, 13)
 
 
-def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws) -> None:
+def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws)
     deploy_stacks(aws, None)
     stack = endpoint_stack(count=2, max_capacity=4)
@@ -60,7 +60,7 @@ def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws
         {"InstanceType": "ml.g5.xlarge", "Priority": 2},
         {"InstanceType": "ml.g6.xlarge", "Priority": 1},
     ]
-    account = make(prod_text=stack)
+    account = make_account(prod_text=stack)
     by_type = peaks(account)
     assert {name: (peak.needed, peak.maximum) for name, peak in by_type.items()} == {
         "ml.g5.xlarge": (2, 4),
@@ -69,13 +69,13 @@ def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws
     assert list(peaks(account, only_preferred=True)) == ["ml.g6.xlarge"]
 
 
-def test_scheduled_action_can_raise_the_maximum(make: MakeAccount, aws: Aws) -> None:
+def test_scheduled_action_can_raise_the_maximum(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws)
     deploy_stacks(aws, None)
     stack = endpoint_stack(count=2, max_capacity=4)
     launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
     stack["Target"][1]["ScheduledActions"] = [launch]
-    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].maximum == 9
+    assert peaks(make_account(prod_text=stack))["ml.g5.xlarge"].maximum == 9
 
 
 TAGS = [{"Key": "team", "Value": "search"}]
@@ -98,18 +98,18 @@ TAGGED = {name: (kind, {**rest, "Tags": TAGS}) for name, (kind, rest) in UNCHANG
     ids=["other resource", "tags", "blue/green", "count of the template", *map(str, range(4))],
 )
 def test_update_adds_instances(
-    make: MakeAccount, aws: Aws, new_stack: dict[str, Any], needed: int
+    make_account: MakeAccount, aws: Aws, new_stack: dict[str, Any], needed: int
 ) -> None:
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
     deploy_stacks(aws, UNCHANGED)
-    peak = peaks(make(prod_text=new_stack))["ml.g5.xlarge"]
+    peak = peaks(make_account(prod_text=new_stack))["ml.g5.xlarge"]
     assert (peak.running, peak.needed) == (7, needed)
 
 
-def test_all_endpoints_are_updated_in_parallel(make: MakeAccount, aws: Aws) -> None:
+def test_all_endpoints_are_updated_in_parallel(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
     deploy_stacks(aws, endpoint_stack(image="another"))
-    account = make(
+    account = make_account(
         prod_text=endpoint_stack(),
         prod_vision=endpoint_stack("prod-vision"),
         prod_new=endpoint_stack("prod-new", count=2),
@@ -131,7 +131,7 @@ def test_all_endpoints_are_updated_in_parallel(make: MakeAccount, aws: Aws) -> N
     ids=["below the peak", "below the maximum", "all types", "AWS default", "missing quota"],
 )
 def test_quotas_are_compared_with_the_peak(
-    make: MakeAccount,
+    make_account: MakeAccount,
     aws: Aws,
     applied: dict[str, float],
     default: dict[str, float],
@@ -142,7 +142,7 @@ def test_quotas_are_compared_with_the_peak(
     run_endpoints(aws)
     deploy_stacks(aws, None)
     set_quotas(aws, applied, default)
-    first, second = check_instances(make(prod_text=endpoint_stack(count=2, max_capacity=6)))
+    first, second = check_instances(make_account(prod_text=endpoint_stack(count=2, max_capacity=6)))
     assert (first.subject, second.subject) == (G5, ALL)
     assert (first.verdict, second.verdict) == verdicts
     assert message in first.message
@@ -153,16 +153,18 @@ def test_quotas_are_compared_with_the_peak(
     assert first.fix == (command if desired else "")
 
 
-def test_exceeded_quota_does_not_refuse_an_unchanged_stage(make: MakeAccount, aws: Aws) -> None:
+def test_exceeded_quota_does_not_refuse_an_unchanged_stage(
+    make_account: MakeAccount, aws: Aws
+) -> None:
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
     deploy_stacks(aws, endpoint_stack(count=2))
     set_quotas(aws, {G5: 1, ALL: 40})
-    first, _ = check_instances(make(prod_text=endpoint_stack(count=2)))
+    first, _ = check_instances(make_account(prod_text=endpoint_stack(count=2)))
     assert first.verdict is OK
 
 
 def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
-    make: MakeAccount, aws: Aws
+    make_account: MakeAccount, aws: Aws
 ) -> None:
     run_endpoints(
         aws,
@@ -190,14 +192,14 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
     aws.answers["sagemaker.DescribeEndpoint"] = describe_endpoint
     aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
     set_quotas(aws, {G5: 9, ALL: 9})
-    findings = list(check_instances(make(prod_text=endpoint_stack(count=1))))
+    findings = list(check_instances(make_account(prod_text=endpoint_stack(count=1))))
     assert "0 run" in findings[0].message
     assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]
 
 
 @pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
 def test_denied_endpoint_is_unknown_and_others_count(
-    make: MakeAccount, aws: Aws, operation: str
+    make_account: MakeAccount, aws: Aws, operation: str
 ) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
     deploy_stacks(aws, None)
@@ -211,7 +213,7 @@ def test_denied_endpoint_is_unknown_and_others_count(
 
     aws.answers[f"sagemaker.{operation}"] = answer_or_deny
     set_quotas(aws, {G5: 9, ALL: 9})
-    first, _, denied_endpoint = check_instances(make(prod_text=endpoint_stack(count=1)))
+    first, _, denied_endpoint = check_instances(make_account(prod_text=endpoint_stack(count=1)))
     assert "4 run, 5 at the peak" in first.message
     assert (denied_endpoint.subject, denied_endpoint.verdict) == ("other-team", UNKNOWN)
     assert denied_endpoint.message == (
@@ -253,10 +255,10 @@ def write_plan(account: Any, **engines: list[str]) -> None:
     (account.assembly / PLAN).write_text(json.dumps(plan))
 
 
-def test_engine_needs_a_gpu_build(make: MakeAccount, aws: Aws) -> None:
+def test_engine_needs_a_gpu_build(make_account: MakeAccount, aws: Aws) -> None:
     deploy_stacks(aws, None)
     set_quotas(aws, {GPU: 0, CPU: 1})
-    account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
+    account = make_account(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
     write_plan(account, a=["m/1/model.plan"], b=[])
     gpu, cpu = check_builds(account)
     assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
@@ -267,13 +269,13 @@ def test_engine_needs_a_gpu_build(make: MakeAccount, aws: Aws) -> None:
 
 @pytest.mark.parametrize(("archives", "verdict"), [(12, OK), (13, REFUSED)])
 def test_builds_beyond_queue_and_quota_are_refused(
-    make: MakeAccount, aws: Aws, archives: int, verdict: Verdict
+    make_account: MakeAccount, aws: Aws, archives: int, verdict: Verdict
 ) -> None:
     # CodeBuild queues five builds for each running one (user guide, builds-working).
     deploy_stacks(aws, None)
     set_quotas(aws, {GPU: 1, CPU: 2})
     models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
-    account = make(prod_models=MODELS, prod_text=models)
+    account = make_account(prod_models=MODELS, prod_text=models)
     write_plan(account, **{f"m{number}": [] for number in range(archives)})
     _, cpu = check_builds(account)
     assert cpu.verdict is verdict
@@ -281,7 +283,7 @@ def test_builds_beyond_queue_and_quota_are_refused(
         assert "--desired-value 3" in cpu.fix
 
 
-def test_existing_archives_are_not_built(make: MakeAccount, aws: Aws) -> None:
+def test_existing_archives_are_not_built(make_account: MakeAccount, aws: Aws) -> None:
     aws.answers["cloudformation.ListStackResources"] = resources(Bucket="the-bucket")
     set_quotas(aws, {GPU: 0, CPU: 0})
 
@@ -291,7 +293,7 @@ def test_existing_archives_are_not_built(make: MakeAccount, aws: Aws) -> None:
         return {}
 
     aws.answers["s3.HeadObject"] = head
-    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
+    account = make_account(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
     assert [finding.verdict for finding in check_builds(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")

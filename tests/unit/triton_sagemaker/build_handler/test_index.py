@@ -306,8 +306,8 @@ def test_access_denied_starts_no_build(function: Lambda) -> None:
 
 def test_poll_finds_the_build_of_its_request(function: Lambda) -> None:
     # Every poll of the provider has the first event, without the build ID.
-    other = build("models-Builder:9", request="request-2", buildStatus="FAILED")
-    function.expect_build_search(other, build(BUILD))
+    other_build = build("models-Builder:9", request="request-2", buildStatus="FAILED")
+    function.expect_build_search(other_build, build(BUILD))
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
@@ -402,7 +402,7 @@ def test_connection_error_is_retried(function: Lambda, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://codebuild")
 
-    monkeypatch.setattr(function.index, "_builds", fail)
+    monkeypatch.setattr(function.index, "_find_builds", fail)
     assert function.is_complete() == {"IsComplete": False}
 
 
@@ -467,58 +467,51 @@ def test_running_build_after_the_deadline_is_an_error(function: Lambda) -> None:
     )
 
 
+PHASES = [
+    {"phaseType": "INSTALL", "phaseStatus": "SUCCEEDED"},
+    {
+        "phaseType": "BUILD",
+        "phaseStatus": "FAILED",
+        "contexts": [{"message": "exit status 3"}, {"message": "another"}],
+    },
+    {"phaseType": "FINALIZING", "phaseStatus": "FAILED"},
+    {"phaseType": "COMPLETED"},
+]
+LINK = {"deepLink": "https://log.example"}
+
+
 @pytest.mark.parametrize(
-    ("status", "word"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
-)
-def test_failed_build_error_has_phase_and_log(function: Lambda, status: str, word: str) -> None:
-    function.expect_build_read(
-        {
-            "buildStatus": status,
-            "logs": {"deepLink": "https://log.example"},
-            "phases": [
-                {"phaseType": "INSTALL", "phaseStatus": "SUCCEEDED"},
-                {
-                    "phaseType": "BUILD",
-                    "phaseStatus": status,
-                    "contexts": [{"message": "exit status 3"}, {"message": "another"}],
-                },
-                {"phaseType": "FINALIZING", "phaseStatus": "FAILED"},
-                {"phaseType": "COMPLETED"},
+    ("build", "log", "message"),
+    [
+        (
+            {"buildStatus": "FAILED", "logs": LINK, "phases": PHASES},
+            None,
+            "failed in phase BUILD: exit status 3. Log: https://log.example . The endpoint and its "
+            "archives are unchanged.",
+        ),
+        ({"buildStatus": "FAULT", "logs": LINK, "phases": PHASES}, None, "fault in phase BUILD"),
+        ({"buildStatus": "STOPPED", "phases": [PHASES[0], PHASES[-1]]}, None, "stopped. Log: "),
+        (
+            {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]},
+            [
+                "error: an attempt, which was made again\n",
+                "[build] export\nerror: the recipe's gate allows 0.01.\n",
+                "COMMAND_EXECUTION_ERROR: the error: of CodeBuild\n",
             ],
-        }
-    )
+            "failed: the recipe's gate allows 0.01. Log: https://log.example . The endpoint",
+        ),
+    ],
+    ids=["phase and log", "fault", "no failed phase", "logged error"],
+)
+def test_failed_build_error_has_its_reason(
+    function: Lambda, build: dict[str, Any], log: list[str] | None, message: str
+) -> None:
+    function.expect_build_read(build)
+    if log is not None:
+        function.expect_log_read(*log)
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
-    assert str(failure.value) == (
-        f"Build of minilm {word} in phase BUILD: exit status 3. Log: https://log.example . The "
-        "endpoint and its archives are unchanged."
-    )
-
-
-def test_unfinished_phase_is_not_the_failed_phase(function: Lambda) -> None:
-    submitted = {"phaseType": "SUBMITTED", "phaseStatus": "SUCCEEDED"}
-    function.expect_build_read(
-        {"buildStatus": "STOPPED", "phases": [submitted, {"phaseType": "COMPLETED"}]}
-    )
-    with pytest.raises(RuntimeError, match=r"^Build of minilm stopped\. Log: "):
-        function.is_complete()
-
-
-def test_failed_build_error_has_last_logged_error(function: Lambda) -> None:
-    function.expect_build_read(
-        {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
-    )
-    function.expect_log_read(
-        "error: an attempt, which was made again\n",
-        "[build] export\nerror: the recipe's gate allows 0.01.\n",
-        "COMMAND_EXECUTION_ERROR: the error: of CodeBuild\n",
-    )
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete()
-    assert str(failure.value) == (
-        "Build of minilm failed: the recipe's gate allows 0.01. Log: https://log.example . The "
-        "endpoint and its archives are unchanged."
-    )
+    assert str(failure.value).startswith(f"Build of minilm {message}")
 
 
 def test_missing_log_does_not_hide_the_failed_phase(function: Lambda) -> None:

@@ -39,7 +39,7 @@ class Case:
         files: dict[str, Change] = {**self.base}
         for path, change in self.changes.items():
             if isinstance(change, dict):
-                files[path] = _replaced(self.base[path], change)
+                files[path] = _replace_text(self.base[path], change)
             else:
                 files[path] = change
         for path, content in files.items():
@@ -52,10 +52,10 @@ def case(
     return Case(name, base, changes, list(messages), release)
 
 
-def _replaced(text: Content, pieces: dict[str, str]) -> str:
+def _replace_text(text: Content, pieces: dict[str, str]) -> str:
     assert isinstance(text, str)
-    for old in pieces:
-        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times"
+    for old_text in pieces:
+        assert text.count(old_text) == 1, f"{old_text!r} occurs {text.count(old_text)} times"
     return re.sub("|".join(map(re.escape, pieces)), lambda match: pieces[match[0]], text)
 
 

@@ -19,10 +19,10 @@ CASES = [
             "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n",
         },
         *[
-            f"twice/1/{place}: imports {module}, which neither Python's standard library, nor "
+            f"twice/1/{location}: imports {module}, which neither Python's standard library, nor "
             "numpy, nor this model directory has: add it with a `python-packages` step in "
             "recipe.yaml (docs/models.md), or catch ImportError [python_imports]"
-            for place, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
+            for location, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
         ],
     ),
     # python_models

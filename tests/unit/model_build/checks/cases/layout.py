@@ -1,6 +1,6 @@
 """Invalid folders, files and names of models."""
 
-from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON
 from tests.unit.model_build.checks.cases.case import Link, case
 
 CONFIG = "twice/config.pbtxt"
@@ -127,12 +127,6 @@ CASES = [
     ),
     # version_files
     case(
-        "no version folder",
-        PYTHON,
-        {"twice/1/model.py": None, "twice/model.py": MODEL},
-        "twice: the model has no version: add a folder 1/ with model.py [version_files]",
-    ),
-    case(
         "empty version folder",
         PYTHON,
         {"twice/1/model.py": None, "twice/1/": ""},
@@ -143,12 +137,6 @@ CASES = [
         PYTHON,
         {"twice/2/words.txt": ""},
         "twice/2/model.py: the file is missing: the python backend opens it [version_files]",
-    ),
-    case(
-        "model file with an unexpected name",
-        TENSORRT,
-        {"twice/1/model.plan": None, "twice/1/twice.plan": ""},
-        "twice/1/model.plan: the file is missing: the tensorrt backend opens it [version_files]",
     ),
     case(
         "missing default_model_filename",

@@ -33,36 +33,36 @@ def _tensorrt_changes(profile: str) -> dict[str, Change]:
 
 
 CASES = [
-    # recipe_meets_files
+    # recipe_matches_files
     case(
         "file in a folder without a model",
         RECIPE,
         {RECIPE_FILE: {"twice/1/model.onnx": "double/1/model.onnx"}},
         "recipe.yaml:3: double/1/model.onnx: double is not a model directory; there are: "
-        "twice [recipe_meets_files]",
+        "twice [recipe_matches_files]",
     ),
     case(
         "file for another backend",
         RECIPE,
         {"twice/config.pbtxt": {'"onnxruntime"': '"python"'}},
         "recipe.yaml:3: twice/1/model.onnx: `to: onnx` makes a file for the onnxruntime "
-        "backend, twice/config.pbtxt names python [recipe_meets_files]",
+        "backend, twice/config.pbtxt names python [recipe_matches_files]",
     ),
     case(
         "missing source",
         RECIPE,
         {"export.py": None},
         "recipe.yaml:3: twice/1/model.onnx: source export.py does not exist: add it "
-        "beside the recipe, or write another path [recipe_meets_files]",
+        "beside the recipe, or write another path [recipe_matches_files]",
         "recipe.yaml:10: twice/1/model.pt: source export.py does not exist: add it beside "
-        "the recipe, or write another path [recipe_meets_files]",
+        "the recipe, or write another path [recipe_matches_files]",
     ),
     case(
         "missing file to copy",
         RECIPE,
         {RECIPE_FILE: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
         "recipe.yaml:3: twice/1/model.onnx: weights twice.onnx does not exist: add it "
-        "beside the recipe, or write another path [recipe_meets_files]",
+        "beside the recipe, or write another path [recipe_matches_files]",
     ),
     case(
         "copied file that is not in the weights",
@@ -75,7 +75,7 @@ CASES = [
             }
         },
         "recipe.yaml:4: twice/1/model.onnx: twice.onnx is not one of the recipe's weights: "
-        "write one of a.onnx [recipe_meets_files]",
+        "write one of a.onnx [recipe_matches_files]",
     ),
     case(
         "import without installed packages",
@@ -105,9 +105,9 @@ CASES = [
             "twice/1/__init__.py": "",
         },
         "recipe.yaml:3: twice/1/packages: packages are found in twice/1/site-packages: write "
-        "that [recipe_meets_files]",
+        "that [recipe_matches_files]",
         "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is written by the build: "
-        "move its code to model.py [recipe_meets_files]",
+        "move its code to model.py [recipe_matches_files]",
     ),
     case(
         "missing requirements file",
@@ -119,7 +119,7 @@ CASES = [
             }
         },
         "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
-        "add it beside the recipe, or write another path [recipe_meets_files]",
+        "add it beside the recipe, or write another path [recipe_matches_files]",
     ),
     case(
         "invalid config.pbtxt",
@@ -148,22 +148,22 @@ CASES = [
         RECIPE,
         _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
         "recipe.yaml:10: twice/1/model.plan: a profile has Z: write the inputs x "
-        "[recipe_meets_files]",
+        "[recipe_matches_files]",
     ),
     case(
         "profile with other dims",
         RECIPE,
         _tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
         'recipe.yaml:10: twice/1/model.plan: profile shape [8, 3] of "x" does not fit '
-        "[-1, 2] [recipe_meets_files]",
+        "[-1, 2] [recipe_matches_files]",
     ),
     case(
         "profiles without the smallest and largest batch",
         RECIPE,
         _tensorrt_changes("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
         "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 8, the largest "
-        "that clients may send [recipe_meets_files]",
+        "that clients may send [recipe_matches_files]",
         "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 1, the smallest "
-        "that clients may send [recipe_meets_files]",
+        "that clients may send [recipe_matches_files]",
     ),
 ]

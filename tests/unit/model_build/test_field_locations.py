@@ -4,11 +4,11 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from model_build.field_places import FieldPath, field_places
+from model_build.field_locations import FieldPath, field_locations
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "place"),
+    ("text", "path", "location"),
     [
         ('name: "a"', ("name",), (1, 1)),
         ('\n\n  name: "a"', ("name",), (3, 3)),
@@ -34,14 +34,14 @@ from model_build.field_places import FieldPath, field_places
     ],
 )
 def test_every_text_format_spelling_is_read(
-    text: str, path: FieldPath, place: tuple[int, int]
+    text: str, path: FieldPath, location: tuple[int, int]
 ) -> None:
     text_format.Parse(text, model_config_pb2.ModelConfig())  # the text is valid
-    assert field_places(text)[path] == place
+    assert field_locations(text)[path] == location
 
 
 @pytest.mark.parametrize("key", ["ü", "it's", 'say "a"'])
 def test_map_entry_is_read_with_any_key(key: str) -> None:
     config = model_config_pb2.ModelConfig()
     config.parameters[key].string_value = "x"
-    assert ("parameters", key) in field_places(text_format.MessageToString(config))
+    assert ("parameters", key) in field_locations(text_format.MessageToString(config))

@@ -9,24 +9,24 @@ FieldPath = tuple[str | int, ...]
 be addressed by key: `("parameters", "max_length")`."""
 
 
-def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
+def field_locations(text: str) -> dict[FieldPath, tuple[int, int]]:
     """Return the line and column, from 1, of each field of a valid protobuf text."""
-    reader = _Reader(text)
+    reader = _FieldReader(text)
     reader.read_message((), closing="")
-    return reader.places
+    return reader.locations
 
 
-def nearest_place(
-    places: dict[FieldPath, tuple[int, int]], path: FieldPath
+def nearest_location(
+    locations: dict[FieldPath, tuple[int, int]], path: FieldPath
 ) -> tuple[int, int] | None:
-    """Return the place of a field, or of its nearest parent in the text.
+    """Return the location of a field, or of its nearest parent in the text.
 
     Index 0 may be omitted: `("ensemble_scheduling", "step", 1)`.
     """
-    known = {_without_zeros(existing): place for existing, place in places.items()}
+    shortened = {_without_zeros(existing): location for existing, location in locations.items()}
     for length in range(len(path), 0, -1):
-        if place := known.get(_without_zeros(path[:length])):
-            return place
+        if location := shortened.get(_without_zeros(path[:length])):
+            return location
     return None
 
 
@@ -35,11 +35,11 @@ def _without_zeros(path: FieldPath) -> FieldPath:
     return (*(step for step in path[:-1] if step != 0), *path[-1:])
 
 
-class _Reader:
-    """Reader of a protobuf text that records the place of each token."""
+class _FieldReader:
+    """Reader of a protobuf text that records the location of each token."""
 
     def __init__(self, text: str) -> None:
-        self.places: dict[FieldPath, tuple[int, int]] = {}
+        self.locations: dict[FieldPath, tuple[int, int]] = {}
         self._tokens = text_format.Tokenizer(text.split("\n"))
 
     def read_message(self, path: FieldPath, *, closing: str) -> None:
@@ -48,22 +48,22 @@ class _Reader:
         while not tokens.TryConsume(closing):
             if tokens.TryConsume(",") or tokens.TryConsume(";"):
                 continue
-            name, place = tokens.token, self._place()
+            name, location = tokens.token, self._location()
             tokens.NextToken()
-            self.places.setdefault((*path, name), place)
+            self.locations.setdefault((*path, name), location)
             tokens.TryConsume(":")
             if tokens.TryConsume("["):
                 while not tokens.TryConsume("]"):
                     if not tokens.TryConsume(","):
-                        self._read_value((*path, name, counts[name]), self._place())
+                        self._read_value((*path, name, counts[name]), self._location())
                         counts[name] += 1
             else:
-                self._read_value((*path, name, counts[name]), place)
+                self._read_value((*path, name, counts[name]), location)
                 counts[name] += 1
 
-    def _read_value(self, path: FieldPath, place: tuple[int, int]) -> None:
+    def _read_value(self, path: FieldPath, location: tuple[int, int]) -> None:
         tokens = self._tokens
-        self.places[path] = place
+        self.locations[path] = location
         if tokens.TryConsume("{"):
             self.read_message(path, closing="}")
         elif tokens.TryConsume("<"):
@@ -73,8 +73,8 @@ class _Reader:
         else:
             value = tokens.ConsumeByteString().decode(errors="replace")
             if path[-2:] == ("key", 0):
-                self.places[*path[:-3], value] = self.places[path[:-2]]
+                self.locations[*path[:-3], value] = self.locations[path[:-2]]
 
-    def _place(self) -> tuple[int, int]:
+    def _location(self) -> tuple[int, int]:
         error = self._tokens.ParseError("")
         return error.GetLine(), error.GetColumn()
