@@ -105,7 +105,7 @@ def _floor_steps(triton: TritonServer, path: str, folder: Path) -> dict[str, Cal
 
     def request(method: str, path: str, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "X-Amzn-SageMaker-Target-Model": MODEL}
-        response = triton.running.triton.request(
+        response = triton.server.triton.request(
             method, path, body=body, headers=headers, timeout=600
         )
         assert response.status == 200, response

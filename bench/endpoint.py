@@ -65,7 +65,7 @@ def run(results: Results) -> None:
                 body, content_type = _encode(array)
                 request = partial(_request, archive, body, content_type)
                 raw = RawHttp(connect, request(f"/endpoints/{NAME}/invocations"))
-                direct = RawHttp(triton.running.triton.connect, request(paths[archive]))
+                direct = RawHttp(triton.server.triton.connect, request(paths[archive]))
                 client_call = partial(client.invoke, name, {"X": array})
                 boto3_client_call = partial(boto3_call(body, content_type), archive)
                 measures: dict[str, Callable[..., Turn]] = {
@@ -159,8 +159,8 @@ def load_model(triton: TritonServer, archive: str) -> str:
     triton.load(archive)
 
     async def invocation_path() -> str:
-        call = triton.running.container.acquire(archive)
-        triton.running.container.release(call)
+        call = triton.server.container.acquire(archive)
+        triton.server.container.release(call)
         return str(call.path)
 
     return asyncio.run_coroutine_threadsafe(invocation_path(), triton.loop).result()

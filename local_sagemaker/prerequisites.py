@@ -114,11 +114,11 @@ def find_triton() -> TritonInstallation:
         raise LocalSageMakerError(
             f"nvidia-pytriton has no {root.name}: pip install --force-reinstall nvidia-pytriton"
         )
-    own = _own_python(root)
+    own_python = _own_python(root)
     return TritonInstallation(
         root=root,
-        own_python=own,
-        model_python=_image_python(root) or own,
+        own_python=own_python,
+        model_python=_image_python(root) or own_python,
         isolated=_can_unshare(),
     )
 

@@ -60,7 +60,7 @@ class TritonServer:
     `loop` runs on a separate thread.
     """
 
-    running: RunningServer
+    server: RunningServer
     loop: asyncio.AbstractEventLoop
 
     def load(self, model: str) -> None:
@@ -76,7 +76,7 @@ class TritonServer:
         def request(path: str) -> Response:
             headers = {"Content-Type": content_type, TARGET_MODEL: model}
             try:
-                return self.running.triton.request(
+                return self.server.triton.request(
                     "POST", path, body=body, headers=headers, timeout=timeout
                 )
             except OSError as error:
@@ -93,7 +93,7 @@ class TritonServer:
         log_size = self._log_size()
 
         async def call() -> T:
-            container = self.running.container
+            container = self.server.container
             call = container.acquire(model)
             try:
                 if call.load:
@@ -114,14 +114,14 @@ class TritonServer:
             raise self._error("Triton has exited", str(error), log_size) from None
 
     def _log_size(self) -> int:
-        return self.running.triton.log.stat().st_size
+        return self.server.triton.log.stat().st_size
 
     def _error(self, problem: str, message: str, log_size: int) -> ServingError:
         """Return an error with Triton's message, and the first error in the log after `log_size`.
 
         The first error is the cause of the later ones. Paths become relative to the model's folder.
         """
-        log = self.running.triton.log.read_bytes()[log_size:].decode(errors="replace")
+        log = self.server.triton.log.read_bytes()[log_size:].decode(errors="replace")
         first_error = LOGGED_ERROR.search(log)
         cause = f"\n  Triton's log: {first_error[0]}" if first_error else ""
         return ServingError(INSTANCE_PATH.sub("", f"{problem}: {_error_text(message)}{cause}"))
@@ -162,16 +162,16 @@ def serve(
             max_processes=1,
             load_seconds=load_seconds,
         )
-        running = launch.start_server(host, "serving", VARIANT, {"PrimaryContainer": model})
+        server = launch.start_server(host, "serving", VARIANT, {"PrimaryContainer": model})
         try:
-            running.triton.wait_until_healthy(START_SECONDS)
+            server.triton.wait_until_healthy(START_SECONDS)
             with _loop_on_thread() as loop:
                 try:
-                    yield TritonServer(running, loop)
+                    yield TritonServer(server, loop)
                 finally:
-                    running.triton.connections.close()  # while the loop can still close them
+                    server.triton.connections.close()  # while the loop can still close them
         finally:
-            running.end()
+            server.end()
 
 
 @contextmanager

@@ -20,11 +20,11 @@ def patch(s3: Any) -> None:
         algorithm = upload.get("checksum_algorithm")
         if status != 200 or not algorithm:
             return status, response_headers, body
-        part = upload["parts"][int(s3._qp(query, "partNumber"))]
-        part["checksums"] = {algorithm: s3._compute_s3_checksum(algorithm, part["body"])}
+        copied_part = upload["parts"][int(s3._qp(query, "partNumber"))]
+        checksum = s3._compute_s3_checksum(algorithm, copied_part["body"])
+        copied_part["checksums"] = {algorithm: checksum}
         result = fromstring(body)
-        checksum = SubElement(result, f"{{{NAMESPACE}}}Checksum{algorithm}")
-        checksum.text = part["checksums"][algorithm]
+        SubElement(result, f"{{{NAMESPACE}}}Checksum{algorithm}").text = checksum
         return status, response_headers, tostring(result)
 
     s3._upload_part_copy = copy_with_checksum

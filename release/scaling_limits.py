@@ -21,7 +21,7 @@ def scaling_limits(
 
 
 def has_scale_from_zero_alarm(template: Template, component: str, target: str | None) -> bool:
-    """Return whether an alarm starts a copy of a component after one call that failed without copy.
+    """Return whether an alarm starts a copy of a component after a single failed call.
 
     The alarm's action is a step scaling policy of the scalable target with the logical id `target`.
     Source: developer guide, endpoint-auto-scaling-zero-instances, whose example alarm needs more

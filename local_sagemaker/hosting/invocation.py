@@ -210,12 +210,12 @@ class Invocation:
         self.response_started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def send_chunk(self, part: bytes, *, more: bool) -> None:
-        """Send a part of the response; blocks while the client does not read."""
-        await self._send({"type": "http.response.body", "body": part, "more_body": more})
+    async def send_chunk(self, chunk: bytes, *, more: bool) -> None:
+        """Send a chunk of the response; blocks while the client does not read."""
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": more})
 
     async def abort_response(self, error: ApiError) -> None:
-        """Do nothing: a response that has started is truncated, as the container's was."""
+        """Do nothing: the started response stays truncated, like the response of the container."""
 
     async def _upload_body(self, connection: Connection, response: ContainerResponse) -> None:
         """Send the remaining body with backpressure, until the container responds."""

@@ -117,5 +117,5 @@ def instance_dimensions(instance: Instance, dimensions: MetricDimensions) -> lis
     return [dimensions, dimensions._replace(instance_type=pool.instance_type)]
 
 
-def _percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 2)
+def _percent(used: int, total: int) -> float:
+    return round(100 * used / total, 2)

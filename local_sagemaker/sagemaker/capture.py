@@ -43,20 +43,20 @@ class CapturedInvocation(Invocation):
         self.output_type = ""
 
     async def receive_chunk(self) -> bytes:
-        """Store a part of the request."""
-        part = await super().receive_chunk()
-        self.input += part
-        return part
+        """Store a chunk of the request."""
+        chunk = await super().receive_chunk()
+        self.input += chunk
+        return chunk
 
     async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Store the response's content type."""
         self.output_type = dict(headers).get(b"content-type", b"").decode("latin-1")
         await super().start_response(headers)
 
-    async def send_chunk(self, part: bytes, *, more: bool) -> None:
-        """Store a part of the response."""
-        self.output += part
-        await super().send_chunk(part, more=more)
+    async def send_chunk(self, chunk: bytes, *, more: bool) -> None:
+        """Store a chunk of the response."""
+        self.output += chunk
+        await super().send_chunk(chunk, more=more)
 
 
 class CaptureWriter:

@@ -28,9 +28,9 @@ class StreamedInvocation(Invocation):
             container_headers[b"x-amzn-sagemaker-content-type"] = content_type
         await super().start_response([*container_headers.items()])
 
-    async def send_chunk(self, part: bytes, *, more: bool) -> None:
-        """Send a part of the response as a PayloadPart event."""
-        event = encode_event("event", "PayloadPart", part) if part else b""
+    async def send_chunk(self, chunk: bytes, *, more: bool) -> None:
+        """Send a chunk of the response as a PayloadPart event."""
+        event = encode_event("event", "PayloadPart", chunk) if chunk else b""
         await super().send_chunk(event, more=more)
 
     async def abort_response(self, error: ApiError) -> None:

@@ -122,6 +122,6 @@ class Comparison:
             if pair.before and pair.after and pair.before.name == pair.after.name
         ]
 
-    def endpoint_in(self, stack: str) -> str:
+    def endpoint_or_stack_name(self, stack: str) -> str:
         """Return the name of a stack's endpoint, or of the stack if it has none."""
         return self.endpoints[stack].name if stack in self.endpoints else stack

@@ -58,8 +58,8 @@ class _Row(NamedTuple):
 
 TABLE = (
     # access
-    _Row("*", "*PolicyDocument", contents.policy),
-    _Row("AWS::KMS::Key", "KeyPolicy", contents.policy),
+    _Row("*", "*PolicyDocument", contents.describe_policy),
+    _Row("AWS::KMS::Key", "KeyPolicy", contents.describe_policy),
     _Row("AWS::IAM::*", "Policies", PERMISSIONS),
     _Row("*", "ManagedPolicyArns", PERMISSIONS),
     _Row("AWS::Lambda::Permission", "*", PERMISSIONS),
@@ -67,7 +67,7 @@ TABLE = (
     _Row("AWS::Lambda::Url", "AuthType",
         danger_if_lost(PUBLIC_EXPOSURE, lambda value: value != "NONE",
             "lets anyone invoke a function")),
-    *(_Row("*", name, contents.role) for name in ("*Role", "*RoleArn")),
+    *(_Row("*", name, contents.describe_role) for name in ("*Role", "*RoleArn")),
     # IAM user guide, id_credentials_access-keys
     _Row("AWS::IAM::AccessKey", "",
         danger_on_creation(LOST_SAFEGUARDS, "creates credentials that do not expire")),
@@ -79,18 +79,20 @@ TABLE = (
     _Row("AWS::CloudWatch::Dashboard", "DashboardBody",
         not_described("charts for people; the body changes with every variant")),
     # endpoints
-    _Row("AWS::SageMaker::Endpoint", "", updates.retained_counts),
+    _Row("AWS::SageMaker::Endpoint", "", updates.describe_retained_counts),
     _Row("AWS::SageMaker::Endpoint", "EndpointName",
         not_described("a renamed endpoint has its own sentence")),
-    _Row("AWS::SageMaker::Endpoint", "DeploymentConfig", updates.deployment),
-    _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
-    _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
+    _Row("AWS::SageMaker::Endpoint", "DeploymentConfig", updates.describe_deployment),
+    _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.describe_variant),
+    _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]",
+        contents.describe_shadow_variant),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", with_label("instance type")),
-    _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.pools),
-    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", scaling.initial_count),
-    _Row("AWS::SageMaker::EndpointConfig", "", scaling.traffic_shares),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.describe_pools),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount",
+        scaling.describe_initial_count),
+    _Row("AWS::SageMaker::EndpointConfig", "", scaling.describe_traffic_shares),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", WITH_RESOURCE),
-    _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
+    _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.describe_capture),
     # SageMaker API reference, ProductionVariant: "native AWS Systems Manager (SSM) access"
     _Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess",
         danger_if_lost(LOST_SAFEGUARDS, is_off,
@@ -98,26 +100,27 @@ TABLE = (
     # SageMaker API reference, CreateModel, EnableNetworkIsolation
     _Row("AWS::SageMaker::Model", "EnableNetworkIsolation",
         danger_if_lost(LOST_SAFEGUARDS, is_on, "its container has network access")),
-    _Row("*", "VpcConfig.Subnet*s", networks.subnets),
+    _Row("*", "VpcConfig.Subnet*s", networks.describe_subnets),
     _Row("AWS::SageMaker::Model", "*Container.Mode", with_label("hosting")),
     _Row("AWS::SageMaker::Model", "*.ModelCacheSetting", with_label("model cache")),
-    _Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
+    _Row("AWS::SageMaker::Model", "*.Environment", contents.describe_container_environment),
     _Row("AWS::SageMaker::Model", "*.ModelDataUrl",
         contents.value_without("models are loaded from", contents.ARCHIVE_DIGEST)),
     _Row("AWS::SageMaker::Model", "*.Image", contents.value_without("image:", contents.TRITON_TAG)),
     *(_Row("Custom::TritonModel", name, MODEL_VERSION)
       for name in ("Digest", "Target")),
-    *(_Row("Custom::TritonModel", name, contents.archive_build)
+    *(_Row("Custom::TritonModel", name, contents.describe_archive_build)
       for name in ("Alternative", "Key", "Source")),
-    _Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
-    _Row("Custom::TritonUpdateGuard", "Archives", contents.guarded_archives),
+    _Row("AWS::SSM::Parameter", "Value", contents.describe_catalog_entry),
+    _Row("Custom::TritonUpdateGuard", "Archives", contents.describe_guarded_archives),
     _Row("Custom::TritonUpdateGuard", "Deployment",
         not_described("a copy of the DeploymentConfig")),
-    _Row("Custom::TritonUpdate*", "", contents.removed_guard),
+    _Row("Custom::TritonUpdate*", "", contents.describe_removed_guard),
     # inference components
-    *(_Row("AWS::SageMaker::InferenceComponent", name, updates.component_identity)
+    *(_Row("AWS::SageMaker::InferenceComponent", name, updates.describe_component_identity)
       for name in ("EndpointName", "InferenceComponentName", "VariantName")),
-    _Row("AWS::SageMaker::InferenceComponent", "DeploymentConfig", updates.component_deployment),
+    _Row("AWS::SageMaker::InferenceComponent", "DeploymentConfig",
+        updates.describe_component_deployment),
     _Row("AWS::SageMaker::InferenceComponent", "*.MinMemoryRequiredInMb",
         with_label("memory of each copy in MiB (all copies are replaced)")),
     _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfAcceleratorDevicesRequired",
@@ -130,31 +133,34 @@ TABLE = (
     _Row("AWS::SageMaker::EndpointConfig", "*.ManagedInstanceScaling.M??InstanceCount",
         with_label("instance limit")),
     # scaling: API reference, RegisterScalableTarget, SuspendedState
-    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
-    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),
-    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "ScheduledActions[]", scaling.schedule),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.describe_scalable_target),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.describe_capacity),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "ScheduledActions[]",
+        scaling.describe_schedule),
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*",
         danger_if_lost(LOST_SAFEGUARDS, is_off, "scaling is suspended")),
-    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.describe_scaling_policy),
     _Row("AWS::ApplicationAutoScaling::ScalingPolicy",
             "TargetTracking*.TargetValue", WITH_RESOURCE),
-    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*Cooldown", scaling.cooldown),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*Cooldown",
+        scaling.describe_cooldown),
     # alarms
-    *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
+    *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.describe_alarm)
+      for kind in ("Alarm", "CompositeAlarm")),
     *(_Row("AWS::CloudWatch::*Alarm", name, WITH_RESOURCE) for name in alarms.ALARM_PROPERTIES),
-    _Row("AWS::SNS::Subscription", "", notifications.subscription),
+    _Row("AWS::SNS::Subscription", "", notifications.describe_subscription),
     *(_Row("AWS::SNS::Subscription", name, WITH_RESOURCE)
       for name in notifications.SUBSCRIPTION_PROPERTIES),
     # networks
-    _Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
+    _Row("AWS::EC2::SecurityGroup*", "", networks.describe_security_group),
     *(_Row(kind, "", danger_on_creation(INTERNET_ROUTES, "connects to other networks"))
       for kind in networks.GATEWAY_TYPES),
-    _Row("AWS::EC2::Route", "", networks.route),
-    _Row("AWS::EC2::VPCEndpoint", "", networks.vpc_endpoint),
+    _Row("AWS::EC2::Route", "", networks.describe_route),
+    _Row("AWS::EC2::VPCEndpoint", "", networks.describe_vpc_endpoint),
     _Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
         danger_if_lost(INTERNET_ROUTES, is_off, "its instances get public addresses")),
     # storage
-    _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
+    _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.describe_lifecycle),
     _Row("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName",
         danger_if_lost(LOST_LOGGING, is_set, "access to the bucket is no longer logged")),
     # S3 user guide, Versioning
@@ -169,7 +175,7 @@ TABLE = (
     # S3 user guide, replication
     _Row("AWS::S3::Bucket", "ReplicationConfiguration",
         danger_on_creation("new_recipients", "copies its objects to another bucket")),
-    _Row("AWS::Logs::LogGroup", "RetentionInDays", storage.retention),
+    _Row("AWS::Logs::LogGroup", "RetentionInDays", storage.describe_retention),
     _Row("AWS::Logs::SubscriptionFilter", "",
         danger_on_creation("new_recipients", "sends log events to another destination")),
     _Row("AWS::EC2::FlowLog", "", danger_on_deletion(LOST_LOGGING, "no longer records traffic")),
@@ -203,7 +209,7 @@ TABLE = (
     _Row("AWS::CodeBuild::Project", "LogsConfig.*.Status",
         danger_if_lost(LOST_LOGGING, lambda value: value != "DISABLED",
             "builds are no longer logged")),
-    _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
+    _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.describe_build_commands),
     # an archive's name has the digest of its model, without the builder's code
     _Row("AWS::CodeBuild::Project", "Source.Location", lambda _: [ChangeLine(BUILDER_CHANGE)]),
     # Lambda developer guide, configuration-concurrency: 0 throttles every invocation
@@ -214,7 +220,7 @@ TABLE = (
     *(_Row("*", name, danger_if_lost("replaced_resources", lambda value: value == "Retain",
           "is no longer retained when its stack is deleted"))
       for name in ("DeletionPolicy", "UpdateReplacePolicy")),
-    _Row("*", "DependsOn", contents.dependencies),
+    _Row("*", "DependsOn", contents.describe_dependencies),
 )  # fmt: skip
 
 

@@ -64,8 +64,8 @@ def model_findings(base: Tree, head: Tree) -> FindingsChange:
         return compare_findings(*pool.map(partial(_lint_models, base), (base, head)))
 
 
-def _lint_models(judge: Tree, tree: Tree) -> list[str]:
-    """Return the findings of the linter of the tree `judge` in the models of `tree`.
+def _lint_models(linter_tree: Tree, tree: Tree) -> list[str]:
+    """Return the findings of the linter of the tree `linter_tree` in the models of `tree`.
 
     Without -P, Python would search the working directory for modules first.
     """
@@ -73,16 +73,16 @@ def _lint_models(judge: Tree, tree: Tree) -> list[str]:
     return [
         f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
         f"[{finding['rule']}]"
-        for finding in _run_linter(judge, sys.executable, *lint)
+        for finding in _run_linter(linter_tree, sys.executable, *lint)
     ]
 
 
 def template_findings(
-    judge: Tree, before: Templates, after: Templates
+    linter_tree: Tree, before: Templates, after: Templates
 ) -> dict[str, FindingsChange]:
     """Return stage -> findings of cfn-lint and checkov in changed templates.
 
-    Both linters run once for all stages, with the settings of the tree `judge`. Templates are
+    Both linters run once for all stages, with the settings of the tree `linter_tree`. Templates are
     linted without metadata, because metadata can suppress findings (cfn-lint, "Template based
     metadata"; checkov, "Suppressing and skipping policies"). Raise `LinterFailed`.
     """
@@ -98,8 +98,8 @@ def template_findings(
                 path.write_text(json.dumps(_without_metadata(templates[stage, stack])))
         paths = sorted(map(str, Path(folder).glob(f"*/*/*{SUFFIX}")))
         options = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
-        cfn_lint = pool.submit(_run_linter, judge, "cfn-lint", "--format", "json", *paths)
-        checkov = pool.submit(_run_linter, judge, judge.root / CHECKOV, *options)
+        cfn_lint = pool.submit(_run_linter, linter_tree, "cfn-lint", "--format", "json", *paths)
+        checkov = pool.submit(_run_linter, linter_tree, linter_tree.root / CHECKOV, *options)
         cfn_lint_findings, checkov_report = cfn_lint.result(), checkov.result()
     lines: dict[tuple[str, str], list[str]] = {}
     for finding in cfn_lint_findings:
@@ -125,7 +125,7 @@ def _without_metadata(template: Template) -> Template:
     return {**template, "Metadata": {}, "Resources": without_metadata}
 
 
-def _run_linter(judge: Tree, program: str | Path, *arguments: str) -> Any:
+def _run_linter(linter_tree: Tree, program: str | Path, *arguments: str) -> Any:
     """Return the JSON output of a linter. Raise `LinterFailed` if there is none.
 
     The exit code is ignored, because it is not 0 if there are findings.
@@ -133,8 +133,8 @@ def _run_linter(judge: Tree, program: str | Path, *arguments: str) -> Any:
     try:
         finished = subprocess.run(
             [str(program), *arguments],
-            cwd=judge.root,
-            env=judge.environment,
+            cwd=linter_tree.root,
+            env=linter_tree.environment,
             capture_output=True,
             text=True,
             check=False,

@@ -74,7 +74,7 @@ def _changed_files(model: str, before: Path | None, after: Path | None) -> tuple
     """Return the changed files of the model's folder, or why they are not known."""
     if not before or not after:
         return ("the model's sources are not available",)
-    old, new = _contents(before, model), _contents(after, model)
+    old, new = _file_contents(before, model), _file_contents(after, model)
     files = tuple(
         path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
     )
@@ -89,7 +89,7 @@ def model_folder(models: Path, model: str) -> Path:
     return folder
 
 
-def _contents(models: Path, model: str) -> dict[str, bytes]:
+def _file_contents(models: Path, model: str) -> dict[str, bytes]:
     """Return path -> content of the files of a model."""
     folder = model_folder(models, model)
     return {

@@ -15,7 +15,7 @@ def rejection_reason(before: TemplateEndpoint, after: TemplateEndpoint) -> str |
     modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
     if not modes[0] & modes[1]:
         return "clients of the old hosting mode (TargetModel, component, or neither) would fail"
-    if COMPONENTS in modes[0] and _types(before) != _types(after):
+    if COMPONENTS in modes[0] and _instance_types(before) != _instance_types(after):
         # Source: aws-samples/sample-auto-extract-ai-ocr-app#66.
         return "SageMaker does not change the instance type of inference components"
     removed_models = sorted(before.models.keys() - after.models.keys())
@@ -25,5 +25,5 @@ def rejection_reason(before: TemplateEndpoint, after: TemplateEndpoint) -> str |
     return None
 
 
-def _types(endpoint: TemplateEndpoint) -> list[tuple[str, ...]]:
+def _instance_types(endpoint: TemplateEndpoint) -> list[tuple[str, ...]]:
     return [variant.instance_types for _, variant in sorted(endpoint.variants.items())]

@@ -11,10 +11,17 @@ MAX_GAPS = 3
 
 def summary(report: ChangeReport) -> str:
     """Return the most important facts of a report, in one line."""
-    return ", ".join((*_dangers(report), *_changes(report), *_money(report), *_not_judged(report)))
+    return ", ".join(
+        (
+            *_danger_clauses(report),
+            *_endpoint_clauses(report),
+            *_cost_clauses(report),
+            *_not_judged_clauses(report),
+        )
+    )
 
 
-def _dangers(report: ChangeReport) -> Iterator[str]:
+def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
         parts = [gap.part for gap in report.gaps]
         more = f" and {len(parts) - MAX_GAPS} more" if len(parts) > MAX_GAPS else ""
@@ -27,7 +34,7 @@ def _dangers(report: ChangeReport) -> Iterator[str]:
         yield f"{acknowledged_count} acknowledged"
 
 
-def _changes(report: ChangeReport) -> Iterator[str]:
+def _endpoint_clauses(report: ChangeReport) -> Iterator[str]:
     count = sum(1 for _ in report.all_of("endpoints"))
     if changed := len(report.changed_endpoints):
         yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
@@ -36,11 +43,11 @@ def _changes(report: ChangeReport) -> Iterator[str]:
         yield "no endpoint changes" if has_changed_stack else "no change to any deployed resource"
 
 
-def _money(report: ChangeReport) -> Iterator[str]:
+def _cost_clauses(report: ChangeReport) -> Iterator[str]:
     changed = report.changed_costs
-    for name, words in (("minimum", "at least"), ("maximum", "at most")):
-        before = total((cost.before for cost in changed), name)
-        after = total((cost.after for cost in changed), name)
+    for amount, words in (("minimum", "at least"), ("maximum", "at most")):
+        before = total((cost.before for cost in changed), amount)
+        after = total((cost.after for cost in changed), amount)
         if not (before.complete and after.complete):
             yield "cost unknown: no price for an instance type"
             return
@@ -49,6 +56,6 @@ def _money(report: ChangeReport) -> Iterator[str]:
             return
 
 
-def _not_judged(report: ChangeReport) -> Iterator[str]:
+def _not_judged_clauses(report: ChangeReport) -> Iterator[str]:
     if report.not_judged:
         yield f"not judged: {', '.join(report.not_judged)}"

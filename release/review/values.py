@@ -93,7 +93,9 @@ def _list_differences(
     if max(len(before), len(after)) > MAX_ITEMS:
         raise Unreadable(f"has a list of more than {MAX_ITEMS} items")
     name_properties = (
-        name for name in NAME_PROPERTIES if _have_unique(name, before) and _have_unique(name, after)
+        name
+        for name in NAME_PROPERTIES
+        if _have_unique_names(name, before) and _have_unique_names(name, after)
     )
     if name_property := next(name_properties, None):
         old, new = ({item[name_property]: item for item in side} for side in (before, after))
@@ -113,8 +115,8 @@ def _list_differences(
             yield from value_differences(old_item, new_item, is_leaf, key_path, whole.item)
 
 
-def _have_unique(name: str, items: list[Any]) -> bool:
-    """Return whether all items are objects, and their properties `name` are different texts."""
+def _have_unique_names(name: str, items: list[Any]) -> bool:
+    """Return whether all items are objects whose property `name` is a unique text."""
     names = [item.get(name) for item in items if isinstance(item, dict)]
     return len(names) == len(items) == len({value for value in names if isinstance(value, str)})
 

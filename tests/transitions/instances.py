@@ -84,21 +84,21 @@ def start_server(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> R
 
 def answering_archive(instance: Instance, target_model: str | None) -> str:
     """Return the archive that answers an invocation. Raise the local SageMaker's errors."""
-    running = instance.healthy_server
-    if running is None:
+    server = instance.healthy_server
+    if server is None:
         raise LocalSageMakerError("no healthy instance")
 
     async def call() -> None:
-        slot = running.container.acquire(target_model)
+        slot = server.container.acquire(target_model)
         try:
             if slot.load:
                 await slot.load
         finally:
-            running.container.release(slot)
+            server.container.release(slot)
 
     with ThreadPoolExecutor(1) as thread:  # this thread may run an event loop
         thread.submit(asyncio.run, call()).result()
-    return target_model or running.folder.name
+    return target_model or server.folder.name
 
 
 def exists(s3: Any, bucket: str, key: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from release.review.access.grants import Grant, PolicyScope, is_service
 from release.review.access.statements import construct_paths, parse_grants
-from release.review.access.successors import successors
+from release.review.access.successors import find_successors
 from release.review.values import construct_path, format_value
 from release.tree import Template
 
@@ -53,7 +53,7 @@ def access_changes(
         shared_ids = frozenset(
             old_template.get("Resources", {}).keys() & template["Resources"].keys()
         )
-        new_paths = successors(old_template, template)
+        new_paths = find_successors(old_template, template)
         existing_paths = {new_paths.get(path, path) for path in construct_paths(old_template)}
         old_grants, old_denials = (
             {

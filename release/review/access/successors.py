@@ -9,7 +9,7 @@ from release.tree import Template
 ROLE = "AWS::IAM::Role"
 
 
-def successors(before: Template, after: Template) -> dict[str, str]:
+def find_successors(before: Template, after: Template) -> dict[str, str]:
     """Return path of a removed resource -> path of the new resource that replaces it.
 
     The new resource has the same properties. A new role is used by the same resources, or it has
@@ -25,7 +25,7 @@ def successors(before: Template, after: Template) -> dict[str, str]:
                 new_id
                 for new_id in new_ids
                 if new_id not in successor_ids.values()
-                and _content(new[new_id]) == _content(old[removed_id])
+                and _type_and_properties(new[new_id]) == _type_and_properties(old[removed_id])
             )
             if successor_id := next(equal_ids, None):
                 successor_ids[removed_id] = successor_id
@@ -43,7 +43,7 @@ def successors(before: Template, after: Template) -> dict[str, str]:
     }
 
 
-def _content(resource: dict[str, Any]) -> tuple[str, Any]:
+def _type_and_properties(resource: dict[str, Any]) -> tuple[str, Any]:
     return resource["Type"], resource.get("Properties")
 
 

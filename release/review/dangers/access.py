@@ -82,7 +82,7 @@ def public_exposure(comparison: Comparison) -> Iterator[Danger]:
 
 
 def privileged_new_principals(comparison: Comparison) -> Iterator[Danger]:
-    """A new role or resource is privileged, reaches all data, or admits principals of others.
+    """A new role or resource is privileged, reaches all data, or admits outside principals.
 
     New permissions without these properties are listed in the report, but are not dangers.
     Conditions are ignored, except the restriction of a KMS key to a service. The rule

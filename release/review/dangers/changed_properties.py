@@ -16,7 +16,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             change, text = description.change, description.text
             resource = f"{change.type} {change.stack}/{change.path}"
             if change.type == "AWS::SageMaker::Endpoint":
-                resource = comparison.endpoint_in(change.stack)
+                resource = comparison.endpoint_or_stack_name(change.stack)
             yield Danger(
                 f"{change.stack}.{change.path}.{digest(text)}",
                 f"{resource}: {text}",

@@ -6,7 +6,7 @@ from typing import Any
 
 import platform_facts
 from release.review.describers.generic import is_recreated
-from release.review.describers.notifications import alarm_actions
+from release.review.describers.notifications import describe_alarm_actions
 from release.review.endpoints import TemplateEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import format_change, format_value
@@ -24,7 +24,7 @@ ALARM_PROPERTIES = (
     *("ComparisonOperator", "DatapointsToAlarm", "EvaluationPeriods", "ExtendedStatistic"),
     *("Period", "Statistic", "Threshold", "TreatMissingData", "ActionsEnabled", "AlarmActions"),
 )
-"""Properties that `alarm` describes."""
+"""Properties that `describe_alarm` describes."""
 
 STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
 """Statistic -> percentile, to compare them; an average is treated as the median."""
@@ -33,12 +33,12 @@ Alarm = dict[str, Any]
 Endpoints = tuple[TemplateEndpoint | None, TemplateEndpoint | None]
 
 
-def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_alarm(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an alarm is deleted, stricter or weaker, or has another metric or action."""
     old, new = change.before, change.after
     old_endpoint, new_endpoint = change.endpoints
     if old and new:
-        yield from alarm_actions(change)
+        yield from describe_alarm_actions(change)
     if (old_endpoint is None) != (new_endpoint is None):
         return
     if (

@@ -41,7 +41,7 @@ MAX_COMMANDS = 6
 """Maximum number of new build commands shown, without those that are dangers."""
 
 
-def policy(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_policy(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed version of the policy language; release/review/access compares the rest."""
     versions = [side.get("Version", "none") if isinstance(side, dict) else None
                 for side in (change.before, change.after)]  # fmt: skip
@@ -49,7 +49,7 @@ def policy(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"{change.path}.Version: {format_change(*map(str, versions))}")
 
 
-def variant(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_variant(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new or removed variant."""
     if change.after is None:
         yield ChangeLine(f"variant {change.item} removed")
@@ -59,7 +59,7 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"new variant {change.item}: {count} {types}")
 
 
-def pools(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_pools(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changed instance types of a variant, or their changed order."""
     sides = change.before, change.after
     types = [" or ".join(instance_types({"InstancePools": side})) if side else "none"
@@ -68,7 +68,7 @@ def pools(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"instance types of {change.item}: {format_change(*types)}")
 
 
-def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new or removed shadow variant, which receives copies of requests."""
     if change.before is None:
         instance_type = change.after.get("InstanceType", "?")
@@ -79,7 +79,7 @@ def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"the shadow variant {change.item}: removed")
 
 
-def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield each changed variable of a container, with one line for all metrics variables."""
     old, new = change.before or {}, change.after or {}
     names = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
@@ -110,7 +110,7 @@ def value_without(label: str, ignored: str) -> Describer:
     return describe
 
 
-def role(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_role(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed role; another existing role with more permissions is a danger.
 
     `release/review/access` compares a new role with the role that it replaces.
@@ -124,7 +124,7 @@ def role(change: PropertyChange) -> Iterator[ChangeLine]:
         yield from both_values(change)
 
 
-def archive_build(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_archive_build(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changed properties of the build of an archive whose digest and target are the same."""
     versions = [(side["Properties"].get("Digest"), side["Properties"].get("Target"))
                 for side in change.resources if side]  # fmt: skip
@@ -132,7 +132,7 @@ def archive_build(change: PropertyChange) -> Iterator[ChangeLine]:
         yield from both_values(change)
 
 
-def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the differences in a catalog entry with the same version."""
     old, new = (_parse_json(side) for side in (change.before, change.after))
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -150,7 +150,7 @@ def _parse_json(value: Any) -> Any:
         return None
 
 
-def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield new commands of a build; one that downloads is a danger."""
     removed, added = changed_lines(*change.texts)
     downloads = [line for line in added if DOWNLOAD_COMMANDS.search(line)]
@@ -161,7 +161,7 @@ def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"{len(removed)} lines of the build's commands are removed")
 
 
-def removed_guard(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_removed_guard(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an endpoint loses the guard before its updates, or the check after them."""
     is_removed = change.after is None and not is_recreated(change, ("Endpoint",))
     if is_removed and all(change.endpoints):
@@ -169,7 +169,7 @@ def removed_guard(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"the endpoint is updated without {guard}", LOST_SAFEGUARDS)
 
 
-def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the models of an endpoint whose archives the guard no longer checks."""
     old, new = ({archive.rpartition("-")[0] for archive in side or ()}
                 for side in (change.before, change.after))  # fmt: skip
@@ -185,7 +185,7 @@ def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(text, LOST_SAFEGUARDS)
 
 
-def dependencies(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_dependencies(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield added and removed dependencies between resources that exist before and after."""
     old, new = change.stack_resources
     before, after = ({*as_list(value or [])} & old.keys() & new.keys()

@@ -31,7 +31,7 @@ GATEWAY_TYPES = (
 networks and accounts")."""
 
 
-def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_security_group(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that a group admits traffic from the internet, or allows traffic to the internet.
 
     Egress rules of a new group in an isolated VPC of the stage have no effect.
@@ -55,7 +55,7 @@ def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
                 yield ChangeLine(f"the security group admits the public network {network}", rule)
 
 
-def route(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_route(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new or changed route."""
     if change.after:
         destinations = (
@@ -65,7 +65,7 @@ def route(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(text, INTERNET_ROUTES)
 
 
-def vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new VPC endpoint; without a policy, the endpoint gives access to all accounts."""
     if change.before is None and change.resource_change.stack in change.comparison.before:
         accounts = "" if "PolicyDocument" in change.after else ", in any account: it has no policy"
@@ -92,7 +92,7 @@ def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -
     return [properties] if change.resource_change.type.endswith(direction) else []
 
 
-def subnets(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_subnets(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changed subnets; no subnets, or a single zone in production, is a danger."""
     old, new = (", ".join(map(format_value, side or ())) for side in (change.before, change.after))
     text = f"{change.name}: {old or 'none'} -> {new or 'none'}"

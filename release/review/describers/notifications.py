@@ -11,10 +11,10 @@ SILENCED_ALARMS = "silenced_alarms"
 """Name of the rule: a person or program is no longer notified of alarms."""
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
-"""Properties that `subscription` describes."""
+"""Properties that `describe_subscription` describes."""
 
 
-def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_subscription(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a new, removed or changed subscription."""
     old, new = change.before, change.after
     topic = _topic(change, (old or new)["TopicArn"])
@@ -47,7 +47,7 @@ def _subscriber(subscription: dict[str, Any]) -> str:
     return f"{subscription.get('Protocol')} {_short_name(subscription.get('Endpoint'))}"
 
 
-def alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_alarm_actions(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield disabled, removed and added actions; `ActionsEnabled` is true by default."""
     old, new = change.before, change.after
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):

@@ -22,7 +22,7 @@ MIN_COOLDOWN = 60
 """Effective minimum in seconds of a cooldown, because metrics are published once a minute."""
 
 
-def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changed limits of a variant or component over a week, or that scaling is removed.
 
     In production, removed scaling and a sharp fall of a limit are dangers, and so is a minimum that
@@ -62,7 +62,7 @@ def _scaling_line(change: PropertyChange, text: str, *, is_loss: bool) -> Change
     return ChangeLine(text, LOST_SCALING if is_loss and change.comparison.is_production else "")
 
 
-def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the initial number of instances; without scaling, the number does not change later."""
     text = f"initial instances of {change.item}: {change.value_change}"
     _, endpoint = change.endpoints
@@ -71,7 +71,7 @@ def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
     yield _scaling_line(change, text, is_loss=bool(variant and not variant.scaled and falls))
 
 
-def traffic_shares(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_traffic_shares(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changed traffic shares of the variants.
 
     A share that triples is a danger, because the number of instances does not change with it.
@@ -99,19 +99,22 @@ def _shares(config: dict[str, Any] | None) -> dict[str, float]:
     return {name: 100 * weight / (sum(weights.values()) or 1) for name, weight in weights.items()}
 
 
-def capacity(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a changed limit between schedules; without schedules, `scalable_target` shows it."""
+def describe_capacity(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a changed limit that applies between schedules.
+
+    Without schedules, `describe_scalable_target` describes the limit.
+    """
     if any(side.get("Properties", {}).get("ScheduledActions") for side in change.resources):
         yield ChangeLine(f"{change.name} between schedules: {change.value_change}")
 
 
-def schedule(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_schedule(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the time and the limits of a schedule, before and after."""
     texts = [_schedule_text(side, _unit(change)) for side in (change.before, change.after)]
     yield ChangeLine(f"schedule {change.item}: {texts[0]} -> {texts[1]}")
 
 
-def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the target of a scaling policy, in the units of a stage file.
 
     A target that triples is a danger, because the variant hardly scales out.
@@ -129,7 +132,7 @@ def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
     yield _scaling_line(change, text, is_loss=rises)
 
 
-def cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed cooldown; in production, a scale-out cooldown that triples is a danger."""
     resource = change.resource_change.after or change.resource_change.before
     target = _target(resource["Properties"], None)

@@ -33,7 +33,7 @@ class _Expiration(NamedTuple):
     days: float
 
 
-def lifecycle(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_lifecycle(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield each rule that newly removes objects of an existing bucket, or removes them earlier.
 
     A rule without a prefix applies to all objects; expiration deletes them (S3 user guide,
@@ -80,7 +80,7 @@ def _covers(old: _Expiration, new: _Expiration) -> bool:
     return has_objects and old.effect == new.effect and old.days <= new.days
 
 
-def retention(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_retention(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the retention of logs, after which events are deleted (PutRetentionPolicy).
 
     A log group without `RetentionInDays` keeps all events.
@@ -95,7 +95,7 @@ def retention(change: PropertyChange) -> Iterator[ChangeLine]:
     yield ChangeLine(text, LOST_LOGGING if is_shorter else "")
 
 
-def capture(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_capture(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield changes of the captured share of requests, and of its destination."""
     old, new = change.before or {}, change.after or {}
     texts = [_capture_text(side) for side in (old, new)]

@@ -13,7 +13,7 @@ LOST_ROLLBACK = "lost_rollback"
 INSTANCE_COUNT = {"VariantPropertyType": "DesiredInstanceCount"}
 
 
-def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed update strategy, removed rollback alarms, and too little time for the alarms.
 
     SageMaker evaluates the alarms while traffic shifts and until the old instances are terminated
@@ -43,7 +43,7 @@ def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(text, LOST_ROLLBACK)
 
 
-def component_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_component_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed update strategy of an inference component, and removed rollback alarms."""
     old, new = change.before or {}, change.after or {}
     if change.resource_change.before and change.resource_change.after:
@@ -55,7 +55,7 @@ def component_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
         yield from _removed_alarms(change, *alarms)
 
 
-def component_identity(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_component_identity(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a changed name, endpoint or variant of a component, which an update cannot change.
 
     CloudFormation does not replace the component for these properties (its schema), and
@@ -87,7 +87,7 @@ def _alarm_definition(resources: dict[str, Any], alarm: Any) -> Any:
     return [properties.get(name) for name in ALARM_PROPERTIES] if properties else alarm
 
 
-def retained_counts(change: PropertyChange) -> Iterator[ChangeLine]:
+def describe_retained_counts(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that updates no longer keep the current number of instances.
 
     Without `RetainAllVariantProperties`, or with the count in `ExcludeRetainedVariantProperties`,

@@ -13,14 +13,14 @@ from release.review.files import (
     workflows,
 )
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.gitignore import describe as ignored
+from release.review.files.gitignore import describe as describe_gitignore
 from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
 from release.review.files.unparsed_files import (
-    changed_size,
-    check_code,
-    deleted,
-    guard,
-    lock_input,
+    describe_check_code,
+    describe_deletion,
+    describe_guard,
+    describe_lock_input,
+    describe_size,
 )
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
@@ -47,42 +47,45 @@ KINDS = (
     FileKind("models/*/recipe.yaml", recipe.describe),
     FileKind("models/*/config.pbtxt", model_configuration.describe),
     FileKind("models/*requirements*.txt", python_packages.describe),
-    FileKind("models/*/tests/*", deleted, reason="tests of a model are not in its archive"),
-    FileKind("models/test_*.py", deleted, reason="tests"),
+    FileKind("models/*/tests/*", describe_deletion, reason="tests are not in the archive"),
+    FileKind("models/test_*.py", describe_deletion, reason="tests"),
     FileKind("models/conftest.py", reason="tests"),
-    FileKind("models/*.py", changed_size, "model code"),
-    FileKind("models/*", changed_size, "model files"),
+    FileKind("models/*.py", describe_size, "model code"),
+    FileKind("models/*", describe_size, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
     FileKind(".github/dependabot.yml", YAML_FILE.describe),
     FileKind("package-lock.json", NPM_LOCK.describe),
     FileKind("release/acknowledged.yaml", YAML_FILE.describe),
-    FileKind(".gitignore", ignored),
+    FileKind(".gitignore", describe_gitignore),
     FileKind("requirements*.txt", python_packages.describe),
-    FileKind("requirements*.in", lock_input),
+    FileKind("requirements*.in", describe_lock_input),
     FileKind(".checkov.y*ml", LINTER.describe),
     FileKind(".cfnlintrc*", LINTER.describe),
     FileKind("cdk.json", JSON_FILE.describe),
     FileKind("package.json", JSON_FILE.describe),
     FileKind("pyproject.toml", TOML_FILE.describe),
-    FileKind("constructs/triton_sagemaker/update_handler/*", guard),
-    FileKind("constructs/triton_sagemaker/*_handler/*", changed_size, "code of Lambda functions"),
-    FileKind("constructs/triton_sagemaker/nag.py", changed_size),
+    FileKind("constructs/triton_sagemaker/update_handler/*", describe_guard),
+    FileKind("constructs/triton_sagemaker/*_handler/*", describe_size, "code of Lambda functions"),
+    FileKind("constructs/triton_sagemaker/nag.py", describe_size),
     *(
         FileKind(f"{folder}/*.py", app_code.describe, reason=COMPARED_AS_TEMPLATES)
         for folder in ("constructs", "stacks", "stages")
     ),
     FileKind("stages/*", reason=COMPARED_AS_TEMPLATES),
-    *(FileKind(f"{folder}/*.py", check_code) for folder in ("model_build/checks", "*/rules")),
-    FileKind("model_build/*", changed_size, "code that builds models"),
-    FileKind("platform_facts/*", changed_size, "tables of facts"),
-    FileKind("tests/*", deleted, reason="tests are not deployed"),
+    *(
+        FileKind(f"{folder}/*.py", describe_check_code)
+        for folder in ("model_build/checks", "*/rules")
+    ),
+    FileKind("model_build/*", describe_size, "code that builds models"),
+    FileKind("platform_facts/*", describe_size, "tables of facts"),
+    FileKind("tests/*", describe_deletion, reason="tests are not deployed"),
     FileKind("docs/*", reason="text for people"),
     FileKind("*.md", reason="text for people"),
     FileKind("LICENSE", reason="text for people"),
     FileKind("local_sagemaker/*", reason="the local emulator is not deployed"),
     FileKind("bench/*", reason="measurements are not deployed"),
     FileKind("account_test/*", reason="tests in a separate account"),
-    FileKind("*", changed_size, "other code"),
+    FileKind("*", describe_size, "other code"),
 )
 
 

@@ -7,7 +7,7 @@ from release.review.dangers.danger import REPOSITORY, Danger, merge_groups
 from release.review.files.file_change import FileChange, FileLine, Rule
 from release.review.files.file_kinds import find_kind
 from release.review.files.next_change import affects_next_change
-from release.review.files.unparsed_files import changed_size
+from release.review.files.unparsed_files import describe_size
 from release.review.values import Unreadable
 from release.tree import Tree
 
@@ -63,7 +63,7 @@ def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
     kind = find_kind(change.path)
     describers = [kind.describe] if kind.describe else []
     if affects_next and kind.reason:
-        describers.append(changed_size)
+        describers.append(describe_size)
     try:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:

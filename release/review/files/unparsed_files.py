@@ -9,7 +9,7 @@ SAFE_INSTALL_OPTIONS = (b"--ignore-scripts", b"--only-binary", b"--require-hashe
 """Options that make package managers install only locked packages, without running their code."""
 
 
-def changed_size(change: FileChange) -> Iterator[FileLine]:
+def describe_size(change: FileChange) -> Iterator[FileLine]:
     """Yield the size of the change and, if it is small, the changed lines."""
     if has_only_comment_changes(change):
         yield FileLine("only comments change", harmless=True)
@@ -28,28 +28,28 @@ def changed_size(change: FileChange) -> Iterator[FileLine]:
         yield FileLine(text)
 
 
-def guard(change: FileChange) -> Iterator[FileLine]:
+def describe_guard(change: FileChange) -> Iterator[FileLine]:
     """Yield a change of the update guard's code, as a danger."""
-    for line in changed_size(change):
+    for line in describe_size(change):
         text = f"guards and checks every update: {line.text}"
         yield line if line.harmless else FileLine(text, rule="changed_update_guard")
 
 
-def lock_input(change: FileChange) -> Iterator[FileLine]:
+def describe_lock_input(change: FileChange) -> Iterator[FileLine]:
     """Yield a change of the input of a lock file; harmless, because the lock file is compared."""
-    for line in changed_size(change):
+    for line in describe_size(change):
         yield line._replace(harmless=not line.rule)
 
 
-def check_code(change: FileChange) -> Iterator[FileLine]:
+def describe_check_code(change: FileChange) -> Iterator[FileLine]:
     """Yield that a module with checks is deleted, which is a danger, or changed."""
     if change.after is None:
         yield FileLine(f"deleted ({change.size}): its checks no longer run", rule="weakened_checks")
     else:
-        yield from changed_size(change)
+        yield from describe_size(change)
 
 
-def deleted(change: FileChange) -> Iterator[FileLine]:
+def describe_deletion(change: FileChange) -> Iterator[FileLine]:
     """Yield that a file is deleted; other changes are not described."""
     if change.after is None:
         yield FileLine(f"deleted ({change.size})")

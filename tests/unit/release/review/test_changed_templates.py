@@ -41,6 +41,9 @@ def schedule(name: str, hour: int, minimum: int) -> dict[str, Any]:
     }
 
 
+PAGER = arn("sns", "pager", account="111111111111")
+
+
 def alarm(**properties: Any) -> dict[str, Any]:
     return {
         "Type": "AWS::CloudWatch::Alarm",
@@ -53,6 +56,7 @@ def alarm(**properties: Any) -> dict[str, Any]:
             "MetricName": "ModelLatency",
             "Statistic": "Average",
             "Threshold": 1_000_000,
+            "AlarmActions": [PAGER],
             "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}],
             **properties,
         },
@@ -75,6 +79,7 @@ def base_resources() -> dict[str, Any]:
     """Return the resources of the stack before each change."""
     resources = copy.deepcopy(RESOURCES)
     endpoint = resources["Endpoint"]["Properties"]
+    endpoint["RetainAllVariantProperties"] = True
     endpoint["DeploymentConfig"] = {
         "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": {"Ref": "Latency"}}]},
         "BlueGreenUpdatePolicy": {
@@ -142,6 +147,11 @@ def base_resources() -> dict[str, Any]:
             },
         },
         "Latency": alarm(),
+        "Subscription": {
+            "Type": "AWS::SNS::Subscription",
+            "Properties": {
+                "Protocol": "email", "Endpoint": "a@example.com", "TopicArn": {"Ref": "Topic"}},
+        },
         "TopicPolicy": {
             "Type": "AWS::SNS::TopicPolicy",
             "Properties": {"Topics": [{"Ref": "Topic"}], "PolicyDocument": {"Statement": [
@@ -188,7 +198,8 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
 
 CONTAINER = ("Model", "PrimaryContainer")
 VARIANT = ("Config", "ProductionVariants", 0)
-ROUTING = ("Endpoint", "DeploymentConfig", "BlueGreenUpdatePolicy", "TrafficRoutingConfiguration")
+BLUE_GREEN = ("Endpoint", "DeploymentConfig", "BlueGreenUpdatePolicy")
+ROUTING = (*BLUE_GREEN, "TrafficRoutingConfiguration")
 CAPTURE = ("Config", "DataCaptureConfig")
 ACTIONS = ("Scaling", "ScheduledActions")
 STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
@@ -261,6 +272,20 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "lost_rollback: prod-text: traffic shifts to new instances in 0 s, before 600 s: less than "
         "the 180 s that the rollback alarms evaluate",
     ),
+    "old instances terminated at once": (
+        put(*BLUE_GREEN, "TerminationWaitInSeconds", 0),
+        "lost_rollback: prod-text: old instances stay for 0 s, before 300 s: less than the 180 s",
+    ),
+    "instance counts no longer retained": (
+        put("Endpoint", "RetainAllVariantProperties", False),
+        "reset_instance_counts: prod-text: updates no longer keep the current number of "
+        "instances: they set the initial number, independent of the load (AllTraffic: 2 of up to",
+    ),
+    "instance count excluded from the retained properties": (
+        put("Endpoint", "ExcludeRetainedVariantProperties",
+            [{"VariantPropertyType": "DesiredInstanceCount"}]),
+        "reset_instance_counts: prod-text: ",
+    ),
     "1 % of requests captured": (
         put(*CAPTURE, "InitialSamplingPercentage", 1),
         "lost_logging: AWS::SageMaker::EndpointConfig prod-text/Config: requests are no longer "
@@ -320,9 +345,9 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "new_recipients: AWS::S3::Bucket prod-text/Bucket: copies its objects to another bucket",
     ),
     "log subscription": (
-        add(Subscription={"Type": "AWS::Logs::SubscriptionFilter", "Properties": {
+        add(Filter={"Type": "AWS::Logs::SubscriptionFilter", "Properties": {
             "LogGroupName": {"Ref": "Log"}, "DestinationArn": arn("logs", "destination:x")}}),
-        "new_recipients: AWS::Logs::SubscriptionFilter prod-text/Subscription: sends log events to "
+        "new_recipients: AWS::Logs::SubscriptionFilter prod-text/Filter: sends log events to "
         "another destination",
     ),
     "captured data in another bucket": (
@@ -379,6 +404,24 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "comparison operator reversed": (
         put("Latency", "ComparisonOperator", "LessThanThreshold"),
         "the alarm is weaker: GreaterThanThreshold -> LessThanThreshold",
+    ),
+    "alarm action removed": (
+        drop("Latency", "AlarmActions"),
+        "silenced_alarms: AWS::CloudWatch::Alarm prod-text/Latency: the alarm no longer notifies "
+        "pager",
+    ),
+    "alarm actions disabled": (
+        put("Latency", "ActionsEnabled", False),
+        "the alarm sends no notifications: its actions are disabled",
+    ),
+    "subscription deleted": (
+        drop("Subscription"),
+        "silenced_alarms: AWS::SNS::Subscription prod-text/Subscription: email a@example.com is no "
+        "longer notified by Topic",
+    ),
+    "subscription filter": (
+        put("Subscription", "FilterPolicy", {"a": ["b"]}),
+        "email a@example.com is notified of other messages by Topic: ",
     ),
     "metric changed": (
         put("Latency", "MetricName", "Other"),
@@ -518,7 +561,11 @@ HARMLESS: dict[str, Edit] = {
         {"CaptureMode": "Input"}, {"CaptureMode": "Output"}]),
     "maximum raised": put("Scaling", "MaxCapacity", 12),
     "alarm action in the same account": put(
-        "Latency", "AlarmActions", [arn("sns", "topic", account="111111111111")]),
+        "Latency", "AlarmActions", [PAGER, arn("sns", "topic", account="111111111111")]),
+    "shorter termination wait than before, longer than the alarms evaluate": put(
+        *BLUE_GREEN, "TerminationWaitInSeconds", 200),
+    "weight excluded from the retained properties": put(
+        "Endpoint", "ExcludeRetainedVariantProperties", [{"VariantPropertyType": "DesiredWeight"}]),
     "rollback alarm renamed": together(
         lambda resources: resources.update(NewLatency=resources.pop("Latency")),
         put("Endpoint", "DeploymentConfig", "AutoRollbackConfiguration", "Alarms",

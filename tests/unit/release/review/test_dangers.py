@@ -75,19 +75,10 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             "Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]}),
         [],
     ),
-    "public bucket policies allowed": (
-        put("Bucket", "PublicAccessBlockConfiguration", "BlockPublicPolicy", False),
-        ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: "
-         "PublicAccessBlockConfiguration.BlockPublicPolicy: true -> false"],
-    ),
     "model without a VPC": (
         drop("Model", "VpcConfig"),
         ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
          "VpcConfig.Subnets: a -> none"],
-    ),
-    "rollback alarms removed": (
-        drop("Endpoint", "DeploymentConfig"),
-        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms remain"],
     ),
     "one instance": (
         put(*VARIANT, "InitialInstanceCount", 1),
