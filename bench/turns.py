@@ -1,4 +1,4 @@
-"""Measurement of alternatives ("sides") in turns, and storage of the results as JSON."""
+"""Measurement of compared alternatives ("sides") in turns, and the results as JSON."""
 
 import ctypes
 import json

@@ -36,7 +36,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     """
     if LAMBDA_CONCURRENCY in (quotas := configured_quotas()):
         os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[LAMBDA_CONCURRENCY])
-    speed = settings.speed()
+    speed = settings.speed()  # factor by which AWS's waits and periods are shortened
     os.environ.update(
         GATEWAY_PORT=str(port),
         IOT_MTLS_ENABLED="0",  # would listen on another port
@@ -62,10 +62,11 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.sagemaker import cloudformation as sagemaker
 
     _identify_functions_by_role()
-    log_events.install(cloudwatch_logs)
-    alarm_records.install(cloudwatch)
-    expressions.install(cloudwatch, provisioners)
-    upload_part_copy.install(s3)
+    # Corrections of ministack's modules, and what they lack.
+    log_events.patch(cloudwatch_logs)
+    alarm_records.patch(cloudwatch)
+    expressions.patch(cloudwatch, provisioners)
+    upload_part_copy.patch(s3)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -82,7 +83,10 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
 
 def _identify_functions_by_role() -> None:
-    """Set the session token of Lambda functions to the ARN of their role, to record their calls."""
+    """Make Lambda functions send the ARN of their role as session token.
+
+    The token identifies the caller of recorded calls (`front.calls`).
+    """
     from ministack.core import lambda_runtime
     from ministack.services import lambda_svc
 
@@ -98,7 +102,8 @@ async def _serve(
     app: Any, listener: int, background_tasks: list[Coroutine[Any, Any, None]]
 ) -> None:
     """Serve, and run the background tasks, until standard input is closed."""
-    server = http_server(RequestGuard(app), keep_alive=KEEP_ALIVE_SECONDS, lifespan="on")
+    guarded_app = RequestGuard(app)  # rejects requests of other web sites
+    server = http_server(guarded_app, keep_alive=KEEP_ALIVE_SECONDS, lifespan="on")
 
     async def stop_at_end_of_input() -> None:
         reader = asyncio.StreamReader()

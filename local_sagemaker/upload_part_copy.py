@@ -10,7 +10,7 @@ from xml.etree.ElementTree import SubElement, fromstring, tostring
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
-def install(s3: Any) -> None:
+def patch(s3: Any) -> None:
     """Patch ministack's module `s3`."""
     copy_part = s3._upload_part_copy
 

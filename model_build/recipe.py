@@ -27,9 +27,9 @@ class Copy(RecipeStep):
     to: Literal["copy"]
     weights: InnerPath
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Copy the file."""
-        shutil.copyfile((context.weights or context.model_folder) / self.weights, to)
+        shutil.copyfile((context.weights or context.model_folder) / self.weights, output_path)
         return StepOutput([])
 
 

@@ -21,7 +21,7 @@ OPTIONAL_MEMBERS = (
 )
 
 
-def install(cloudwatch: Any) -> None:
+def patch(cloudwatch: Any) -> None:
     """Patch ministack's module `cloudwatch`."""
     put, set_state = cloudwatch._put_metric_alarm, cloudwatch._set_alarm_state
 

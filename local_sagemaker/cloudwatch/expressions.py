@@ -144,7 +144,7 @@ def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
     return float(_OPERATORS[type(operation)](first, second))
 
 
-def install(cloudwatch: Any, provisioners: Any) -> None:
+def patch(cloudwatch: Any, provisioners: Any) -> None:
     """Add Metrics to ministack's PutMetricAlarm and AWS::CloudWatch::Alarm.
 
     This patches private names of the pinned version.

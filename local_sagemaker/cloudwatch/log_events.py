@@ -18,7 +18,7 @@ CloudWatch Logs user guide, FilterAndPatternSyntax, "Supported regular expressio
 syntax"."""
 
 
-def install(logs: Any) -> None:
+def patch(logs: Any) -> None:
     """Patch ministack's module `cloudwatch_logs`."""
     filter_log_events, compile_pattern = logs._filter_log_events, logs._compile_filter_pattern
 

@@ -20,8 +20,8 @@ SINGLE_TYPE_SECONDS = 31 * 60
 """Time until a variant with one instance type fails. Source: mikegc-aws/strands-decider-triton,
 README."""
 POOLS_SECONDS = 20 * 60
-"""Time until a variant with pools fails if it has no timeout. No source; on AWS, a timeout of 900 s
-took 20 minutes."""
+"""Time until a variant with pools fails if it has no timeout of its own. An assumption without a
+source: on AWS, a variant with a timeout of 900 s failed after 20 minutes."""
 
 
 class NoCapacityError(LocalSageMakerError):
@@ -88,8 +88,8 @@ def describe_pools(
 ) -> list[dict[str, Any]]:
     """Return a variant's InstancePools, as in DescribeEndpoint, for `count` instances.
 
-    `types` are the instance types of the local processes. If there are fewer processes than
-    instances, the other instances are counted as instances of the last type.
+    `types` are the instance types of the local processes. `up --instances` limits the processes of
+    a variant; instances without a process are counted as instances of the last of the `types`.
     """
     counts = Counter(types)
     if types:

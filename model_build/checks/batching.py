@@ -42,7 +42,10 @@ def instance_groups(model: Model) -> Problems:
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
-        yield model.field_location("instance_group"), "an ensemble has no instances: remove it"
+        yield (
+            model.field_location("instance_group"),
+            "an ensemble has no instances: remove instance_group",
+        )
     for index, group in enumerate(groups):
         if group.gpus:
             reason = f"the instance group pins gpus {list(group.gpus)}: remove gpus"
@@ -60,7 +63,7 @@ def model_warmups(model: Model) -> Problems:
         for name in sorted(sample.inputs.keys() - inputs.keys()):
             yield (
                 location,
-                f'"{name}" is not an input of the model: write one of {", ".join(inputs)}',
+                f'"{name}" is not an input of the model: its inputs are {", ".join(inputs)}',
             )
         for name in sorted(inputs.keys() - sample.inputs.keys()):
             if not inputs[name]:

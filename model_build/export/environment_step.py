@@ -17,8 +17,8 @@ class EnvironmentStep(RecipeStep):
     source: Source
     environment: InnerPath
 
-    def run(self, to: Path, context: StepContext, **request: Any) -> None:
-        """Run the worker, which writes the file `to`. Raises `BuildError` if the source fails."""
+    def run(self, output_path: Path, context: StepContext, **request: Any) -> None:
+        """Run the worker, which writes the file. Raises `BuildError` if the source fails."""
         environments.run_script(
             context.model_folder / self.environment,
             self.worker,
@@ -26,7 +26,7 @@ class EnvironmentStep(RecipeStep):
                 "source": str((context.model_folder / self.source).absolute()),
                 "weights": str(context.weights) if context.weights else None,
                 "seed": context.seed,
-                "output_path": str(to),
+                "output_path": str(output_path),
                 **request,
             },
             progress=context.progress,

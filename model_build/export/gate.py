@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SEED = 20230711
 """Seed of the inputs that a gate compares; makes the measurements in a manifest reproducible."""
 
-FRACTIONS = (0.0, 0.1, 0.5, 1.0)
+SIZE_FRACTIONS = (0.0, 0.1, 0.5, 1.0)
 """Sizes that a gate compares: 0 is an axis's smallest size, 1 its largest."""
 
 Sizes = dict[str, int]
@@ -120,7 +120,7 @@ def sample_inputs(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, 
 
 def compared_sizes(model: TorchModel) -> list[Sizes]:
     """Return the smallest sizes, the largest, and sizes between them."""
-    return [model.sizes_at(fraction) for fraction in FRACTIONS]
+    return [model.sizes_at(fraction) for fraction in SIZE_FRACTIONS]
 
 
 def read_outputs(path: Path) -> tuple[list[Sizes], dict[str, list[Arrays]]]:

@@ -94,6 +94,6 @@ class RecipeStep(Strict):
         del file, model
         yield from ()
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
-        """Write the file or folder `to`. Raises `BuildError`."""
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
+        """Write the file or folder `output_path`. Raises `BuildError`."""
         raise NotImplementedError

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from model_build.archive import SUFFIX
-from model_build.engines.accepted_results import PREFIX
+from model_build.engines import accepted_results
 from model_build.engines.job_bucket import list_keys
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def delete_unused_dependencies(
 ) -> list[str]:
     """Delete engines and sources that only `retired_manifests` reference; return their keys.
 
-    Manifests without an archive are ignored.
+    References from manifests whose archive does not exist do not count.
     """
     prefixes = {
         prefix
@@ -55,7 +55,7 @@ def delete_unused_dependencies(
     for key in manifests.intersection(keys).difference(retired_manifests):
         prefixes -= _dependency_prefixes(read(s3, bucket, key))
     unused = sorted(key for key in keys if key.startswith(tuple(prefixes))) if prefixes else []
-    # result.json first, so that an interrupted deletion leaves no result that looks complete.
+    # The result.json of each engine first: without it, no build reuses an engine's other files.
     unused.sort(key=lambda key: not key.endswith(".json"))
     for key in unused:
         s3.delete_object(Bucket=bucket, Key=key)
@@ -63,6 +63,12 @@ def delete_unused_dependencies(
 
 
 def _dependency_prefixes(manifest: dict[str, Any]) -> set[str]:
-    """Return the keys of an archive's engines and source; earlier builders stored none."""
-    engines = {f"{PREFIX}{engine['job']}/" for engine in manifest.get("engines", {}).values()}
+    """Return the prefixes of the keys of an archive's engines and source.
+
+    Manifests of earlier builders have neither `engines` nor `source`.
+    """
+    engines = {
+        f"{accepted_results.PREFIX}{engine['job']}/"
+        for engine in manifest.get("engines", {}).values()
+    }
     return engines | ({source_key(manifest["digest"])} if manifest.get("source") else set())

@@ -14,9 +14,10 @@ from release.tree import Tree
 def run_preflight(
     tree: Tree, assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
 ) -> None:
-    """Run the preflight of `assembly`. Raise `NotDelivered` with its refusals.
+    """Run the preflight of `assembly`, which was synthesised from the checkout `tree`.
 
-    With `ignore_findings`, refusals are printed and do not end the delivery.
+    Raise `NotDelivered` with the findings that would make the deploy fail; with `ignore_findings`,
+    only print them.
     """
     with step("check the account (make preflight)"):
         try:
@@ -32,5 +33,5 @@ def run_preflight(
             )
     for finding in findings:
         if finding.verdict is not Verdict.OK:
-            mark = "!" if finding.verdict is Verdict.REFUSED else "? unknown before the deploy:"
+            mark = "!" if finding.verdict is Verdict.REFUSED else "? not checked:"
             say(f"{mark} {finding.subject}: {finding.message}")

@@ -9,7 +9,10 @@ from itertools import groupby
 
 
 class Verdict(StrEnum):
-    """The result of a check; `UNKNOWN` does not stop a delivery."""
+    """The result of a check.
+
+    REFUSED: a deploy would fail. UNKNOWN: the check had no result, which stops no delivery.
+    """
 
     OK = "ok"
     REFUSED = "refused"

@@ -32,12 +32,12 @@ class Unreadable(ValueError):
 class ValueDifference(NamedTuple):
     """A changed value; None stands for an absent value.
 
-    steps: the keys and list indexes that lead to the value. A named list item has no index; [] is
-        the last step if the item is new or removed.
+    key_path: the keys and list indexes that lead to the value. A named list item has no index; []
+        is the last key if the item is new or removed.
     item: the name of the list item, empty outside a named item.
     """
 
-    steps: KeyPath
+    key_path: KeyPath
     item: str
     before: Any
     after: Any
@@ -45,19 +45,19 @@ class ValueDifference(NamedTuple):
     @property
     def path(self) -> str:
         """The keys that lead to the value, without list indexes."""
-        names = (step for step in self.steps if isinstance(step, str))
+        names = (key for key in self.key_path if isinstance(key, str))
         return ".".join(names).replace(".[]", "[]")
 
     def __str__(self) -> str:
-        steps = ".".join(map(str, self.steps))
-        return f"{steps}: {format_change(format_value(self.before), format_value(self.after))}"
+        keys = ".".join(map(str, self.key_path))
+        return f"{keys}: {format_change(format_value(self.before), format_value(self.after))}"
 
 
 def value_differences(
     before: Any,
     after: Any,
     is_leaf: Callable[[str], bool] = lambda _: False,
-    steps: KeyPath = (),
+    key_path: KeyPath = (),
     item: str = "",
 ) -> Iterator[ValueDifference]:
     """Yield the differences of two values, as deep as possible or down to paths that are leaves.
@@ -67,17 +67,17 @@ def value_differences(
     """
     if repr(before) == repr(after):
         return
-    if len(steps) > MAX_DEPTH:
+    if len(key_path) > MAX_DEPTH:
         raise Unreadable(f"is nested in more than {MAX_DEPTH} levels")
-    difference = ValueDifference(steps, item, before, after)
+    difference = ValueDifference(key_path, item, before, after)
     sides = (before, after)
-    if steps and is_leaf(difference.path):
+    if key_path and is_leaf(difference.path):
         yield difference
     elif any(sides) and all(side is None or _is_object(side) for side in sides):
         old, new = before or {}, after or {}
         for name in dict.fromkeys((*old, *new)):
             yield from value_differences(
-                old.get(name), new.get(name), is_leaf, (*steps, str(name)), item
+                old.get(name), new.get(name), is_leaf, (*key_path, str(name)), item
             )
     elif any(sides) and all(side is None or isinstance(side, list) for side in sides):
         yield from _list_differences(difference, is_leaf)
@@ -100,17 +100,19 @@ def _list_differences(
     if name_property := next(name_properties, None):
         old, new = ({item[name_property]: item for item in side} for side in (before, after))
         for name in sorted(old.keys() | new.keys()):
-            difference = ValueDifference((*whole.steps, "[]"), name, old.get(name), new.get(name))
+            difference = ValueDifference(
+                (*whole.key_path, "[]"), name, old.get(name), new.get(name)
+            )
             if None in difference[2:] and is_leaf(difference.path):
                 yield difference
             else:
-                yield from value_differences(*difference[2:], is_leaf, whole.steps, name)
+                yield from value_differences(*difference[2:], is_leaf, whole.key_path, name)
     elif sorted(map(repr, before)) == sorted(map(repr, after)):
         yield whole
     else:
         for index, old_item, new_item in _aligned_items(before, after):
-            steps = (*whole.steps, index)
-            yield from value_differences(old_item, new_item, is_leaf, steps, whole.item)
+            key_path = (*whole.key_path, index)
+            yield from value_differences(old_item, new_item, is_leaf, key_path, whole.item)
 
 
 def _have_unique_names(name: str, items: list[Any]) -> bool:

@@ -19,7 +19,8 @@ Surface = dict[str, dict[str, int | str]]
 class RecordedTensorRt:
     """The module. `calls` has every call in order, `properties` the assigned properties.
 
-    `answers` overrides return values of methods and values of properties.
+    `answers` overrides results of methods and values of properties, by CLASS.MEMBER. A function is
+    called in place of the method.
     """
 
     def __init__(self, version: str) -> None:

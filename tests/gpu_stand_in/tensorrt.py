@@ -1,7 +1,8 @@
 """A `tensorrt` with the API of 10.16 that runs its plans with ONNX Runtime.
 
-Its version is that of Triton 25.09, or STAND_IN_TENSORRT. It rejects ONNX files with the operator
-NonZero, like TensorRT rejects operators without an importer.
+`__version__` is the TensorRT version of Triton 25.09, or the environment variable
+STAND_IN_TENSORRT. ONNX files with the operator NonZero are rejected, like TensorRT rejects
+operators without an importer.
 """
 
 import ctypes
@@ -77,17 +78,23 @@ def _datatype(name: str) -> Any:
         tensor for tensor in (*session.get_inputs(), *session.get_outputs()) if tensor.name == name
     ]
     names = {"float": "FLOAT", "float16": "HALF", "int32": "INT32", "int64": "INT64"}
-    return getattr(_api.DataType, names[result.type.removeprefix("tensor(").removesuffix(")")])
+    return getattr(_api.DataType, names[_type_name(result)])
+
+
+def _type_name(tensor: Any) -> str:
+    """Return X of ONNX Runtime's type `tensor(X)`."""
+    return str(tensor.type).removeprefix("tensor(").removesuffix(")")
 
 
 def _outputs() -> dict[str, Any]:
     session = _session()
     inputs = {}
-    for get_input in session.get_inputs():
-        kind = np.dtype({"tensor(float)": "float32"}.get(get_input.type, get_input.type[7:-1]))
-        shape = _shapes[get_input.name]
-        content = ctypes.string_at(_addresses[get_input.name], kind.itemsize * int(np.prod(shape)))
-        inputs[get_input.name] = np.frombuffer(content, kind).reshape(shape)
+    for tensor in session.get_inputs():
+        name = _type_name(tensor)
+        dtype = np.dtype("float32" if name == "float" else name)
+        shape = _shapes[tensor.name]
+        content = ctypes.string_at(_addresses[tensor.name], dtype.itemsize * int(np.prod(shape)))
+        inputs[tensor.name] = np.frombuffer(content, dtype).reshape(shape)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
 
@@ -108,6 +115,7 @@ def _execute(_: int) -> bool:
     return True
 
 
+# Results of methods and values of properties; functions are called in place of the method.
 _api.answers |= {
     "OnnxParser.parse_from_file": _parse,
     "OnnxParser.num_errors": 1,

@@ -10,20 +10,23 @@ from tests.local.invoking import call_repeatedly
 
 
 @contextmanager
-def errors_of_new_instances(endpoint: str) -> Iterator[None]:
+def publish_errors_of_new_instances(endpoint: str) -> Iterator[None]:
     """Publish error metrics of an update's new instances until the block ends.
 
-    The alarm's dimensions name the newest endpoint configuration, so they are read again
-    before each publication.
+    An update replaces the alarms by alarms of the new endpoint configuration; they are read before
+    each publication to follow this change.
     """
-    cloudwatch: Any = boto3.client("cloudwatch")  # before the environment is patched
+    cloudwatch: Any = boto3.client("cloudwatch")  # before `run_as` sets AWS_SESSION_TOKEN
     with call_repeatedly(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
         yield
 
 
 @contextmanager
-def errors_of_current_instances(endpoint: str) -> Iterator[None]:
-    """Publish error metrics of the current instances until the block ends."""
+def publish_errors_of_current_instances(endpoint: str) -> Iterator[None]:
+    """Publish error metrics of the current instances until the block ends.
+
+    The alarms are read once, so that the metrics remain those of the current configuration.
+    """
     cloudwatch: Any = boto3.client("cloudwatch")
     alarms = rollback_alarms(cloudwatch, endpoint)
     with call_repeatedly(lambda: _publish(cloudwatch, alarms)):

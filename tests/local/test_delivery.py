@@ -156,7 +156,7 @@ def test_replaced_archive_is_not_promoted(
     s3.put_object(Bucket=bucket, Key=key, Body=b"a replaced archive")
     output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
     assert f"s3://{bucket}/{key} has no SHA-256" in output
-    assert "the archive was replaced. Delete it, and deliver that" in output
+    assert "the archive was replaced. Delete it, and deliver the" in output
     assert (_archives("live"), predict(live)) == (before, 21)
 
     with repository.edited("stages/trial.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):

@@ -25,7 +25,7 @@ from model_build.model_config import ModelConfig
 from model_build.repository import CONFIG, Repository
 
 EXAMPLES = 40
-MIN_EXAMPLES = 8
+MIN_EXAMPLES = 5
 """Minimum number of accepted and of rejected repositories in a run."""
 
 MODEL = """

@@ -17,7 +17,7 @@ from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
-from tests.local.rollback_alarms import errors_of_current_instances
+from tests.local.rollback_alarms import publish_errors_of_current_instances
 from tests.local.runbook import script
 from tests.local.shell import run_script
 
@@ -73,7 +73,7 @@ def deliver_stuck_rollback(repository: Repository, *, existing_entry: str) -> st
     entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
     name = f"/triton/stuck/math/{existing_entry}"
     ssm.put_parameter(Name=name, Value=entry, Type="String")
-    with errors_of_current_instances(STACK), call_repeatedly(call):
+    with publish_errors_of_current_instances(STACK), call_repeatedly(call):
         output = repository.deliver("--ignore-preflight", code=2)
     ssm.delete_parameter(Name=name)
     assert status() == "UPDATE_ROLLBACK_FAILED"

@@ -270,7 +270,7 @@ def account_factory() -> Iterator[Callable[[], Account]]:
             (provisioners, "_cw_metric_alarm_record"),
         ):
             patch.setattr(module, name, getattr(module, name))
-        expressions.install(cloudwatch, provisioners)
+        expressions.patch(cloudwatch, provisioners)
         for name in ("_provision_resource", "_update_resource", "_delete_resource"):
             patch.setattr(stacks, name, _with_calls(getattr(stacks, name), accounts))
 

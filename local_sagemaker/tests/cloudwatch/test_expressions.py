@@ -10,7 +10,7 @@ from ministack.services import cloudwatch as ministack
 from ministack.services.cloudformation import provisioners
 
 from local_sagemaker.cloudwatch.evaluator import Evaluator
-from local_sagemaker.cloudwatch.expressions import Expression, install
+from local_sagemaker.cloudwatch.expressions import Expression, patch
 
 START = 1_800_000_000  # a full minute
 EXPRESSION = "IF(measured < 1, requests, 0)"
@@ -25,7 +25,7 @@ def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     record = provisioners._cw_metric_alarm_record
     monkeypatch.setattr(provisioners, "_cw_metric_alarm_record", record)
     monkeypatch.setattr(provisioners, "_cw", ministack)
-    install(ministack, provisioners)
+    patch(ministack, provisioners)
     yield Evaluator(ministack, speed=1)
     importlib.reload(ministack)
 

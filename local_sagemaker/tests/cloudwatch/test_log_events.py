@@ -15,7 +15,7 @@ from local_sagemaker.cloudwatch import log_events
 def _installed() -> Iterator[None]:
     """The reset logs module of ministack with one event."""
     importlib.reload(logs)
-    log_events.install(logs)
+    log_events.patch(logs)
     stream = {"logGroupName": "g", "logStreamName": "s"}
     logs._create_log_group({"logGroupName": "g"})
     logs._create_log_stream(stream)

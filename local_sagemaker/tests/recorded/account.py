@@ -80,8 +80,8 @@ class Account:
     def _reset_ministack(self) -> None:
         self._loop.run_until_complete(_asgi("POST", f"{ENDPOINT}/_ministack/reset", {}, b""))
         importlib.reload(cloudwatch)
-        alarm_records.install(cloudwatch)
-        log_events.install(cloudwatch_logs)
+        alarm_records.patch(cloudwatch)
+        log_events.patch(cloudwatch_logs)
         self._evaluator = Evaluator(cloudwatch, speed=1)
 
     def call(self, operation: str, request: dict[str, Any], until: str = "") -> Response:

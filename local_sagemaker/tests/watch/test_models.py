@@ -7,6 +7,7 @@ from local_sagemaker.watch.models import model_event_reporter, model_name
 from model_build import archive
 
 A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
+ENDPOINT, VARIANT, INSTANCE = "text", "only", "i-0"
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,8 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
 )
 def test_event_message_of_a_model_step(step: ModelStep, kind: EventKind, message: str) -> None:
     messages: list[DashboardEvent] = []
-    model_event_reporter(messages.append)("text", "only", "i-0", step)
-    assert messages == [DashboardEvent(kind, message, "text", "only", "i-0", A)]
+    model_event_reporter(messages.append)(ENDPOINT, VARIANT, INSTANCE, step)
+    assert messages == [DashboardEvent(kind, message, ENDPOINT, VARIANT, INSTANCE, A)]
 
 
 def test_model_name_of_an_archive() -> None:

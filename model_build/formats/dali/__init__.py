@@ -14,27 +14,31 @@ from model_build.repository import Model
 class Dali(EnvironmentStep):
     """A serialized DALI pipeline.
 
-    `source` has no arguments and returns a `nvidia.dali.Pipeline` for the CPU. For GPU targets the
-    builder moves image decoders and their successors to the GPU; the build needs no GPU.
+    The function `source` has no arguments and returns a `nvidia.dali.Pipeline` for the CPU. For GPU
+    targets the builder moves image decoders and their successors to the GPU; the build needs no
+    GPU.
     """
 
     backend: ClassVar[str] = "dali"
-    writer: ClassVar[Writer] = Writer("dali", r"nvidia[-_.]dali[-_.]cuda[0-9]+")
+    writer: ClassVar[Writer] = Writer(name="dali", packages=r"nvidia[-_.]dali[-_.]cuda[0-9]+")
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     to: Literal["dali"]
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Write the pipeline."""
-        self.run(to, context)
+        self.run(output_path, context)
         if context.target.processor == "cuda":
-            to.write_bytes(decode_on_gpu(to.read_bytes()))
+            output_path.write_bytes(decode_on_gpu(output_path.read_bytes()))
         return StepOutput([])
 
 
 def dali_settings(model: Model) -> Problems:
     """DALI pipelines have a `max_batch_size` of at least 1 (dali_backend, docs)."""
     if model.config.max_batch_size < 1:
-        yield model.field_location("max_batch_size"), "DALI pipelines run batches: write 1 or more"
+        yield (
+            model.field_location("max_batch_size"),
+            "DALI pipelines run batches: set max_batch_size to 1 or more",
+        )
 
 
 def dali_tensors(model: Model, path: Path) -> Problems:

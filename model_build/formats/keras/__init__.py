@@ -17,26 +17,36 @@ BATCHES = (1, 2, 4)
 
 
 class _KerasExport(EnvironmentStep):
-    """The export of a Keras model; `source` gets the weights' folder, returns a `keras.Model`."""
+    """The export of a Keras model.
+
+    The function `source` gets the folder of the verified weights and returns a `keras.Model`.
+    """
 
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Write the file and compare its outputs with Keras.
 
         A GraphDef runs in the worker's TensorFlow, an ONNX file in this process's ONNX Runtime.
         """
-        file, is_onnx = context.scratch / f"{to.name}.npz", self.backend == "onnxruntime"
+        file, is_onnx = context.scratch / f"{output_path.name}.npz", self.backend == "onnxruntime"
         self.run(
-            to, context, onnx=is_onnx, opset=self.opset, outputs_file=str(file), batches=BATCHES
+            output_path,
+            context,
+            onnx=is_onnx,
+            opset=self.opset,
+            outputs_file=str(file),
+            batches=BATCHES,
         )
         shapes, tensors = read_outputs(file)
         original = tensors["original"]
-        converted = tensors.get("converted") or run_onnx(to, tensors["input"], tuple(original[0]))
+        converted = tensors.get("converted") or run_onnx(
+            output_path, tensors["input"], tuple(original[0])
+        )
         cases = map(GateCase, shapes, converted, original)
-        report = compare(cases, self.gate, converted_name=to.name, original_name="Keras")
+        report = compare(cases, self.gate, converted_name=output_path.name, original_name="Keras")
         return StepOutput([(f"{'ONNX' if is_onnx else 'GraphDef'} and Keras", report)])
 
 
@@ -54,7 +64,7 @@ class GraphDef(_KerasExport):
     """
 
     backend: ClassVar[str] = "tensorflow"
-    writer: ClassVar[Writer] = Writer("tensorflow", r"tensorflow([-_.]cpu)?")
+    writer: ClassVar[Writer] = Writer(name="tensorflow", packages=r"tensorflow([-_.]cpu)?")
     to: Literal["graphdef"]
 
     def for_target(self, target: BuildTarget) -> RecipeStep:

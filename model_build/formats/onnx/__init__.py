@@ -21,8 +21,8 @@ from model_build.target import newer_release_hint
 class Onnx(RecipeStep):
     """An ONNX file of a PyTorch model.
 
-    `source` gets the folder of the verified weights and returns a `model_build.TorchModel`. It runs
-    with the builder's packages.
+    The function `source` gets the folder of the verified weights and returns a
+    `model_build.TorchModel`. It runs with the builder's packages.
     """
 
     backend: ClassVar[str] = "onnxruntime"
@@ -31,9 +31,11 @@ class Onnx(RecipeStep):
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Write the ONNX file."""
-        report = export_onnx(self.source, opset=self.opset, gate=self.gate, to=to, context=context)
+        report = export_onnx(
+            self.source, opset=self.opset, gate=self.gate, to=output_path, context=context
+        )
         return StepOutput([("ONNX and PyTorch", report)])
 
 

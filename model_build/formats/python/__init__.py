@@ -48,11 +48,11 @@ class PythonPackages(RecipeStep):
         if (model.directory.parent / version / INIT_FILE).exists():
             yield (), f"{version}/{INIT_FILE} is written by the build: move its code to model.py"
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Install the packages and print warnings about missing native libraries."""
         requirements = context.model_folder / self.requirements
-        install(requirements, to=to, python=context.python_version)
-        for line in missing_library_warnings(to):
+        install(requirements, to=output_path, python=context.python_version)
+        for line in missing_library_warnings(output_path):
             context.progress(f"{WARNING} {line}")
         return StepOutput([])
 

@@ -57,7 +57,7 @@ class TensorRt(RecipeStep):
         for message in profile_problems(model, self.engine):
             yield ("engine", "profiles"), message
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Write the plan and compare its outputs with ONNX Runtime.
 
         Raises `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
@@ -69,7 +69,7 @@ class TensorRt(RecipeStep):
         level = compatibility_level(
             builder_gpu=builder, target_gpu=target_gpu, release=context.release
         )
-        folder = context.scratch / f"engine-of-{to.parent.parent.name}"
+        folder = context.scratch / f"engine-of-{output_path.parent.parent.name}"
         folder.mkdir()
         onnx_file = folder / "exported.onnx"
         gates = self.onnx().generate(onnx_file, context).gates
@@ -95,13 +95,13 @@ class TensorRt(RecipeStep):
 
         def check_outputs(result: EngineResult) -> GateReport:
             cases = map(GateCase, shapes, result.outputs(), onnx_outputs())
-            names = {"converted_name": to.name, "original_name": "ONNX Runtime"}
+            names = {"converted_name": output_path.name, "original_name": "ONNX Runtime"}
             return compare(cases, self.engine.gate, **names)
 
         result, report = context.engines.provide(
             job, scratch=folder, check_outputs=check_outputs, progress=context.progress
         )
-        shutil.copyfile(result.plan, to)
+        shutil.copyfile(result.plan, output_path)
         return StepOutput([*gates, ("engine and ONNX Runtime", report)], result.result)
 
 
@@ -124,7 +124,8 @@ def tensorrt_settings(model: Model) -> Problems:
         if group.kind == KIND.KIND_CPU:
             yield (
                 model.field_location("instance_group", index, "kind"),
-                "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)",
+                "TensorRT runs on GPUs only: write KIND_GPU (for CPU instances, recipes "
+                "make the ONNX file)",
             )
 
 

@@ -10,9 +10,9 @@ from model_build.errors import BuildError
 def to_half_precision(onnx_file: Path, to: Path) -> None:
     """Write `onnx_file` with FP16 weights and operators to `to`.
 
-    Inputs and outputs keep their types. TensorRT 11 takes precisions only from the network, and
-    older versions support that too. Raises `BuildError` if ONNX Runtime cannot load the result,
-    before a GPU is used.
+    Inputs and outputs keep their types. TensorRT 11 has no build flag for FP16, so the ONNX file
+    must have FP16 types, which older versions support too. Raises `BuildError` if ONNX Runtime
+    cannot load the result, before a GPU is used.
     """
     import onnx
     import onnxruntime
@@ -20,7 +20,9 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
 
     model = onnx.load(onnx_file)
     _separate_outputs(model.graph)
-    with warnings.catch_warnings():  # one per rounded weight; the gate checks the total error
+    # The converter warns of each rounded weight. The recipe's gate, which compares outputs, finds
+    # a total error that is too large.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = float16.convert_float_to_float16(model, keep_io_types=True)
     onnx.save(model, to)
@@ -34,7 +36,10 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
 
 
 def _separate_outputs(graph: Any) -> None:
-    """Insert an Identity before outputs that nodes read, which would become FP32 for the nodes."""
+    """Insert an Identity before each output that is also an input of nodes.
+
+    The converter keeps outputs in FP32, but the nodes need FP16.
+    """
     import onnx
 
     input_names = {name for node in graph.node for name in node.input}

@@ -10,7 +10,7 @@ from packaging.version import Version
 import platform_facts
 from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
-from model_build.export.gate import FRACTIONS, SEED, GateCase, compare, read_outputs
+from model_build.export.gate import SEED, SIZE_FRACTIONS, GateCase, compare, read_outputs
 from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
@@ -19,39 +19,40 @@ from model_build.repository import Model
 
 NAME_WITH_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 
-_RECORD_VERSIONS = {"byteorder": Version("2.1")}
-"""The first PyTorch version that writes a record of the file (pytorch/pytorch,
+_ENTRY_VERSIONS = {"byteorder": Version("2.1")}
+"""Name of an entry in the zip file -> the first PyTorch version that writes it (pytorch/pytorch,
 docs/source/notes/serialization.rst)."""
 
 
 class TorchScript(EnvironmentStep):
     """A traced TorchScript file of a PyTorch model.
 
-    `source` gets the folder of the verified weights and returns a `model_build.TorchModel`. It runs
-    with the packages of the file `environment`, since the release's torch must be able to read the
-    file. The file depends only on the weights and on these packages.
+    The function `source` gets the folder of the verified weights and returns a
+    `model_build.TorchModel`. It runs with the packages of the file `environment`, since the
+    release's torch must be able to read the file. The file depends only on the weights and on these
+    packages.
     """
 
     backend: ClassVar[str] = "pytorch"
-    writer: ClassVar[Writer] = Writer("torch", "torch")
+    writer: ClassVar[Writer] = Writer(name="torch", packages="torch")
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     to: Literal["torchscript"]
     gate: Gate
 
-    def generate(self, to: Path, context: StepContext) -> StepOutput:
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Trace the module, write the file and compare its outputs with the module's."""
-        file = context.scratch / f"{to.name}.npz"
+        file = context.scratch / f"{output_path.name}.npz"
         self.run(
-            to,
+            output_path,
             context,
             torch_model=torch_model.__file__,
             input_seed=SEED,
-            fractions=FRACTIONS,
+            fractions=SIZE_FRACTIONS,
             outputs_file=str(file),
         )
         shapes, tensors = read_outputs(file)
         cases = map(GateCase, shapes, tensors["converted"], tensors["original"])
-        report = compare(cases, self.gate, converted_name=to.name, original_name="PyTorch")
+        report = compare(cases, self.gate, converted_name=output_path.name, original_name="PyTorch")
         return StepOutput([("TorchScript and PyTorch", report)])
 
 
@@ -83,7 +84,7 @@ def torchscript_names(model: Model) -> Problems:
 
 
 def torchscript_files(model: Model, path: Path) -> Problems:
-    """A TorchScript file is a zip (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
+    """A TorchScript file is a zip file (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
         yield (
             model.file_location(model.relative_path(path)),
@@ -92,17 +93,18 @@ def torchscript_files(model: Model, path: Path) -> Problems:
 
 
 def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
-    """A TorchScript file has no record that only PyTorch versions after the release's write.
+    """No entry of a TorchScript file shows that it was written by a newer PyTorch than Triton has.
 
-    PyTorch may not be able to read files of newer versions. Files do not record their version
-    (pytorch/pytorch#33307), so this rule detects only some; `to: torchscript` pins the version.
+    PyTorch may not be able to read files of newer versions. Files do not contain their version
+    (pytorch/pytorch#33307), so this rule detects only some. In a recipe with `to: torchscript`, the
+    version is pinned.
     """
     if release.torch is None or not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
-        records = {name.rpartition("/")[2] for name in archive.namelist()}
-    for record in records & _RECORD_VERSIONS.keys():
-        first = _RECORD_VERSIONS[record]
+        entries = {name.rpartition("/")[2] for name in archive.namelist()}
+    for entry in entries & _ENTRY_VERSIONS.keys():
+        first = _ENTRY_VERSIONS[entry]
         if Version(release.torch) < first:
             yield (
                 model.file_location(model.relative_path(path)),

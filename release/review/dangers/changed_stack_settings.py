@@ -25,6 +25,8 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
             if not old_values or value in old_values or (key == PROTECTION and value is True):
                 continue
             old_text = " or ".join(dict.fromkeys(map(format_value, old_values)))
+            # Stacks with the same change are one danger. A new stack has several old values, of the
+            # other stacks; the first one represents them.
             group = f"{key}.{digest(json.dumps([old_values[0], value], sort_keys=True))}"
             message = f"{stack}: {key}: {old_text} -> {format_value(value)}"
             yield Danger(f"{stack}.{group}", message, group=group)

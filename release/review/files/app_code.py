@@ -32,13 +32,13 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     old, new = ({*_impure_names(_parse(side))} for side in (change.before, change.after))
     for name in sorted(new - old):
         text = f"uses {name}: the deployment may differ from the review"
-        yield FileLine(text, "external_inputs")
+        yield FileLine(text, rule="external_inputs")
     if any(name.encode() in (change.before or b"") for name in NAG_NAMES):
         before, after = _nag_statements(change.base), _nag_statements(change.head)
         if removed := sorted(before - after):
             added = ", ".join(sorted(after - before)) or "nothing"
             text = f"cdk-nag no longer checks every stack: {', '.join(removed)} -> {added}"
-            yield FileLine(text, "weakened_checks")
+            yield FileLine(text, rule="weakened_checks")
 
 
 def _parse(content: bytes | None) -> ast.Module:

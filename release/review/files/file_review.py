@@ -67,7 +67,7 @@ def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
     try:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:
-        lines = [FileLine(f"not compared: {error}", "unreadable_files")]
+        lines = [FileLine(f"not compared: {error}", rule="unreadable_files")]
     if not affects_next and None in (change.before, change.after):
         lines = _merge_notes(change, lines)
     elif not lines and not kind.reason:

@@ -23,7 +23,9 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     for difference in value_differences(_fields(change.before), _fields(change.after)):
         text = f"{difference}{_in_milliseconds(difference)}"
         if difference.path.endswith(QUEUE_DELAY) and _is_long_delay(difference):
-            yield FileLine(f"{text}: requests may wait this long for a batch", "slow_responses")
+            yield FileLine(
+                f"{text}: requests may wait this long for a batch", rule="slow_responses"
+            )
         else:
             yield FileLine(text)
 

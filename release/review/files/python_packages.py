@@ -36,9 +36,13 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     """
     (old, old_options), (new, new_options) = _read(change.before), _read(change.after)
     for option in sorted(new_options - old_options):
-        yield FileLine(f"option {option}: new", "" if option == REQUIRE_HASHES else "lost_pins")
+        yield FileLine(
+            f"option {option}: new", rule="" if option == REQUIRE_HASHES else "lost_pins"
+        )
     for option in sorted(old_options - new_options):
-        yield FileLine(f"option {option}: removed", "lost_pins" if option == REQUIRE_HASHES else "")
+        yield FileLine(
+            f"option {option}: removed", rule="lost_pins" if option == REQUIRE_HASHES else ""
+        )
     has_hashes = any(pin.hashes for pin in old.values())
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
@@ -52,12 +56,14 @@ def _pin_line(name: str, old: _Pin | None, new: _Pin, has_hashes: bool) -> FileL
     """Describe a new or changed pin; `has_hashes` tells whether the file had hashes before."""
     versions = f"{name}: {old.version if old else 'none'} -> {new.version or 'any version'}"
     if not new.is_exact and (old is None or old.is_exact or old.version != new.version):
-        return FileLine(f"{versions}: not pinned by ==", "lost_pins")
+        return FileLine(f"{versions}: not pinned by ==", rule="lost_pins")
     if not new.hashes and (old.hashes if old else has_hashes):
-        return FileLine(f"{versions}: without a hash", "lost_pins")
+        return FileLine(f"{versions}: without a hash", rule="lost_pins")
     if old and old.version == new.version:
         if new.hashes - old.hashes:
-            return FileLine(f"{name}: new hashes for the same version {new.version}", "lost_pins")
+            return FileLine(
+                f"{name}: new hashes for the same version {new.version}", rule="lost_pins"
+            )
         return FileLine(f"{name}: fewer hashes of {new.version}")
     return FileLine(versions, harmless=bool(old and old.is_exact and _is_newer(old, new)))
 

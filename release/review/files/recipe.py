@@ -49,14 +49,14 @@ def _weights(old: Json, new: Json) -> Iterator[FileLine]:
         return
     if _source(old) != _source(new):
         text = f"another source of weights: {format_change(_origin(old), _origin(new))}"
-        yield FileLine(text, "changed_weights_source")
+        yield FileLine(text, rule="changed_weights_source")
         return
     is_same_revision = all(old.get(key) == new.get(key) for key in (*SOURCE_FIELDS, "revision"))
     for difference in value_differences({"weights": old}, {"weights": new}):
         is_removed = difference.after is None
         is_replaced = difference.before is not None and is_same_revision
-        is_lost_pin = "files" in difference.steps and (is_removed or is_replaced)
-        yield FileLine(str(difference), "lost_pins" if is_lost_pin else "")
+        is_lost_pin = "files" in difference.key_path and (is_removed or is_replaced)
+        yield FileLine(str(difference), rule="lost_pins" if is_lost_pin else "")
 
 
 def _source(weights: Json) -> list[Any]:
@@ -79,10 +79,10 @@ def _tolerance_lines(old: Json, new: Json) -> Iterator[FileLine]:
         if after is not None and after != before:
             is_larger = before is not None and not after <= before  # also if a value is NaN
             text = f"{folder}: {gate}: {format_value(before)} -> {format_value(after)}"
-            yield FileLine(text, "larger_tolerances" if is_larger else "")
+            yield FileLine(text, rule="larger_tolerances" if is_larger else "")
         elif after is None and gate == "gate" and folder in folders:
             text = f"{folder} is no longer compared with its source model"
-            yield FileLine(text, "larger_tolerances")
+            yield FileLine(text, rule="larger_tolerances")
 
 
 def _tolerances(recipe: Json) -> dict[tuple[str, str], float]:

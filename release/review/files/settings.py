@@ -43,22 +43,22 @@ class SettingsFile(NamedTuple):
         )
         for difference in value_differences(before, after):
             harmless = any(fnmatchcase(difference.path, pattern) for pattern in HARMLESS_FIELDS)
-            field_line = FileLine(str(difference), self.rule, harmless=harmless)
+            field_line = FileLine(str(difference), rule=self.rule, harmless=harmless)
             yield _check_line(difference) or field_line
 
 
 def _check_line(difference: ValueDifference) -> FileLine | None:
     """Return the line for a disabled or enabled check, None for another setting."""
     before, after = difference.before, difference.after
-    keys = (step for step in difference.steps if step in SKIPPED_KEYS | CHECKED_KEYS)
+    keys = (key for key in difference.key_path if key in SKIPPED_KEYS | CHECKED_KEYS)
     key = next(keys, None)
     if key is None or None not in (before, after):
         return None
     check = format_value(before if after is None else after)
     if (key in SKIPPED_KEYS) == (before is None):
-        is_style = "ruff" in difference.steps and bool(STYLE_RULES.fullmatch(check))
+        is_style = "ruff" in difference.key_path and bool(STYLE_RULES.fullmatch(check))
         rule: Rule = "" if is_style else "weakened_checks"
-        return FileLine(f"{key}: {check} is no longer checked", rule, harmless=is_style)
+        return FileLine(f"{key}: {check} is no longer checked", rule=rule, harmless=is_style)
     return FileLine(
         f"{key}: {check} is checked {'again' if key in SKIPPED_KEYS else 'now'}", harmless=True
     )

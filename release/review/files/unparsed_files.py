@@ -23,7 +23,7 @@ def describe_size(change: FileChange) -> Iterator[FileLine]:
         if after and after.count(option) < before.count(option)
     ]
     if removed_options:
-        yield FileLine(f"without {', '.join(removed_options)}: {text}", "lost_pins")
+        yield FileLine(f"without {', '.join(removed_options)}: {text}", rule="lost_pins")
     else:
         yield FileLine(text)
 
@@ -32,7 +32,7 @@ def describe_guard(change: FileChange) -> Iterator[FileLine]:
     """Yield a change of the update guard's code, as a danger."""
     for line in describe_size(change):
         text = f"guards and checks every update: {line.text}"
-        yield line if line.harmless else FileLine(text, "changed_update_guard")
+        yield line if line.harmless else FileLine(text, rule="changed_update_guard")
 
 
 def describe_lock_input(change: FileChange) -> Iterator[FileLine]:
@@ -44,7 +44,7 @@ def describe_lock_input(change: FileChange) -> Iterator[FileLine]:
 def describe_check_code(change: FileChange) -> Iterator[FileLine]:
     """Yield that a module with checks is deleted, which is a danger, or changed."""
     if change.after is None:
-        yield FileLine(f"deleted ({change.size}): its checks no longer run", "weakened_checks")
+        yield FileLine(f"deleted ({change.size}): its checks no longer run", rule="weakened_checks")
     else:
         yield from describe_size(change)
 

@@ -57,18 +57,20 @@ def describe(change: FileChange) -> Iterator[FileLine]:
         (side or b"").count(ZIZMOR_IGNORE) for side in (change.before, change.after)
     )
     if new_count > old_count:
-        yield FileLine("zizmor, which lints workflows, ignores more findings", "weakened_checks")
+        yield FileLine(
+            "zizmor, which lints workflows, ignores more findings", rule="weakened_checks"
+        )
     wider_permissions = list(_wider_permissions(old, new))
     yield from wider_permissions
     base_actions = _actions(change.base)
     for difference in value_differences(old, new):
-        level, field = _split_field(difference.steps)
-        text = f"{'.'.join(map(str, difference.steps))}: {_format_difference(difference)}"
+        level, field = _split_field(difference.key_path)
+        text = f"{'.'.join(map(str, difference.key_path))}: {_format_difference(difference)}"
         if field[:1] == ("permissions",) and level != "step":
             if not wider_permissions:
                 yield FileLine(text, harmless=True)
         elif reason := _danger_reason(difference, base_actions, is_new=not old):
-            yield FileLine(f"{text}: {reason}", "widened_workflows")
+            yield FileLine(f"{text}: {reason}", rule="widened_workflows")
         else:
             yield FileLine(text, harmless=_is_harmless(difference))
 
@@ -101,14 +103,14 @@ def _read(content: bytes | None) -> Workflow:
     return workflow
 
 
-def _split_field(steps: KeyPath) -> tuple[str, KeyPath]:
+def _split_field(key_path: KeyPath) -> tuple[str, KeyPath]:
     """Return the level (`workflow`, `job` or `step`), and the field's path below this level."""
-    match steps:
+    match key_path:
         case ("jobs", _, "steps", _, *field):
             return "step", tuple(field)
         case ("jobs", _, *field):
             return "job", tuple(field)
-    return "workflow", steps
+    return "workflow", key_path
 
 
 class _DangerousChange(NamedTuple):
@@ -150,8 +152,8 @@ _HARMLESS_FIELDS = (
 
 def _danger_reason(difference: ValueDifference, base_actions: set[str], *, is_new: bool) -> str:
     """Return why a difference is a danger, empty if it is not; `is_new` is for a new workflow."""
-    steps, _, before, after = difference
-    level, field = _split_field(steps)
+    key_path, _, before, after = difference
+    level, field = _split_field(key_path)
     name = ".".join(map(str, (level, *field)))
     for field_pattern, reason, pattern in _DANGEROUS_TEXTS:
         new_texts = {*pattern.findall(str(after))} - {*pattern.findall(str(before))}
@@ -168,7 +170,7 @@ def _danger_reason(difference: ValueDifference, base_actions: set[str], *, is_ne
     }
     for dangerous in _DANGEROUS_CHANGES:
         if fnmatchcase(name, dangerous.field) and kinds[dangerous.kind]:
-            job = steps[1] if level == "job" else ""
+            job = key_path[1] if level == "job" else ""
             return dangerous.reason.format(job=job, before=format_value(before))
     return ""
 
@@ -181,8 +183,8 @@ def _action_reason(action: str, base_actions: set[str]) -> str:
 
 def _is_harmless(difference: ValueDifference) -> bool:
     """Return whether a change only affects names, adds time, or makes a job wait for another."""
-    steps, _, before, after = difference
-    level, field = _split_field(steps)
+    key_path, _, before, after = difference
+    level, field = _split_field(key_path)
     if field == ("timeout-minutes",):
         return isinstance(before, int) and isinstance(after, int) and after > before
     if (level, *field[:1]) == ("job", "needs") and before is None:
@@ -218,7 +220,7 @@ def _wider_permissions(old: Workflow, new: Workflow) -> Iterator[FileLine]:
                 if level != _REPOSITORY_LEVEL:
                     access = f"{level_names[level]} {scope}"
                 text = f"the token of the job {name} may now: {access}"
-                yield FileLine(text, "widened_workflows")
+                yield FileLine(text, rule="widened_workflows")
 
 
 def _token_levels(workflow: Workflow, job: Workflow) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Measurements in turns."""
+"""Runs of compared alternatives ("sides"), which are measured in turns."""
 
 import json
 import subprocess
@@ -71,5 +71,5 @@ def test_results_have_machine_versions_commit_and_date(
     assert content["machine"].keys() == {"system", "cpus", "memory_gib"}
     assert len(content["load_average"]["before"]) == len(content["load_average"]["after"]) == 3
     assert {"python", "aws-cdk", "boto3", "aws-cli"} <= content["versions"].keys()
-    assert content["commit"][:12].isalnum()
+    assert content["commit"][:12].isalnum()  # "-dirty" may follow
     assert content["date"].endswith("+00:00")

@@ -1,4 +1,4 @@
-"""Tests of interrupts and output errors, in a process."""
+"""Interrupts and output errors of `tritonsm` in a subprocess."""
 
 import os
 import subprocess
@@ -10,7 +10,9 @@ import pytest
 from tests.unit.test_repository import ROOT
 
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
+# The script `tritonsm` blocks SIGINT during imports; main() unblocks it and exits at once.
 WHILE_BLOCKED = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); {KILL}; main([])"
+# parse_command imports the module of the command.
 DURING_IMPORT = f"dispatch.parse_command = lambda _: {KILL}; main([])"
 CONVERTED_ERROR = f"""
 def command():

@@ -155,7 +155,7 @@ def test_delivery_continues_after_unknown_or_ignored_findings(
     run_preflight(aws, monkeypatch, [FINDINGS[2]])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
-    assert lines[-1] == "? unknown before the deploy: c: no permission (a:B)"
+    assert lines[-1] == "? not checked: c: no permission (a:B)"
 
 
 def test_delivery_without_credentials_ends(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""Valid repositories, which cases change.
+"""Valid repositories, which cases change. Most have one model, `twice`, which doubles numbers.
 
-Cases replace the comment `# more` of a config.pbtxt by more fields.
+Cases replace the comment `# FIELDS` of a config.pbtxt by more fields.
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ class TritonPythonModel:
 """
 
 
-def _config(header: str, footer: str = "# more", *, x: str = "x", y: str = "y") -> str:
+def _config(header: str, footer: str = "# FIELDS", *, x: str = "x", y: str = "y") -> str:
     """Return a config.pbtxt with the input `x` and the output `y`."""
     return f"""\
 {header}
@@ -87,7 +87,7 @@ output [
   { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] },
   { name: "OUTPUT__1" data_type: TYPE_FP32 dims: [ 2 ] }
 ]
-# more
+# FIELDS
 """,
     "twice/1/model.pt": partial(files.torchscript, tensors=2),
 }
@@ -113,7 +113,7 @@ input [ { name: "input__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
 output [ { name: "output__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 parameters { key: "model_type" value { string_value: "xgboost_json" } }
 parameters { key: "output_class" value { string_value: "false" } }
-# more
+# FIELDS
 """,
     "twice/1/xgboost.json": '{"learner": {"learner_model_param": {"num_feature": "2"}}}',
 }
@@ -153,13 +153,13 @@ ensemble_scheduling { step [
     output_map { key: "D" value: "Y" }
   }
 ] }
-# more
+# FIELDS
 """,
     "first/config.pbtxt": """\
 backend: "python"
 input [ { name: "A" data_type: TYPE_STRING dims: [ 1 ] } ]
 output [ { name: "B" data_type: TYPE_INT64 dims: [ -1, 4 ] } ]
-# more
+# FIELDS
 """,
     "first/1/model.py": MODEL,
     "second/config.pbtxt": """\
@@ -169,7 +169,7 @@ input [
   { name: "hint" data_type: TYPE_FP32 dims: [ 1 ] optional: true }
 ]
 output [ { name: "D" data_type: TYPE_FP32 dims: [ 2 ] } ]
-# more
+# FIELDS
 """,
     "second/1/model.py": MODEL,
 }

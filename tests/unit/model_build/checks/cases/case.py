@@ -49,6 +49,7 @@ class Case:
 def case(
     name: str, base: Files, changes: Mapping[str, Change], *messages: str, release: str = "25.09"
 ) -> Case:
+    """Return a case; `changes` maps a file to its `Change`, such as {old text: new text}."""
     return Case(name, base, changes, list(messages), release)
 
 

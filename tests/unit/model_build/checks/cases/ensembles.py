@@ -29,8 +29,8 @@ CASES = [
         ENSEMBLE,
         {
             BOTH: {"input [": "max_batch_size: 8\ninput ["},
-            FIRST: {"# more": "max_batch_size: 4"},
-            SECOND: {"# more": "max_batch_size: 8"},
+            FIRST: {"# FIELDS": "max_batch_size: 4"},
+            SECOND: {"# FIELDS": "max_batch_size: 8"},
         },
         'both/config.pbtxt:7:5: "first" takes batches up to 4, the ensemble up to 8: make '
         "them equal [ensemble_settings]",

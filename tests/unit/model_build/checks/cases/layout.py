@@ -141,7 +141,7 @@ CASES = [
     case(
         "missing default_model_filename",
         PYTHON,
-        {CONFIG: {"# more": 'default_model_filename: "twice.py"'}},
+        {CONFIG: {"# FIELDS": 'default_model_filename: "twice.py"'}},
         "twice/1/twice.py: the file is missing: the python backend opens it [version_files]",
     ),
 ]

@@ -14,7 +14,7 @@ from tests.unit.model_build.checks.cases.case import case
 CONFIG = "twice/config.pbtxt"
 
 CASES = [
-    # batch_sizes
+    # Batch sizes
     case(
         "negative max_batch_size",
         PYTHON,
@@ -26,29 +26,30 @@ CASES = [
         "DALI without batching",
         DALI,
         {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}},
-        "pictures/config.pbtxt: DALI pipelines run batches: write 1 or more [dali_settings]",
+        "pictures/config.pbtxt: DALI pipelines run batches: set max_batch_size to 1 or more "
+        "[dali_settings]",
     ),
     case(
         "dynamic batching without max_batch_size",
         PYTHON,
-        {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# more": "dynamic_batching { }"}},
+        {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# FIELDS": "dynamic_batching { }"}},
         "twice/config.pbtxt:6:1: dynamic_batching has no effect with max_batch_size 0: "
         "remove dynamic_batching, or set max_batch_size [batch_sizes]",
     ),
     case(
         "preferred batch above max_batch_size",
         PYTHON,
-        {CONFIG: {"# more": "dynamic_batching {\n  preferred_batch_size: [ 4, 16 ]\n}"}},
+        {CONFIG: {"# FIELDS": "dynamic_batching {\n  preferred_batch_size: [ 4, 16 ]\n}"}},
         "twice/config.pbtxt:7:30: preferred batch size 16: write a size from 1 to 8, "
         "which is max_batch_size [batch_sizes]",
     ),
-    # instance_groups
+    # Instance groups
     case(
         "pinned GPUs",
         PYTHON,
         {
             CONFIG: {
-                "# more": "instance_group [\n  { gpus: [ 0 ] },\n  { kind: KIND_CPU },\n"
+                "# FIELDS": "instance_group [\n  { gpus: [ 0 ] },\n  { kind: KIND_CPU },\n"
                 "  { gpus: [ 1, 2 ] }\n]"
             }
         },
@@ -66,24 +67,26 @@ CASES = [
         "TensorRT on CPUs",
         TENSORRT,
         {CONFIG: {"kind: KIND_GPU": "kind: KIND_CPU"}},
-        "twice/config.pbtxt:5:18: TensorRT runs on GPUs only: write KIND_GPU (CPU targets "
-        "get ONNX) [tensorrt_settings]",
+        "twice/config.pbtxt:5:18: TensorRT runs on GPUs only: write KIND_GPU (for CPU "
+        "instances, recipes make the ONNX file) [tensorrt_settings]",
     ),
     case(
         "ensemble with instances",
         ENSEMBLE,
         {"both/config.pbtxt": {"input [": "instance_group { count: 2 }\ninput ["}},
-        "both/config.pbtxt:2:1: an ensemble has no instances: remove it [instance_groups]",
+        "both/config.pbtxt:2:1: an ensemble has no instances: remove instance_group "
+        "[instance_groups]",
     ),
-    # model_warmups
+    # Warm-ups
     case(
         "warm-up with another input",
         WARM_UP,
         {CONFIG: {'key: "X"': 'key: "x"'}},
-        'twice/config.pbtxt:5:1: "x" is not an input of the model: write one of X [model_warmups]',
+        'twice/config.pbtxt:5:1: "x" is not an input of the model: its inputs are X '
+        "[model_warmups]",
         'twice/config.pbtxt:5:1: the sample has no data for input "X": add it [model_warmups]',
     ),
-    # release_backends
+    # Backends
     case(
         "TensorFlow in a release without it",
         TENSORFLOW,

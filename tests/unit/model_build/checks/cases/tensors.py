@@ -24,7 +24,7 @@ CASES = [
     case(
         "two outputs with one name",
         PYTHON,
-        {CONFIG: {"# more": 'output { name: "Y" data_type: TYPE_INT8 dims: 1 }'}},
+        {CONFIG: {"# FIELDS": 'output { name: "Y" data_type: TYPE_INT8 dims: 1 }'}},
         'twice/config.pbtxt:5:12: output "Y" is declared 2 times [tensor_declarations]',
         'twice/config.pbtxt:6:10: output "Y" is declared 2 times [tensor_declarations]',
     ),

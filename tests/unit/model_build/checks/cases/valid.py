@@ -101,7 +101,7 @@ CASES = [
         PYTHON,
         {
             CONFIG: {
-                "# more": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
+                "# FIELDS": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
                 "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
             }
         },
@@ -139,12 +139,16 @@ CASES = [
     case(
         "instances on CPUs and GPUs",
         PYTHON,
-        {CONFIG: {"# more": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"}},
+        {
+            CONFIG: {
+                "# FIELDS": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"
+            }
+        },
     ),
     case(
         "decoupled model",
         PYTHON,
-        {CONFIG: {"# more": "model_transaction_policy { decoupled: true }"}},
+        {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }"}},
     ),
     # Python models
     *(
@@ -173,7 +177,7 @@ CASES = [
         PYTHON,
         {
             "twice/1/model.py": "import torch\n" + MODEL,
-            CONFIG: {"# more": ENVIRONMENT},
+            CONFIG: {"# FIELDS": ENVIRONMENT},
             "twice/env.tar.gz": "",
         },
     ),
@@ -210,7 +214,7 @@ CASES = [
         "step with an explicit batch axis after one that batches",
         ENSEMBLE,
         {
-            FIRST: {"# more": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
+            FIRST: {"# FIELDS": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
             SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"},
         },
     ),
@@ -219,8 +223,8 @@ CASES = [
         ENSEMBLE,
         {
             BOTH: {"input [": "max_batch_size: 4\ninput ["},
-            FIRST: {"# more": "max_batch_size: 8"},
-            SECOND: {"# more": "max_batch_size: 8"},
+            FIRST: {"# FIELDS": "max_batch_size: 8"},
+            SECOND: {"# FIELDS": "max_batch_size: 8"},
         },
     ),
 ]
