@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("new", "write a model's folder or a stage's file to start from", "cli.new"),
     ),
     "models": (
-        Command("list", "list the models, their versions and formats", MODELS + "listing"),
+        Command("list", "list the models, their versions and descriptions", MODELS + "listing"),
         Command("lint", "find what Triton on SageMaker would reject or misread", MODELS + "lint"),
         Command("build", "build the archive of a model", MODELS + "build"),
         Command("inspect", "show the contents of an archive", MODELS + "inspect"),

@@ -79,7 +79,7 @@ def _deploy_and_invoke(folder: Folder) -> None:
     with subprocess.Popen(reference, stdout=subprocess.PIPE, text=True) as transformers:
         with step("cdk diff: the deployed stacks equal the code"):
             run_cdk("diff", STAGE, "--fail", local=folder)
-        with step("run the same weights in transformers, during cdk diff"):
+        with step("run the same weights in transformers, in parallel with cdk diff"):
             expected, _ = transformers.communicate()
     if transformers.returncode:
         raise CommandError(
@@ -108,7 +108,7 @@ def _report(entry: CatalogEntry, seconds: list[float], embeddings: Array, expect
     ):
         print(f"  {number} {sentence:28}" + "".join(f"{value:8.3f}" for value in row))
     print(f"""
-  model                   {MODEL}, version {entry.version} of {entry.endpoint}
+  model                   {MODEL}, version {entry.version} on endpoint {entry.endpoint}
   latency                 cold {first:.2f} s (download, load, first answer), \
 warm {statistics.median(warm) * 1e3:.1f} ms (median of {WARM_CALLS})
   Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)

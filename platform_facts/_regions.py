@@ -21,7 +21,7 @@ class Region:
     - `codebuild_gpu`: CodeBuild has GPU machines in the region.
     - `instance_pools`: a source lists the region for endpoints with several instance types.
     - `zero_instances`: managed instance scaling is not known to reject a minimum of 0.
-    - `missing`: a resource type that a stage needs and CloudFormation does not have in the region.
+    - `missing_resource_type`: a type that a stage needs and CloudFormation lacks in the region.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Region:
     codebuild_gpu: bool
     instance_pools: bool
     zero_instances: bool
-    missing: str | None
+    missing_resource_type: str | None
 
     @property
     def newest_release(self) -> str:
@@ -92,5 +92,5 @@ def _region(name: str, row: dict[str, str], partition: dict[str, Any]) -> Region
         codebuild_gpu=name in table["codebuild_gpu"]["regions"],
         instance_pools=name in table["instance_pools"]["regions"],
         zero_instances=name not in table["managed_instances"]["rejects_zero"],
-        missing=table["cloudformation"]["missing"].get(name),
+        missing_resource_type=table["cloudformation"]["missing"].get(name),
     )

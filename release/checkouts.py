@@ -15,7 +15,7 @@ class Clone(Tree):
     """A git clone of the repository; as a `Tree`, its checked-out files."""
 
     @classmethod
-    def here(cls) -> "Clone":
+    def of_working_directory(cls) -> "Clone":
         """Return the clone of the working directory. Raise `CheckoutError` if there is none."""
         return cls(Path(cls(Path.cwd()).git("rev-parse", "--show-toplevel")))
 

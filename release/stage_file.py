@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class StageFile(BaseModel):
-    """Region, account and budget of a stage; the app checks all other fields.
+    """The fields that deliveries and reviews read; the CDK app checks the whole file.
 
-    `max_monthly_usd` limits the monthly cost of its instances, None for no limit.
+    `max_monthly_usd` limits the monthly cost of the stage's instances, None for no limit.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TRITON_CHARTS = {
     "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
-    "Triton: microseconds by model": (
+    "Triton: queue and compute time by model (microseconds)": (
         "nv_inference_queue_duration_us",
         "nv_inference_compute_infer_duration_us",
     ),
@@ -49,9 +49,9 @@ def request_charts(metrics: EndpointMetrics, thresholds: AlarmThresholds) -> Ite
         "Latency (microseconds)",
         [
             AlarmedMetric("LatencyP50", "median model latency",
-                          p50, thresholds.model_latency_p50_ms, MICROSECONDS_PER_MS),
+                          p50, thresholds.model_latency_p50_ms, scale=MICROSECONDS_PER_MS),
             AlarmedMetric("LatencyP99", "p99 model latency",
-                          p99, thresholds.model_latency_p99_ms, MICROSECONDS_PER_MS),
+                          p99, thresholds.model_latency_p99_ms, scale=MICROSECONDS_PER_MS),
         ],
         [metrics.metric_overhead_latency()],
     )  # fmt: skip
@@ -66,17 +66,18 @@ def variant_charts(
     """Yield the charts of a variant, including `cache_charts` of the model cache."""
     yield from request_charts(metrics, thresholds)
     yield from cache_charts
-    if published := variant.container.options.publish_metrics:
+    if published_metrics := variant.container.options.publish_metrics:
         for title, names in TRITON_CHARTS.items():
-            namespace = f'Namespace="{published.namespace}"'
+            namespace = f'Namespace="{published_metrics.namespace}"'
             searches = [_search(f'{namespace} MetricName="{name}"', "Sum", name) for name in names]
             yield Chart(title, other_metrics=searches)
     gpu_counts = {instance_type.gpu_count for instance_type in variant.instance_types}
     if len(gpu_counts) > 1:
-        # The metric is a sum over GPUs: one threshold cannot fit types with different GPU counts.
+        # No alarms of GPU memory: the metric is a sum over GPUs, so that one threshold cannot fit
+        # types with different GPU counts.
         thresholds = replace(thresholds, gpu_memory_percent={})
     yield from _instance_charts(metrics, max(gpu_counts), thresholds)
-    if variant.fallbacks:
+    if len(variant.instance_types) > 1:
         types = [instance_type.name for instance_type in variant.instance_types]
         by_type = [replace(metrics, instance_type=name) for name in types]
         invocations = [
@@ -85,7 +86,9 @@ def variant_charts(
         ]
         yield Chart("Traffic by instance type (per minute)", other_metrics=invocations)
         latencies = [
-            metrics_of_type.metric_model_latency().with_(label=metrics_of_type.instance_type)
+            metrics_of_type.metric_model_latency().with_(
+                statistic="p99", label=metrics_of_type.instance_type
+            )
             for metrics_of_type in by_type
         ]
         yield Chart("p99 latency by instance type (microseconds)", other_metrics=latencies)
@@ -113,7 +116,7 @@ def _instance_charts(
     if gpu_count:
         memory = AlarmedMetric("GpuMemory", "GPU memory in use",
             metrics.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent,
-            gpu_count)  # fmt: skip
+            scale=gpu_count)  # fmt: skip
         utilization = metrics.metric_gpu_utilization()
         yield Chart(f"GPU (percent, {gpu_count} per instance)", [memory], [utilization])
     disk = AlarmedMetric("Disk", "storage in use",
@@ -129,7 +132,7 @@ def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.
     """Return a search expression (CloudWatch user guide, search-expression-syntax).
 
     A search is needed for Triton's own metrics, `nv_*`, because no source documents the dimensions
-    that the image's agent adds. Alarms do not support search expressions.
+    that the agent in AWS's Triton image adds. Alarms do not support search expressions.
     """
     return cloudwatch.MathExpression(
         expression=f"SEARCH('{terms}', '{statistic}', 60)", label=label or statistic, period=MINUTE

@@ -70,7 +70,7 @@ class MultiModelHosting(ModelHosting):
         yield Chart("Model cache hits (share of requests)", [cache_hits])
         wait = AlarmedMetric("LoadingWait", "longest wait for a model",
             metrics.metric_model_loading_wait(), thresholds.loading_wait_max_ms,
-            MICROSECONDS_PER_MS)  # fmt: skip
+            scale=MICROSECONDS_PER_MS)  # fmt: skip
         durations = [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()]
         yield Chart("Waiting for models (microseconds)", [wait], durations)
         unloads = AlarmedMetric("Unloads", "models unloaded per minute",

@@ -26,7 +26,8 @@ def region_images(
     except platform_facts.UnknownFact as error:
         return {}, [Problem("region", str(error))]
     problems = list[Problem]()
-    if region.missing == "AWS::SageMaker::Endpoint":
+    # An endpoint alone needs no other resource type that a region lacks, such as CodeBuild's.
+    if region.missing_resource_type == "AWS::SageMaker::Endpoint":
         problems += as_problems(stage.check_region_resource_types(region))
     for release in dict.fromkeys(
         variant.container.release for variant in variants_by_name.values()

@@ -18,7 +18,7 @@ PingMode = Literal["live", "ready"]
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
 
-    The image's agent writes to the CloudWatch log group `log_group`; the metrics are in
+    An agent in the image writes to the CloudWatch log group `log_group`; the metrics are in
     `namespace`. NVIDIA's `serve` has no such options: the names of the variables are from public
     code and unconfirmed. Both known spellings of the variable for the namespace are set. The same
     code enables Triton's metrics endpoint, from which the agent reads.

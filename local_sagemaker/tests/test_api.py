@@ -13,7 +13,7 @@ def service(**operations: Operation) -> JsonService:
     return JsonService("codebuild", operations)
 
 
-def call(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
+def post(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
     return service.answer(operation, body)
 
 
@@ -33,13 +33,13 @@ def test_target_selects_the_operation() -> None:
         StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
         StartBuild=unreachable,
     )
-    status, headers, body = call(requests, "StopBuild", b'{"id": "a:1"}')
+    status, headers, body = post(requests, "StopBuild", b'{"id": "a:1"}')
     assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
     assert headers["Content-Type"] == "application/x-amz-json-1.1"
 
 
 def test_empty_body_is_an_empty_request() -> None:
-    assert call(service(ListBuilds=lambda request: request), "ListBuilds", b"")[2] == b"{}"
+    assert post(service(ListBuilds=lambda request: request), "ListBuilds", b"")[2] == b"{}"
 
 
 def deep(levels: int) -> bytes:
@@ -55,7 +55,7 @@ def deep(levels: int) -> bytes:
     ],
 )  # fmt: skip
 def test_invalid_json_is_refused(body: bytes) -> None:
-    status, code, message = refusal(call(service(ListBuilds=unreachable), "ListBuilds", body))
+    status, code, message = refusal(post(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
     assert message.startswith("The body is not JSON: ")
 
@@ -63,19 +63,19 @@ def test_invalid_json_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize("levels", [300, 600, 1000])
 def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
     status, _, _ = refusal(
-        call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
+        post(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
     )
     assert status == 400
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"ids": 5}'])
 def test_body_of_another_type_is_refused(body: bytes) -> None:
-    answer = call(service(BatchGetBuilds=unreachable), "BatchGetBuilds", body)
+    answer = post(service(BatchGetBuilds=unreachable), "BatchGetBuilds", body)
     assert refusal(answer)[:2] == (400, "ValidationException")
 
 
 def test_unsupported_operation_is_refused() -> None:
-    assert refusal(call(service(StartBuild=unreachable), "CreateFleet")) == (
+    assert refusal(post(service(StartBuild=unreachable), "CreateFleet")) == (
         400,
         "UnknownOperationException",
         "the local SageMaker has no CreateFleet: it is not emulated",

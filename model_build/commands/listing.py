@@ -1,4 +1,4 @@
-"""`list`: list the models with their versions and formats."""
+"""`list`: list the models with their versions and descriptions."""
 
 import argparse
 
@@ -14,7 +14,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "list",
         run,
-        summary="list the models, their versions and formats",
+        summary="list the models, their versions and descriptions",
         examples=["list", "list --json"],
     )
     parser.add_argument(

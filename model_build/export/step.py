@@ -59,7 +59,7 @@ class StepContext:
         return platform_facts.release(self.target.release)
 
     @property
-    def triton_python(self) -> str:
+    def python_version(self) -> str:
         """The Python version that runs models (`3.12`). Raises `BuildError` if not known."""
         python = self.target.python or self.release.python
         if python is None:

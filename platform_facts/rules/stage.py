@@ -64,9 +64,10 @@ def check_production_count(key: str, count: int) -> str | None:
 @rule("region", "platform_facts/regions.toml, cloudformation")
 def check_region_resource_types(region: Region) -> str | None:
     """CloudFormation supports every resource type of the app in the region."""
-    if region.missing is None:
+    missing = region.missing_resource_type
+    if missing is None:
         return None
-    return f"CloudFormation has no {region.missing} in {region.name}: write another region"
+    return f"CloudFormation has no {missing} in {region.name}: write another region"
 
 
 @rule("models", "our choice")

@@ -68,7 +68,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
     """Run a command, print its error and return the exit code."""
     try:
-        run(Clone.here(), options)
+        run(Clone.of_working_directory(), options)
     except DeliveryError as error:
         advice = error.advice.format(stage=options.stage)
         print(f"{error.label}: {error}{advice}", file=sys.stderr)
@@ -111,7 +111,7 @@ def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
 def _warn_about(uninvoked_models: list[str]) -> None:
     if uninvoked_models:
         print(
-            f"! not tested, because models/NAME/{golden.FILE} has no inputs: "
+            f"! not tested, because models/NAME/{golden.FILE} is missing or has no inputs: "
             f"{', '.join(uninvoked_models)}"
         )
 

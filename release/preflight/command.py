@@ -29,7 +29,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return the exit code."""
     try:
-        with account_of(Clone.here(), options.stage) as account:
+        with account_of(Clone.of_working_directory(), options.stage) as account:
             findings = list(run_checks(account))
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)

@@ -271,4 +271,4 @@ def _read_text(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    write_assemblies(Clone.here(), Path(sys.argv[1]))
+    write_assemblies(Clone.of_working_directory(), Path(sys.argv[1]))

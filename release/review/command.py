@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _review(base: str, stages: list[str], output: Path) -> int:
     """Run this tree's app, and review its templates with the code of the base."""
-    clone = Clone.here()
+    clone = Clone.of_working_directory()
     commit = clone.fork_point(base)
     print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
     assemblies = output / "assemblies"

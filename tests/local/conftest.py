@@ -47,7 +47,7 @@ class Checkout:
     aws: LocalSageMaker
     stage: str = "local"
 
-    def with_stage(self, name: str, content: str) -> Self:
+    def write_stage(self, name: str, content: str) -> Self:
         """Write a stage file; return the checkout for that stage."""
         (self.path / "stages" / f"{name}.yaml").write_text(content)
         return replace(self, stage=name)

@@ -1,4 +1,4 @@
-"""A checkout with its own Git history, whose commits are delivered."""
+"""A copy of the app that is a Git repository of its own, whose commits are delivered."""
 
 import json
 import os
@@ -22,19 +22,19 @@ def pause_on_load(barrier: Barrier, code: str) -> str:
     """Return the code of a Python model that waits for a barrier while it is loaded."""
     first_line = "class TritonPythonModel:\n"
     initialize = "    def initialize(self, args):\n        pause()\n\n"
-    return barrier.pause + code.replace(first_line, first_line + initialize)
+    return barrier.pause_code + code.replace(first_line, first_line + initialize)
 
 
 @dataclass(frozen=True)
 class Repository(Checkout):
-    """A checkout with its own Git history."""
+    """A copy of the app that is a Git repository of its own."""
 
     @classmethod
     def create(cls, checkout: Checkout, **stages: str) -> Self:
-        """Return a repository without commits, with these stage files; its stage is the last."""
+        """Return a repository without commits, with these stage files; `stage` is the last one."""
         shutil.copy2(ROOT / ".gitignore", checkout.path)
         for name, content in stages.items():
-            checkout.with_stage(name, content)
+            checkout.write_stage(name, content)
         repository = cls(checkout.path, checkout.aws, stage=[*stages][-1])
         repository.git("init", "--quiet")
         return repository
@@ -71,14 +71,17 @@ class Repository(Checkout):
         return self.run("deliver", self.stage, *options, code=code)
 
     def start_delivery(self) -> "subprocess.Popen[str]":
-        """Start a delivery to the stage in a new process; its stdout includes stderr."""
+        """Start a delivery to the stage in a new process; its stdout includes stderr.
+
+        `tests.warm_app` synthesises in a server process that has already loaded the CDK.
+        """
         return subprocess.Popen(
             [sys.executable, "-m", "tests.warm_app", "cli", "deliver", self.stage],
             cwd=self.path,
             env={
                 **os.environ,
                 **self.aws.environment,
-                "AWS_SESSION_TOKEN": "delivery",
+                "AWS_SESSION_TOKEN": "delivery",  # the name of the caller in recorded calls
                 "PYTHONPATH": str(ROOT),
             },
             stdout=subprocess.PIPE,

@@ -71,7 +71,10 @@ def update(endpoint: str) -> None:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Memory for 3 to 6 models: Triton takes 30 to 50 MiB, each model 16 to 25."""
+    """Settings of the local SageMaker: memory for 3 to 6 models.
+
+    Triton takes 30 to 50 MiB, each model 16 to 25.
+    """
     return {MEMORY: "130"}
 
 

@@ -20,7 +20,8 @@ import pytest
 from cli import history, status
 from endpoint_client import EndpointClient, EndpointError
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
-from model_build.__main__ import main as tritonsm
+from model_build.__main__ import main as model_command
+from release.delivery.errors import ChangedByHand, EndpointLost, NotDelivered
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.invoking import predict
@@ -38,7 +39,9 @@ endpoints:
     instance_type: ml.m5.xlarge
 """
 STAGE_AND_ENDPOINT = ("live", "math")
-TIMES_ENTRY, EXTRA_ENTRY = "/triton/live/math/times", "/triton/live/math/extra"
+TIMES_PARAMETER, EXTRA_PARAMETER = "/triton/live/math/times", "/triton/live/math/extra"
+"""SSM parameters of the catalog's entries."""
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +69,15 @@ def _version(model: str = "times") -> str:
 
 
 def _run(command: str) -> None:
-    """Run a command of tritonsm from a message."""
+    """Run a command line of `tritonsm`, for example one that a message proposes."""
     program, *arguments = shlex.split(command)
     assert program == "tritonsm"
-    process = run_as("publisher", tritonsm, *arguments)
+    process = run_as("publisher", model_command, *arguments)
     assert process.returncode == 0, process.stderr
 
 
 def _command(message: str, program: str) -> str:
+    """Return the only command line of a program in a message."""
     (command,) = re.findall(rf"^ +({program} .+)$", message, re.M)
     return str(command)
 
@@ -103,7 +107,7 @@ def _count_failures() -> Iterator[dict[str, int]]:
 def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> None:
     before = _version()
     with _count_failures() as failures:
-        ssm.delete_parameter(Name=TIMES_ENTRY)
+        ssm.delete_parameter(Name=TIMES_PARAMETER)
         report = _json_output(repository, "status", "live")
         output = repository.deliver()
         assert predict(_client()) == 14
@@ -122,9 +126,9 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
 
 def test_delivery_restores_an_invalid_entry(repository: Repository, ssm: Any) -> None:
     before = _version()
-    ssm.put_parameter(Name=TIMES_ENTRY, Value="9999", Type="String", Overwrite=True)
+    ssm.put_parameter(Name=TIMES_PARAMETER, Value="9999", Type="String", Overwrite=True)
     (entry,) = _differences(repository, "math/times")
-    assert entry["text"].startswith("the catalog's entry is broken, since 20")
+    assert re.match(f"the catalog's entry is broken, since {TIME}", entry["text"])
     assert "! math/times: the catalog's entry is broken" in repository.deliver()
     assert (_version(), predict(_client())) == (before, 14)
 
@@ -134,7 +138,7 @@ def test_new_version_is_delivered_although_the_entry_was_deleted(
 ) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")
-    ssm.delete_parameter(Name=TIMES_ENTRY)
+    ssm.delete_parameter(Name=TIMES_PARAMETER)
     repository.deliver()
     assert predict(_client()) == 28
 
@@ -144,20 +148,24 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
     with _count_failures() as failures:
         _run("tritonsm rollback live math times")
         old = _version()
-        output = repository.deliver(code=4)
+        output = repository.deliver(code=ChangedByHand.exit_code)
         ending = output[output.index("changed by hand:") :]
-        assert f"the catalog has version {old} instead of {new}, since 20" in ending
-        assert "UTC, by arn:aws:iam::000000000000:root" in ending
+        changed = f"since {TIME}, by arn:aws:iam::000000000000:root"
+        assert re.search(f"the catalog has version {old} instead of {new}, {changed}", ending)
         assert "make rollback" not in output
         assert "cdk deploy" not in output
         assert _version() == old
-        _run(_command(ending, "tritonsm"))
+        command = _command(ending, "tritonsm")
+        assert command == f"tritonsm rollback live math times --to {new}"
+        _run(command)
         repository.deliver()
     assert predict(_client()) == 28
     assert failures == {"times": 0, "plus": 0}
 
 
-def test_stage_rollback_accepts_the_version_of_a_manual_rollback(repository: Repository) -> None:
+def test_stage_rollback_to_the_manually_restored_version_succeeds(
+    repository: Repository,
+) -> None:
     _run("tritonsm rollback live math times")
     before = _version()
     with _count_failures() as failures:
@@ -169,13 +177,13 @@ def test_stage_rollback_accepts_the_version_of_a_manual_rollback(repository: Rep
 
 
 def test_catalog_entry_without_a_model_is_reported(repository: Repository, ssm: Any) -> None:
-    value = ssm.get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
-    ssm.put_parameter(Name=EXTRA_ENTRY, Value=value.replace("times", "extra"), Type="String")
+    value = ssm.get_parameter(Name=TIMES_PARAMETER)["Parameter"]["Value"]
+    ssm.put_parameter(Name=EXTRA_PARAMETER, Value=value.replace("times", "extra"), Type="String")
     with _count_failures() as failures:
         output = repository.deliver()
     assert "! math/extra: the catalog has version" in output
-    assert f"does not have this model: aws ssm delete-parameter --name {EXTRA_ENTRY}" in output
-    ssm.delete_parameter(Name=EXTRA_ENTRY)
+    assert f"does not have this model: aws ssm delete-parameter --name {EXTRA_PARAMETER}" in output
+    ssm.delete_parameter(Name=EXTRA_PARAMETER)
     assert failures == {"times": 0, "plus": 0}
 
 
@@ -188,14 +196,14 @@ def test_changes_during_a_delivery_are_refused(
     repository.commit("five times, after the barrier")
     with repository.start_delivery() as delivery:
         barrier.wait_until_reached()
-        rollback = run_as("publisher", tritonsm, "rollback", *STAGE_AND_ENDPOINT, "times")
+        rollback = run_as("publisher", model_command, "rollback", *STAGE_AND_ENDPOINT, "times")
         clone = replace(repository, path=tmp_path / "clone")
         repository.git("clone", "--quiet", str(repository.path), str(clone.path))
         (clone.path / "notes.txt").write_text("another commit")
         clone.commit("another commit at the same time")
-        newer_output = clone.deliver(code=1)
+        newer_output = clone.deliver(code=NotDelivered.exit_code)
         clone.git("checkout", "--quiet", "HEAD~2")
-        older_output = clone.deliver(code=1)
+        older_output = clone.deliver(code=NotDelivered.exit_code)
         barrier.open()
         output = delivery.communicate()[0]
     assert rollback.returncode == 1
@@ -207,10 +215,8 @@ def test_changes_during_a_delivery_are_refused(
     assert predict(_client()) == 35
 
 
-def test_history_has_all_events(repository: Repository) -> None:
+def test_history_has_deliveries_and_rollbacks(repository: Repository) -> None:
     repository.run("rollback-stage", "live")
-    retirement = run_as("publisher", tritonsm, "retire", *STAGE_AND_ENDPOINT, "times", _version())
-    assert retirement.returncode == 1
     events = _json_output(repository, "history", "live")
     assert [(event["action"], event["result"]) for event in events[:2]] == [
         ("rollback-stage", "delivered"),
@@ -218,9 +224,14 @@ def test_history_has_all_events(repository: Repository) -> None:
     ]
     assert {(event["action"], event["result"]) for event in events} >= {("rollback", "done")}
     assert {event["who"] for event in events} == {"arn:aws:iam::000000000000:root"}
-    live = repository.git("rev-parse", "HEAD~1")
-    assert events[0]["commit"] == live
+    served_commit = repository.git("rev-parse", "HEAD~1")
+    assert events[0]["commit"] == served_commit
     assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}
+
+
+def test_served_version_cannot_be_retired() -> None:
+    arguments = ("retire", *STAGE_AND_ENDPOINT, "times", _version())
+    assert run_as("publisher", model_command, *arguments).returncode == 1
 
 
 def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: Path) -> None:
@@ -228,7 +239,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
     (endpoint,) = _differences(repository, "live-math")
     assert endpoint["text"].startswith("does not exist: it was deleted")
-    output = repository.deliver(code=2)
+    output = repository.deliver(code=EndpointLost.exit_code)
     assert "make rollback" not in output
     *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
     commands_in_message = re.findall(r"aws cloudformation .+? --stack-name live-math", output)
@@ -245,7 +256,7 @@ def test_model_without_a_golden_file_is_reported(repository: Repository) -> None
     (repository.path / "models" / "plus" / "tests" / "golden.json").unlink()
     repository.commit("plus without a golden file")
     *_, warning, result = repository.deliver().splitlines()
-    assert "golden.json has no inputs: live-math/plus" in warning
+    assert "golden.json is missing or has no inputs: live-math/plus" in warning
     assert result == "delivered: live serves the checked-out commit"
 
 

@@ -113,7 +113,7 @@ class GpuStage(Checkout):
 @pytest.fixture(scope="module")
 def gpu_stage(checkout: Checkout) -> GpuStage:
     """A stage that is not deployed, without a GPU."""
-    checkout.with_stage("gpu", STAGE)
+    checkout.write_stage("gpu", STAGE)
     write(checkout.path / SCALED_FOLDER, SCALED)
     write_python(checkout.path / "models" / "times", PASS_THROUGH.replace('"W"', '"Y"'))
     gpu = checkout.path / "gpu"

@@ -26,7 +26,7 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Quotas of new accounts: one running and one queued build.
+    """Settings of the local SageMaker: quotas of new accounts, one running and one queued build.
 
     Source: awslabs/landing-zone-accelerator-on-aws#556.
     """

@@ -50,7 +50,7 @@ def settings() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    stage = checkout.with_stage("pooled", STAGE)
+    stage = checkout.write_stage("pooled", STAGE)
     stage.deploy()
     return stage
 

@@ -28,7 +28,7 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """A quota of two instances."""
+    """Settings of the local SageMaker: a quota of two instances."""
     return {QUOTAS: json.dumps({M5_QUOTA: 2})}
 
 
@@ -60,7 +60,7 @@ def app(checkout: Checkout) -> Checkout:
 
 
 def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
-    app.with_stage("fits", stage_content())
+    app.write_stage("fits", stage_content())
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
     assert rows[M5_QUOTA]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
@@ -70,7 +70,7 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
 
 
 def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
-    app.with_stage("large", stage_content(count=3, release="26.03"))
+    app.write_stage("large", stage_content(count=3, release="26.03"))
     code, rows = preflight(app.path, "large")
     assert code == 1
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
@@ -83,11 +83,11 @@ def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
 
 
 def test_running_instances_count_towards_the_peak(app: Checkout) -> None:
-    app.with_stage("fits", stage_content(count=1)).deploy()
+    app.write_stage("fits", stage_content(count=1)).deploy()
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
     assert rows[M5_QUOTA]["message"] == "quota 2; 1 run, 1 at the peak of this deploy"
-    app.with_stage("fits", stage_content(count=2))
+    app.write_stage("fits", stage_content(count=2))
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
     assert rows[M5_QUOTA]["message"] == "quota 2; 1 run, 2 at the peak of this deploy"

@@ -19,7 +19,7 @@ SEARCH, MATH = "prodlike-search", "prodlike-math"
 def production(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
     write_ensemble(checkout.path / "models" / "chain")
-    production = checkout.with_stage("prodlike", STAGE_FILE.read_text())
+    production = checkout.write_stage("prodlike", STAGE_FILE.read_text())
     production.deploy()
     return production
 

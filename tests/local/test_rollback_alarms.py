@@ -28,14 +28,14 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Alarms are evaluated every fifteen seconds: after the start of an update."""
+    """Settings of the local SageMaker: alarms are evaluated only after the start of an update."""
     return {SPEED: "4"}
 
 
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    stage = checkout.with_stage("mended", CONTENT)
+    stage = checkout.write_stage("mended", CONTENT)
     stage.deploy()
     return stage
 

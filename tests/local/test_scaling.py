@@ -33,7 +33,7 @@ def settings() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
-    stage = checkout.with_stage("scaled", STAGE_FILE.read_text())
+    stage = checkout.write_stage("scaled", STAGE_FILE.read_text())
     stage.deploy()
     return stage
 

@@ -75,6 +75,10 @@ def test_image_depends_on_region_and_instance_type(instance_type: str, tag: str)
 # Updates
 
 
+BLUE_GREEN_SECONDS = 2400 + 300
+"""Time limit without waits: start of the new fleet, and time until the old one is removed."""
+
+
 def blue_green(timeout: int, **routing: Any) -> dict[str, Any]:
     """Return the blue/green policy with a timeout and a routing configuration."""
     return {
@@ -93,21 +97,32 @@ def share(percent: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("update", "policy"),
     [
-        (AllAtOnce(), blue_green(2700, Type="ALL_AT_ONCE", WaitIntervalInSeconds=0)),
+        (AllAtOnce(), blue_green(BLUE_GREEN_SECONDS, Type="ALL_AT_ONCE", WaitIntervalInSeconds=0)),
         (
             Canary(percent=20, wait=Duration.seconds(300)),
-            blue_green(3000, Type="CANARY", CanarySize=share(20), WaitIntervalInSeconds=300),
+            blue_green(
+                BLUE_GREEN_SECONDS + 300,
+                Type="CANARY",
+                CanarySize=share(20),
+                WaitIntervalInSeconds=300,
+            ),
         ),
         (
             Linear(percent=50, wait=Duration.seconds(30)),
-            blue_green(2730, Type="LINEAR", LinearStepSize=share(50), WaitIntervalInSeconds=30),
+            blue_green(
+                BLUE_GREEN_SECONDS + 30,
+                Type="LINEAR",
+                LinearStepSize=share(50),
+                WaitIntervalInSeconds=30,
+            ),
         ),
         (
             Rolling(percent=25, wait=Duration.seconds(120)),
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": share(25),
-                    "MaximumExecutionTimeoutInSeconds": 7 * 2520,  # seven batches of one instance
+                    # Most batches: 25 % of seven instances is one. Each starts and then waits.
+                    "MaximumExecutionTimeoutInSeconds": 7 * (2400 + 120),
                     "WaitIntervalInSeconds": 120,
                 }
             },
@@ -206,7 +221,7 @@ def test_server_errors_roll_an_update_back(sample: SampleStack) -> None:
 
 
 def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
-    # Two alarms of six variants exceed the maximum of ten.
+    # Two alarms of each of the six variants would be twelve; at most ten are possible.
     sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
     alarms = sample.template().find_resources("AWS::CloudWatch::Alarm").values()
     assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
@@ -274,7 +289,8 @@ def test_models_depend_on_the_vpc_policy(sample: SampleStack) -> None:
 
 
 def test_each_vpc_has_its_own_policy() -> None:
-    # A changed policy would lose the permission to delete the old interfaces before the update.
+    # If both VPCs had the same policy, its change would remove the permission to delete the
+    # network interfaces in the old VPC before they are deleted.
     names = []
     for vpc_id in ("vpc-1", "vpc-2"):
         sample = SampleStack()
@@ -321,7 +337,7 @@ def test_paid_metrics_are_disabled_by_default(
 
 
 def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:
-    # The role may not create it, and the first logs would be lost.
+    # The role has no permission to create it, so that the first logs would be lost.
     sample.endpoint()
     resources = sample.template().to_json()["Resources"]
     (endpoint,) = (resource for resource in resources.values() if resource["Type"] == ENDPOINT)
@@ -329,7 +345,8 @@ def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:
 
 
 def test_log_group_can_be_in_another_stack(sample: SampleStack) -> None:
-    # A failed creation deletes the stack, and a log group in it with the reason.
+    # If the creation fails, the stack is deleted, and so is a log group in it, with the logs that
+    # explain the failure.
     stack = Stack(App.of(sample.stack), "Stays")
     sample.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
     sample.template().resource_count_is("AWS::Logs::LogGroup", 0)
@@ -339,7 +356,7 @@ def test_log_group_can_be_in_another_stack(sample: SampleStack) -> None:
 # Access
 
 
-def test_role_may_read_the_previous_prefix(sample: SampleStack) -> None:
+def test_role_may_read_archives_of_other_releases(sample: SampleStack) -> None:
     sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
     statements = _statements(sample)
     assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"

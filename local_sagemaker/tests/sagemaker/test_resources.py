@@ -1,3 +1,4 @@
+import base64
 from typing import Any
 
 import pytest
@@ -56,11 +57,20 @@ def test_pagination_returns_all_records_in_order(order: str) -> None:
 
 
 def test_next_page_is_stable_despite_changes() -> None:
+    # C, the newest of the first page, is deleted before the second; B, which is newer, is created.
     token = ENDPOINT.list([A, C], {"MaxResults": 1})["NextToken"]
     assert names(ENDPOINT.list([A, B], {"NextToken": token})) == "a"
 
 
-@pytest.mark.parametrize("token", ["", "x", "é", "WzFd", "W" * 8000, "NQ==", "W1s" * 2000])
+def encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "x", "é", "W" * 8000, encoded("5"), encoded("[1]"), encoded("[" * 4000)],
+    ids=["empty", "no Base64", "no ASCII", "no UTF-8", "number", "short list", "deep list"],
+)
 def test_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(ApiError, match="Invalid NextToken") as exc_info:
         listed(NextToken=token)

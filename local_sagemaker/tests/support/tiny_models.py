@@ -145,13 +145,13 @@ class Barrier:
         self._thread.start()
 
     @property
-    def pause(self) -> str:
+    def pause_code(self) -> str:
         """The code of a function `pause`, which stops at the barrier."""
         return PAUSE.replace("BARRIER", str(self._path))
 
     def stops(self, factor: int, *, at: str) -> str:
         """Return a model that multiplies its input, and waits at the barrier in method `at`."""
-        return self.pause + times(factor, **{at: "pause()"})
+        return self.pause_code + times(factor, **{at: "pause()"})
 
     def wait_until_reached(self) -> None:
         """Wait until a model has reached the barrier."""

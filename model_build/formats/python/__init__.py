@@ -51,7 +51,7 @@ class PythonPackages(RecipeStep):
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Install the packages and print warnings about missing native libraries."""
         requirements = context.model_folder / self.requirements
-        install(requirements, to=output_path, python=context.triton_python)
+        install(requirements, to=output_path, python=context.python_version)
         for line in missing_library_warnings(output_path):
             context.progress(f"{WARNING} {line}")
         return StepOutput([])

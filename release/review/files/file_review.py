@@ -103,7 +103,7 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
     if changed_release_process and not texts_by_rule:
         yield Danger(
             change.subject,
-            f"{change.path} reviews, installs or deploys the next change: "
+            f"{change.path} is part of the review and release process: "
             f"{_first_text(changed_release_process)}",
             rule="changed_release_process",
             stage=REPOSITORY,

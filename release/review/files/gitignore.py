@@ -18,7 +18,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     )
     for pattern in (line for line in new if line not in old):
         is_tracked = any(_matches(pattern, path) for path in change.base)
-        text = f"{pattern}: ignored{', and git tracks such files' if is_tracked else ''}"
+        text = f"{pattern}: ignored{', and matches files that git tracks' if is_tracked else ''}"
         yield FileLine(text, rule="weakened_checks" if is_tracked else "", harmless=True)
     for pattern in (line for line in old if line not in new):
         yield FileLine(f"{pattern}: no longer ignored", harmless=True)

@@ -81,5 +81,5 @@ def test_missing_resource_types_match_cloudformation() -> None:
     }
     known = {row.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(row.name) for row in regions()}
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
-    assert {row.name for row in regions() if row.missing} == set(lacking)
-    assert all(region(name).missing in types for name, types in lacking.items())
+    assert {row.name for row in regions() if row.missing_resource_type} == set(lacking)
+    assert all(region(name).missing_resource_type in types for name, types in lacking.items())

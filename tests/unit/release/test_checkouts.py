@@ -11,13 +11,13 @@ from tests.unit.release.conftest import commit
 
 def test_clone_of_a_subfolder(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(clone.root / "stages")
-    assert Clone.here() == clone
+    assert Clone.of_working_directory() == clone
 
 
 def test_folder_without_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckoutError, match="not a git repository"):
-        Clone.here()
+        Clone.of_working_directory()
 
 
 @pytest.mark.parametrize("path", ["stages/prod.yaml", "stages/new.yaml"])

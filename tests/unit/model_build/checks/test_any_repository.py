@@ -22,7 +22,8 @@ from tests.unit.model_build.checks.cases.bases import MODEL
 
 RULES = checks.rules_for_release(platform_facts.release("25.09"))
 
-# Values that the rules treat specially, and arbitrary ones.
+# Values that the rules treat specially, and arbitrary ones. Some inputs have the models "first" and
+# "both", so that an ensemble may name another model or itself.
 TEXTS = st.sampled_from(
     [
         *("", "X", "Y", "INPUT__0", "INPUT__1", "DALI_INPUT_0", "first", "both", "true", "0"),
@@ -186,6 +187,11 @@ output { name: "Y" data_type: TYPE_FP32 dims: 2 }
         ('backend: "python"', "²/model.py", MODEL.encode()),
         ('backend: "python"', "0/model.py", MODEL.encode()),
     ],
+    ids=[
+        *("ONNX file named .json", "ONNX name not UTF-8", "unknown ONNX data type"),
+        *("absolute file name", "DALI name not UTF-8", "nested Python expression"),
+        *("carriage return in a comment", "version not ASCII", "version 0"),
+    ],
 )
-def test_malformed_files_are_reported(config: str, path: str, content: bytes) -> None:
+def test_invalid_models_have_findings(config: str, path: str, content: bytes) -> None:
     assert lint({"X": config + TENSORS}, {path: content})

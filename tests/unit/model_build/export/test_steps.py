@@ -76,4 +76,4 @@ def test_packages_are_installed_with_a_warning_about_libraries(
     assert steps.run_step(step, to, context) == StepOutput([])
     (warning,) = progress_lines
     assert warning.startswith("warning: lib.so needs libOpenCL.so.1")
-    assert calls == [(tmp_path / "a/pins.txt", to, context.triton_python)]
+    assert calls == [(tmp_path / "a/pins.txt", to, context.python_version)]

@@ -22,7 +22,7 @@ from tests.tritonsm import tritonsm
 
 @pytest.fixture(autouse=True)
 def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
+    monkeypatch.setattr(Clone, "of_working_directory", classmethod(lambda cls: cls(tmp_path)))
 
 
 def test_successful_delivery_has_exit_code_0(
@@ -94,7 +94,9 @@ def test_rollback_reports_the_next_step(
     monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("a" * 40, ["prod-text/a"]))
     assert tritonsm(["rollback-stage", "prod"]) == 0
     warning, result = capsys.readouterr().out.splitlines()
-    assert warning.startswith("! not tested, because models/NAME/tests/golden.json has no inputs:")
+    assert warning.startswith(
+        "! not tested, because models/NAME/tests/golden.json is missing or has no inputs:"
+    )
     assert result.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
     assert "revert it" in result
 

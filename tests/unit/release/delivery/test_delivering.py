@@ -82,7 +82,7 @@ def test_older_commit_needs_allow_older(
     options: tuple[str, ...],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
+    monkeypatch.setattr(Clone, "of_working_directory", classmethod(lambda cls: cls(tmp_path)))
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
     monkeypatch.setattr(Clone, "clean_head", lambda _: "a" * 40)
     monkeypatch.setattr(delivering, "_history", lambda *_: FakeHistory())

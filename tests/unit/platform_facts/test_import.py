@@ -6,7 +6,7 @@ from pathlib import Path
 import platform_facts
 
 
-def test_import_needs_only_the_standard_library_and_reads_no_table() -> None:
+def test_import_needs_only_the_standard_library_and_reads_no_data_file() -> None:
     program = (
         "import json, sys; before = set(sys.modules); import platform_facts; "
         "from platform_facts._tables import read_table; "
