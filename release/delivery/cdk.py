@@ -25,7 +25,7 @@ def parallel_stacks(functions: Any, stacks: int) -> int:
     except ClientError as error:  # the delivery role of an older version
         say(f"  ? quota of concurrent Lambda executions: {explain_error(error)}")
         return stacks
-    allowed = max(1, min(stacks, quota // EXECUTIONS_PER_STACK))
+    allowed = max(1, min(stacks, int(quota) // EXECUTIONS_PER_STACK))
     if allowed < stacks:
         say(
             f"  the account allows {quota} concurrent Lambda executions: {allowed} of {stacks} "
@@ -35,7 +35,7 @@ def parallel_stacks(functions: Any, stacks: int) -> int:
 
 
 def deploy(
-    assembly: Path, *stacks: str, concurrency: int, exclusively: bool = False
+    assembly: Path, *stacks: str, concurrency: int = 1, exclusively: bool = False
 ) -> cdk_cli.CdkResult:
     """Deploy stacks of an assembly, up to `concurrency` independent ones in parallel.
 
