@@ -13,7 +13,10 @@ from pathlib import Path
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # before the imports: Ctrl-C prints no traceback
 
-from aws_cdk import App
+try:
+    from aws_cdk import App
+except ModuleNotFoundError as error:
+    sys.exit(f"error: {sys.executable}: {error}: make install, then: . .venv/bin/activate")
 
 from model_build import PYTHON_VARIABLE
 from stacks import USER_ERRORS, synthesise

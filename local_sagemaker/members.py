@@ -39,7 +39,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateInferenceComponentInput": "RuntimeConfig Specification Tags VariantName",
         "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn PrimaryContainer Tags "
         "VpcConfig",
-        "DataCaptureConfig": "EnableCapture KmsKeyId",
+        "CaptureContentTypeHeader": "CsvContentTypes JsonContentTypes",
+        "DataCaptureConfig": "CaptureContentTypeHeader EnableCapture KmsKeyId",
         "DeploymentConfig": "AutoRollbackConfiguration BlueGreenUpdatePolicy RollingUpdatePolicy",
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight",
         "ImageConfig": "RepositoryAuthConfig",

@@ -9,7 +9,6 @@ from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
-from local_sagemaker.hosting.pools import NoCapacityError
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alarms
 from local_sagemaker.sagemaker.deployment_checks import (
@@ -24,6 +23,7 @@ from local_sagemaker.sagemaker.endpoint import (
     drain_and_stop,
     failure_reason,
     log,
+    provision_seconds,
 )
 from local_sagemaker.sagemaker.instance_quotas import QuotaValue, check_quotas
 from local_sagemaker.sagemaker.registry import HostingPlan, Registry
@@ -254,7 +254,7 @@ class EndpointOperations(Registry):
             clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         except Exception as error:
             fleet.stop()
-            seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
+            seconds = provision_seconds(error) or MIN_STATUS_SECONDS
             clock.wait_until_elapsed(seconds, self._context.stopping)
             with self._lock:
                 endpoint.new_fleet = None
@@ -331,6 +331,7 @@ class EndpointOperations(Registry):
         is InService (API reference of DescribeEndpoint).
         """
         clock, desired = self._context.clock(), variants.desired_counts(endpoint.variants)
+        seconds = MIN_STATUS_SECONDS
         try:
             if endpoint.fleet and desired != variants.current_counts(endpoint.variants):
                 endpoint.fleet.scale(desired)
@@ -338,12 +339,15 @@ class EndpointOperations(Registry):
             if self._context.stopping.is_set():
                 return
             log.warning("%s is not scaled: %s", endpoint.title, error)
+            if lost_seconds := provision_seconds(error):
+                clock.wait_until_elapsed(lost_seconds, self._context.stopping)
+                seconds += lost_seconds
             endpoint.set_members(
                 EndpointStatus="RollingBack",
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=failure_reason(error),
             )
-        clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
+        clock.wait_until_elapsed(seconds, self._context.stopping)
         scaled_variants = variants.with_desired_as_current(endpoint.variants)
         endpoint.set_members(EndpointStatus="InService", ProductionVariants=scaled_variants)
 
