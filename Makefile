@@ -189,12 +189,12 @@ account-test: install ## answer docs/aws.md's open questions in an account: FREE
 	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region '$(REGION)') $(if $(YES),--yes)
 
 .PHONY: deliver
-deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver '$(STAGE)' $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+deliver: install ## ask the account, deploy release.out, try every model: STAGE=prod, FROM_STAGE=dev, RELEASE=, DIGEST=
+	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(DIGEST),--digest '$(DIGEST)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
-rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage '$(STAGE)' $(if $(TAKE_OVER),--take-over)
+rollback: install ## deploy the release that served a stage before: STAGE=prod, TO=
+	@./tritonsm rollback-stage '$(STAGE)' $(if $(TO),--to '$(TO)') $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker

@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             session = boto3.Session(region_name=checkout.stage["region"])
             identity = caller(session)
             checkout.synthesise()
-            account = Account(session, identity, checkout.tree, STAGE, checkout.assembly)
+            account = Account(session, identity, STAGE, checkout.assembly)
             recorder = AnswerRecorder(session)
             return _run(Run(recorder, checkout, account), Removal(recorder, state), options)
     except NoCredentials as error:

@@ -57,8 +57,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "account-test", "test assumptions about AWS in an account", "account_test.__main__"
         ),
-        Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
-        Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
+        Command("deliver", "deploy a release and test every model", DELIVERY),
+        Command("rollback-stage", "deploy the release of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
     ),
     "deployed models": (

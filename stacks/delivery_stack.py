@@ -10,6 +10,7 @@ from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.time_budget import JOB_MINUTES
 from triton_sagemaker.allow import allow
+from triton_sagemaker.model_bucket import RELEASES
 
 ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
@@ -35,7 +36,7 @@ class DeliveryStack(Stack):
 
     A person deploys this stack once: workflows cannot deploy it, because they need its roles. A
     deployment assumes the roles of `cdk bootstrap`, which limit what it can change. The deploy role
-    itself can copy archives, start builds, invoke models and record deliveries.
+    itself can copy archives, start builds, invoke models, and record and store deliveries.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class DeliveryStack(Stack):
         allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES)
 
     def _allow_archives(self, role: iam.IRole, stage: str, promotes_from: str | None) -> None:
-        """Allow to find, copy and build archives, and to record the delivery.
+        """Allow to find, copy and build archives, and to record and store the delivery.
 
         CloudFormation generates the names of buckets, which start with the name of the stack, and
         of keys, so a condition limits keys to use by S3.
@@ -146,7 +147,9 @@ class DeliveryStack(Stack):
             history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
             allow(role, ["ssm:GetParameter"], [history])
         else:
-            allow(role, ["s3:PutObject"], [f"{own_bucket}/{stage_record.FOLDER}*"], BUCKETS)
+            prefixes = (stage_record.FOLDER, RELEASES)
+            writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
+            allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
         keys, actions = self._arn("kms", "key/*"), ["kms:Decrypt", "kms:GenerateDataKey"]
