@@ -21,6 +21,7 @@ def build_release(
     A stage that cannot be synthesised has the file STAGE.error. A checkout with uncommitted changes
     has no commit and no git tree.
     """
+    folder = folder.resolve()
     folder.mkdir(parents=True)
     names = tree.stages() if stages is None else list(stages)
     tree.synthesise_all(names, to=folder, validate=validate)
