@@ -15,17 +15,18 @@ ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
+    "lambda:GetAccountSettings",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
 )
-"""Actions of the preflight on all resources."""
+"""Actions of the preflight and of the deploy on all resources."""
 
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The preflight reads quotas and all endpoints of the account."
+PREFLIGHT = "The delivery reads quotas and all endpoints of the account."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
