@@ -66,10 +66,10 @@ def descendants(pid: int) -> set[int]:
         except OSError:  # it has ended
             continue
         parents[int(process.name)] = int(stat.rpartition(")")[2].split()[1])
-    found = {pid}
-    while new := {child for child, parent in parents.items() if parent in found} - found:
-        found |= new
-    return found
+    result = {pid}
+    while new := {child for child, parent in parents.items() if parent in result} - result:
+        result |= new
+    return result
 
 
 def none_runs(pids: set[int]) -> bool:
