@@ -23,6 +23,7 @@ from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
     CaptureBucket,
+    CatalogEntry,
     EndpointUpdateChecks,
     ModelCatalog,
     TritonEndpoint,
@@ -109,7 +110,8 @@ class EndpointStack(Stack):
                 if component.model == model
             ]
             catalog.publish(
-                entry, after=[*builds_by_model[model], self.endpoint.updated, *components]
+                CatalogEntry(**entry),
+                after=[*builds_by_model[model], self.endpoint.updated, *components],
             )
 
     def _create_builds(self) -> dict[str, list[CustomResource]]:
