@@ -23,9 +23,9 @@ from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
     CaptureBucket,
-    CatalogEntry,
     EndpointUpdateChecks,
     ModelCatalog,
+    ModelEntry,
     TritonEndpoint,
 )
 
@@ -110,7 +110,7 @@ class EndpointStack(Stack):
                 if component.model == model
             ]
             catalog.publish(
-                CatalogEntry(**entry),
+                ModelEntry(**entry),
                 after=[*builds_by_model[model], self.endpoint.updated, *components],
             )
 

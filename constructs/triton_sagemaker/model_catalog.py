@@ -13,7 +13,7 @@ from constructs import Construct
 from platform_facts.rules.catalog import check_catalog_entry
 
 
-class Tensor(TypedDict):
+class TensorSpec(TypedDict):
     """An input or output: KServe v2 datatype, and shape with -1 for variable dimensions."""
 
     name: str
@@ -21,16 +21,16 @@ class Tensor(TypedDict):
     shape: Sequence[int]
 
 
-class Signature(TypedDict):
+class ModelSignature(TypedDict):
     """The tensors of a model; `max_batch_size` is 0 without a batch axis."""
 
-    inputs: Sequence[Tensor]
-    outputs: Sequence[Tensor]
+    inputs: Sequence[TensorSpec]
+    outputs: Sequence[TensorSpec]
     max_batch_size: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogEntry:
+class ModelEntry:
     """How clients invoke a model by its name.
 
     `target_model` is the `TargetModel` of InvokeEndpoint, None for single-model endpoints and
@@ -43,7 +43,7 @@ class CatalogEntry:
     endpoint: str
     target_model: str | None
     inference_component: str | None = None
-    signature: Signature
+    signature: ModelSignature
 
     def as_json(self) -> str:
         """Return the entry as the JSON text that `endpoint_client` reads."""
@@ -64,14 +64,14 @@ class ModelCatalog(Construct):
         super().__init__(scope, construct_id)
         self.prefix = f"/triton/{stage}/{endpoint}"
 
-    def publish(self, entry: CatalogEntry, *, after: Sequence[Construct]) -> ssm.StringParameter:
+    def publish(self, entry: ModelEntry, *, after: Sequence[Construct]) -> ssm.StringParameter:
         """Write the entry of a model, after everything in `after` is deployed.
 
         Raise `ValueError` if the entry is too long for a parameter.
         """
-        if not isinstance(entry, CatalogEntry):
+        if not isinstance(entry, ModelEntry):
             raise TypeError(
-                f"entry: {entry!r} is of type {type(entry).__name__}: write CatalogEntry(model=, "
+                f"entry: {entry!r} is of type {type(entry).__name__}: write ModelEntry(model=, "
                 "version=, endpoint=, target_model=, signature=)"
             )
         model, value = entry.model, entry.as_json()

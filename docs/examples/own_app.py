@@ -20,7 +20,7 @@ scaling = served.auto_scale_instance_count(min_capacity=2, max_capacity=8)
 scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
 catalog = triton.ModelCatalog(stack, "Catalog", stage="prod", endpoint="vision")
-churn = triton.CatalogEntry(
+churn = triton.ModelEntry(
     model="churn",
     version="1",
     endpoint=endpoint.endpoint_name,

@@ -8,10 +8,10 @@ from aws_cdk import aws_iam as iam
 
 from endpoint_client import _catalog
 from tests.synth.endpoints import SampleStack
-from triton_sagemaker import CatalogEntry, ModelCatalog, Tensor
+from triton_sagemaker import ModelCatalog, ModelEntry, TensorSpec
 
 
-def entry(**changes: Any) -> CatalogEntry:
+def entry(**changes: Any) -> ModelEntry:
     values: dict[str, Any] = {
         "model": "minilm",
         "version": "0123456789ab",
@@ -19,7 +19,7 @@ def entry(**changes: Any) -> CatalogEntry:
         "target_model": "minilm-0123456789ab.tar.gz",
         "signature": {"inputs": [], "outputs": [], "max_batch_size": 64},
     }
-    return CatalogEntry(**values | changes)
+    return ModelEntry(**values | changes)
 
 
 def test_entry_depends_on_given_constructs() -> None:
@@ -51,7 +51,7 @@ def test_grant_read_is_limited_to_the_catalog() -> None:
 
 @pytest.mark.parametrize("component", [None, "minilm-g5"])
 def test_client_reads_the_entry(component: str | None) -> None:
-    rows: Tensor = {"name": "rows", "datatype": "FP32", "shape": [-1, 8]}
+    rows: TensorSpec = {"name": "rows", "datatype": "FP32", "shape": [-1, 8]}
     signature = {"inputs": [rows], "outputs": [], "max_batch_size": 64}
     written = entry(signature=signature, inference_component=component)
     read = _catalog.CatalogEntry.parse(written.as_json())
@@ -68,5 +68,5 @@ def test_entry_of_another_type_is_an_error() -> None:
     sample = SampleStack()
     catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
     mapping: Any = {"churn": "churn.tar.gz"}
-    with pytest.raises(TypeError, match=r"^entry: .* is of type dict: write CatalogEntry\(model=,"):
+    with pytest.raises(TypeError, match=r"^entry: .* is of type dict: write ModelEntry\(model=,"):
         catalog.publish(mapping, after=[])
