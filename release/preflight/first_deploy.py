@@ -53,16 +53,14 @@ def check_scaling_role(account: Account) -> Iterator[CheckFinding]:
 
     RegisterScalableTarget creates it, and may fail before IAM has spread it: "Unable to assume IAM
     role" (aws-samples/amazon-bedrock-samples#253, aws/aws-cdk#4108). The target comes after the
-    endpoint, which the first stack would then delete again.
+    endpoint, which the first stack would then delete again. The path has the name of the service
+    (IAM user guide, reference_identifiers); the local SageMaker gives the role another name.
     """
     if not any(account.resources(SCALABLE_TARGET)):
         return
-    try:
-        account.client("iam").get_role(RoleName=SCALING_ROLE)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "NoSuchEntity":
-            raise
+    roles = account.client("iam").list_roles(PathPrefix=f"/aws-service-role/{SCALING_SERVICE}/")
+    if roles["Roles"]:
+        yield ok(SCALING_ROLE, "exists")
+    else:
         command = f"aws iam create-service-linked-role --aws-service-name {SCALING_SERVICE}"
         yield refused(SCALING_ROLE, "the role that scales endpoints does not exist", command)
-    else:
-        yield ok(SCALING_ROLE, "exists")

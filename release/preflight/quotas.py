@@ -69,11 +69,13 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
                     maximum.update(quotas)
     of_stage = set[str]()
     for name, endpoint in stage_endpoints.items():
+        own = account.running_endpoints.get(name)
         for variant in endpoint.variants:
+            count = sum(own.variants.get(variant.name, {}).values()) if own else 0
             for quota in (*map(instances_quota, variant.instance_types), ALL_INSTANCES):
                 of_stage.add(quota)
-                maximum[quota] += max(variant.maximum, 2 * variant.initial)
-                if name not in account.running_endpoints:
+                maximum[quota] += max(variant.maximum, 2 * max(variant.initial, count))
+                if own is None:
                     started[quota] += variant.initial
     for quota in sorted(of_stage):
         amount = running[quota] + started[quota] if started[quota] else 0

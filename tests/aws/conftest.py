@@ -83,8 +83,8 @@ def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:
     return [*(f"  {step}" for step in steps), cost if minutes else "No step starts an instance."]
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Print the cost of a step that is about to run."""
     if _is_step(item):
         reporter: Any = item.config.pluginmanager.get_plugin("terminalreporter")
@@ -110,6 +110,12 @@ def deployed(ladder: Ladder) -> Ladder:
     """The ladder with the deployed CPU stage."""
     ladder.tritonsm("deploy", STAGE)
     return ladder
+
+
+@pytest.fixture(scope="session")
+def templates(ladder: Ladder) -> dict[str, Any]:
+    """Stack -> template of the CPU stage."""
+    return ladder.templates()
 
 
 @pytest.fixture

@@ -85,9 +85,9 @@ def test_lambda_sends_the_source_account_when_it_assumes_a_role(
 
 
 @pytest.mark.aws("free", "has CloudFormation validate the templates")
-def test_templates_are_valid(ladder: Ladder, answer: Answer) -> None:
+def test_templates_are_valid(ladder: Ladder, templates: dict[str, Any], answer: Answer) -> None:
     sizes = {}
-    for name, template in ladder.templates().items():
+    for name, template in templates.items():
         body = json.dumps(template, separators=(",", ":"))
         if len(body) <= MAX_TEMPLATE_BYTES:
             ladder.client("cloudformation").validate_template(TemplateBody=body)
@@ -106,13 +106,13 @@ def test_preflight_knows_and_refuses_nothing(ladder: Ladder, answer: Answer) -> 
 
 
 @pytest.fixture(scope="module")
-def model(ladder: Ladder) -> str:
+def model(ladder: Ladder, templates: dict[str, Any]) -> str:
     """A multi-model Model with a new role, whose prefix is empty; its name."""
     role = create_role(ladder, FREE, "sagemaker.amazonaws.com")
     actions = ["ecr:*", "s3:GetObject", "s3:ListBucket"]
     policy = document(Action=actions, Resource="*")
     ladder.client("iam").put_role_policy(RoleName=FREE, PolicyName=FREE, PolicyDocument=policy)
-    resources = ladder.templates()[ENDPOINT]["Resources"].values()
+    resources = templates[ENDPOINT]["Resources"].values()
     (properties,) = (r["Properties"] for r in resources if r["Type"] == "AWS::SageMaker::Model")
     bucket = f"cdk-hnb659fds-assets-{ladder.account}-{REGION}"  # of `cdk bootstrap`
     container = {

@@ -6,7 +6,6 @@ was not verified on AWS with these templates. The tests depend on each other, in
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

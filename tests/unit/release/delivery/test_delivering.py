@@ -56,7 +56,7 @@ def test_missing_capacity_is_reported_with_the_fix(
     deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
     history: Any = FakeHistory()
     tree: Any = SimpleNamespace(models=Path())
-    with pytest.raises(FaultyDeployment, match="AWS has no capacity .*runbook"):
+    with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
         delivering._build_and_deploy(deployment, history, tree)
 
 
