@@ -21,7 +21,7 @@ STAGE ?= local
 BASE ?= origin/main
 FROM_STAGE ?=
 HEAD ?= ../head
-ASSEMBLIES ?= ../assemblies
+ASSEMBLIES ?= ../release
 KEEP ?=
 ONLY ?=
 QUICK ?=
@@ -169,14 +169,13 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main; STAGE=prod
 	@./tritonsm review --base '$(BASE)' $(if $(filter command line,$(origin STAGE)),'$(STAGE)')
 
-.PHONY: assemblies
-assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
-	@rm -rf assemblies
-	@python -m release.review.assemblies assemblies
+.PHONY: release
+release: install-cdk ## synthesise every stage, once, into release.out/, for a review and for deliveries
+	@./tritonsm release build
 
 .PHONY: judge
-judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
-	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)'
+judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../release, DIGEST=
+	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(DIGEST),--digest '$(DIGEST)')
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1

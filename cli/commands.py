@@ -47,6 +47,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "show the changes that a deploy would make", "cli.diff"),
         Command("deploy", "deploy a stage from the working tree", "cli.deploy"),
         Command("destroy", "delete a stage's stacks", "cli.destroy"),
+        Command("release", "synthesise all stages, once", "release.command"),
         Command(
             "review", "review a change: endpoints, models, access, cost", "release.review.command"
         ),

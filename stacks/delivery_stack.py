@@ -23,11 +23,11 @@ ACCOUNT_WIDE = (
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
 )
-"""Actions of the preflight on all resources."""
+"""Actions of the preflight and of the deploy on all resources."""
 
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The preflight reads quotas, all endpoints and one role of the account."
+PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 

@@ -15,6 +15,17 @@ from triton_sagemaker.vpc_access import create_vpc_policy
 
 Statements = Iterator[iam.PolicyStatement]
 
+LOG_ACTIONS = (
+    *("logs:CreateLogGroup", "logs:CreateLogStream"),
+    *("logs:DescribeLogStreams", "logs:PutLogEvents"),
+)
+"""Actions on the endpoint's own log groups.
+
+`EndpointLog` creates the groups. CreateLogGroup is allowed because it is not known whether
+SageMaker's agent writes to an existing group if that call is denied: EC2 Image Builder wrote no
+log then (aws/ec2-image-builder-roadmap#109).
+"""
+
 
 class EndpointRole(Construct):
     """The execution role of an endpoint.
@@ -22,7 +33,7 @@ class EndpointRole(Construct):
     The role may read the endpoint's archives, pull its images, and write logs and metrics. The
     arguments `vpc`, `volume_key` and `data_capture` add the permissions for these. Source: the
     permissions for CreateModel in the SageMaker developer guide (sagemaker-roles), without their
-    wildcards, and without logs:CreateLogGroup (see `EndpointLog`).
+    wildcards.
     """
 
     def __init__(
@@ -90,9 +101,9 @@ class EndpointRole(Construct):
         groups |= {group for variant in variants for group in variant.hosting.log_groups}
         yield allow_statement(
             self,
-            ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+            LOG_ACTIONS,
             [self._arns.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
-            "The log streams of the endpoint's own log groups.",
+            "The endpoint's own log groups and their streams.",
             sid="WriteOwnLogs",
         )
         if namespaces := sorted({metrics.namespace for metrics in published}):

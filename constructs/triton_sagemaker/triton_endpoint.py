@@ -162,7 +162,7 @@ class TritonEndpoint(EndpointBase):
                 model_error_rate=rollback_error_rate,
             )
         self.updated: Construct = self.endpoint
-        prerequisites: list[Construct] = [self.log]  # the role may not create the log group
+        prerequisites: list[Construct] = [self.log]  # SageMaker would create the log group
         if update_checks:
             guard, self.updated = update_checks.checks.add_guard_and_check(
                 self,

@@ -16,9 +16,10 @@ DESCRIBE_ACTIONS = [
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeSubnets",
+    "ec2:DescribeVpcEndpoints",
     "ec2:DescribeVpcs",
 ]
-"""Actions that support no resource ARNs."""
+"""Actions that support no resource ARNs. Source: developer guide, host-vpc."""
 INTERFACE_ACTIONS = [
     "ec2:CreateNetworkInterfacePermission",
     "ec2:DeleteNetworkInterface",

@@ -29,8 +29,8 @@ BUILDS_PER_QUOTA = 6
 """Builds that CodeBuild accepts per unit of the quota: one that runs, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
-CONCURRENCY_QUOTA, DEFAULT_LIMIT = "L-B99A9384", 1000
-"""Lambda's quota "Concurrent executions", and its default
+CONCURRENCY, CONCURRENCY_QUOTA, DEFAULT_LIMIT = "Concurrent executions", "L-B99A9384", 1000
+"""Lambda's quota, and its default
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 EXECUTIONS_PER_RESOURCE = 2
 """A custom resource runs the CDK's provider framework, which waits for the handler."""
@@ -111,18 +111,21 @@ def check_functions(account: Account) -> Iterator[CheckFinding]:
     A new account may have 10, whatever Service Quotas shows as the default. A throttled provider
     leaves CloudFormation waiting for its hour: its framework calls once more, and its handler of
     the time-out cannot parse the error (aws-cdk-lib, custom-resources/lib/provider-framework).
+    Deliveries deploy so many stacks in parallel as the limit allows.
     """
-    resources = sum(map(_parallel_custom_resources, account.templates.values()))
-    needed = EXECUTIONS_PER_RESOURCE * resources
-    settings = account.client("lambda").get_account_settings()
-    limit = settings["AccountLimit"]["UnreservedConcurrentExecutions"]
-    message = f"{limit} for all functions; this deploy needs up to {needed} at once"
-    if needed <= limit:
-        yield ok("Concurrent executions", message)
+    by_stack = [
+        EXECUTIONS_PER_RESOURCE * _parallel_custom_resources(template)
+        for template in account.templates.values()
+    ]
+    largest, total = max(by_stack, default=0), sum(by_stack)
+    limit = account.client("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    message = f"{limit}; one stack needs up to {largest}, all at once {total}"
+    command = "aws service-quotas request-service-quota-increase --service-code lambda "
+    command += f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(total, DEFAULT_LIMIT)}"
+    if largest > limit:
+        yield refused(CONCURRENCY, message, command)
     else:
-        command = "aws service-quotas request-service-quota-increase --service-code lambda "
-        command += f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(needed, DEFAULT_LIMIT)}"
-        yield refused("Concurrent executions", message, command)
+        yield ok(CONCURRENCY, message, command if total > limit else "")
 
 
 def _parallel_custom_resources(template: Template) -> int:

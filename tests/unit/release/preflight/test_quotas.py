@@ -249,16 +249,13 @@ def test_existing_archives_are_not_built(make_account: MakeAccount, aws: Aws) ->
     assert [finding.verdict for finding in check_builds(account)] == [OK, REFUSED]
 
 
-def lambda_limit(aws: Aws, executions: int) -> None:
-    limit = {"AccountLimit": {"UnreservedConcurrentExecutions": executions}}
-    aws.answers["lambda.GetAccountSettings"] = limit
-
-
-@pytest.mark.parametrize(("executions", "verdict"), [(12, OK), (10, REFUSED)])
+@pytest.mark.parametrize(
+    ("limit", "verdict", "has_command"), [(12, OK, False), (10, OK, True), (3, REFUSED, True)]
+)
 def test_functions_need_two_executions_for_each_custom_resource_at_once(
-    make_account: MakeAccount, aws: Aws, executions: int, verdict: Verdict
+    make_account: MakeAccount, aws: Aws, limit: int, verdict: Verdict, *, has_command: bool
 ) -> None:
-    lambda_limit(aws, executions)
+    aws.answers["lambda.GetAccountSettings"] = {"AccountLimit": {"ConcurrentExecutions": limit}}
     stack = {
         "Resources": {
             "A": {"Type": "Custom::Any"},
@@ -269,6 +266,6 @@ def test_functions_need_two_executions_for_each_custom_resource_at_once(
         }
     }
     (finding,) = check_functions(make_account(prod_a=stack, prod_b=stack, prod_c=stack))
-    assert (finding.verdict, "up to 12 at once" in finding.message) == (verdict, True)
-    if verdict is REFUSED:
-        assert "--service-code lambda --quota-code L-B99A9384" in finding.fix
+    assert finding.verdict is verdict
+    assert finding.message == f"{limit}; one stack needs up to 4, all at once 12"
+    assert ("--service-code lambda --quota-code L-B99A9384" in finding.fix) == has_command

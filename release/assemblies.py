@@ -1,4 +1,4 @@
-"""Write and read cloud assemblies: `python -m release.review.assemblies FOLDER`.
+"""Cloud assemblies: what they may contain.
 
 The author of a change controls their content, so names, links, sizes and types are validated.
 """
@@ -7,21 +7,14 @@ import json
 import os
 import re
 import stat
-import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from release.checkouts import Clone
-from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
+from release.tree import ERROR_SUFFIX, SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
-ERROR_SUFFIX = ".error"
-"""Suffix of the file STAGE.error, which contains the reason if a stage has no assembly."""
-
 MAX_BYTES = 8_000_000
 """Maximum bytes of a file: a template has at most 1 MB (CloudFormation quotas, "Template body
 size"), and a manifest is a few times larger."""
@@ -67,28 +60,6 @@ class SynthesisedTree(Tree):
     def synth(self, stage: str) -> Synthesis:
         """Return the synthesis of a stage. Raise `NotSynthesised`."""
         return read_synthesis(self.assemblies, stage)
-
-
-def write_assemblies(
-    tree: Tree, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
-) -> SynthesisedTree:
-    """Run a tree's app for stages, by default all, and return the tree with its assemblies.
-
-    If a stage fails, its error message and the invalid templates are written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    write_stage = partial(_write_assembly, tree, folder, validate)
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(write_stage, tree.stages() if stages is None else stages))
-    return SynthesisedTree(tree.root, folder)
-
-
-def _write_assembly(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
-    (folder / stage).mkdir()
-    try:
-        tree.synthesise(stage, to=folder / stage, validate=validate)
-    except NotSynthesised as error:
-        (folder / f"{stage}{ERROR_SUFFIX}").write_text(str(error), encoding="utf-8")
 
 
 def read_synthesis(folder: Path, stage: str) -> Synthesis:
@@ -268,7 +239,3 @@ def _read_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
         raise NotSynthesised(f"{path.name} cannot be read: {reason}") from None
-
-
-if __name__ == "__main__":
-    write_assemblies(Clone.of_working_directory(), Path(sys.argv[1]))

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from release.checkouts import Clone
-from release.review.assemblies import MAX_BYTES, read_synthesis, write_assemblies
+from release.assemblies import MAX_BYTES, read_synthesis
 from release.tree import NotSynthesised
 
 STACK = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "a.template.json"}}
@@ -30,11 +29,6 @@ def write_json(path: Path, content: Any) -> None:
 
 def write_manifest(folder: Path, name: str, **changes: Any) -> None:
     write_json(folder / "manifest.json", {"artifacts": {name: {**STACK, **changes}}})
-
-
-def test_written_assemblies_can_be_read(clone: Clone, tmp_path: Path) -> None:
-    tree = write_assemblies(clone, tmp_path / "assemblies")
-    assert list(tree.synth("prod").templates) == ["prod-text"]
 
 
 def test_acknowledged_findings(assembly: Path) -> None:
