@@ -9,6 +9,7 @@ from pathlib import Path
 import boto3
 
 from local_sagemaker import ACCOUNT
+from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.running import LocalSageMaker
 from tests.local.cdk_bootstrap import bootstrap
 from tests.local.conftest import ROOT
@@ -19,6 +20,11 @@ NOT_ASKED = {
     "multi model containers have no pools": "the emulator refuses pools of multi-model containers "
     "by its own choice",
 }
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {SPEED: "120"}  # the last step but one waits for a scale-in
 
 
 def climb(*options: str) -> "subprocess.CompletedProcess[str]":
