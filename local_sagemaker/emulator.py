@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import Coroutine
@@ -120,4 +121,8 @@ async def _serve(
 
 
 if __name__ == "__main__":
-    run(Folder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
+    try:
+        run(Folder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
+    finally:
+        # It leads a group of its own: Lambda functions that still run end with it.
+        os.killpg(0, signal.SIGKILL)

@@ -30,18 +30,21 @@ LOOPBACK_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """URL opener for this machine. It ignores the environment's proxy, which cannot reach it."""
 
 
-def up(folder: Folder, *, port: int | None = None) -> RunningSageMaker:
+def up(
+    folder: Folder, *, port: int | None = None, ends_with_caller: bool = False
+) -> RunningSageMaker:
     """Start the local SageMaker on loopback; return when it answers requests.
 
-    Without `port`, a free port is used. Raise `LocalSageMakerError` if a local SageMaker
-    already runs or starts on this folder, the port is in use, or a requirement of Triton is
-    missing; then no process is running.
+    Without `port`, a free port is used. With `ends_with_caller`, it ends with the calling thread,
+    also if that is killed; by default it runs until `down`. Raise `LocalSageMakerError` if a local
+    SageMaker already runs or starts on this folder, the port is in use, or a requirement of Triton
+    is missing; then no process is running.
     """
     with _up_lock(folder):
-        return _up(folder, port)
+        return _up(folder, port, parent=os.getpid() if ends_with_caller else None)
 
 
-def _up(folder: Folder, port: int | None) -> RunningSageMaker:
+def _up(folder: Folder, port: int | None, parent: int | None) -> RunningSageMaker:
     running = folder.running()
     if running:
         raise LocalSageMakerError(
@@ -61,7 +64,8 @@ def _up(folder: Folder, port: int | None) -> RunningSageMaker:
         path.mkdir(parents=True)
     port = port or _free_port()
     python = installation.model_python.version
-    running = RunningSageMaker(pid=_spawn(folder, port), port=port, python=python)
+    pid = _spawn(folder, *filter(None, (port, parent)))
+    running = RunningSageMaker(pid=pid, port=port, python=python)
     folder.write_state(running)
     try:
         _wait_until_healthy(running, folder)
@@ -83,8 +87,6 @@ def down(folder: Folder) -> bool:
         if time.monotonic() > deadline:
             os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.05)
-    with suppress(ProcessLookupError):  # ministack may leave Lambda worker processes
-        os.killpg(running.pid, signal.SIGKILL)
     folder.delete_state()
     return True
 
@@ -152,13 +154,16 @@ def _is_running(running: RunningSageMaker) -> bool:
     return running.is_alive()
 
 
-def _spawn(folder: Folder, port: int) -> int:
-    """Start the server in a new session, so that it outlives this process; return its PID."""
+def _spawn(folder: Folder, *arguments: int) -> int:
+    """Start the server in a new session, so that Ctrl-C does not reach it; return its PID."""
     log = folder.log.open("wb")
     with log:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", "local_sagemaker.front.server", str(folder.root), str(port)],
+            [
+                *(sys.executable, "-m", "local_sagemaker.front.server", str(folder.root)),
+                *map(str, arguments),
+            ],
             {
                 **os.environ,
                 "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),

@@ -37,7 +37,7 @@ class LocalSageMaker:
 def local_sagemaker_in(path: Path) -> Iterator[LocalSageMaker]:
     """Run a local SageMaker in a folder, and set the environment variables of its clients."""
     folder = Folder(path)
-    running = lifecycle.up(folder)
+    running = lifecycle.up(folder, ends_with_caller=True)
     try:
         aws = LocalSageMaker(folder, running)
         with pytest.MonkeyPatch.context() as patch:
