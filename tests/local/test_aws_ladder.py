@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import boto3
+import pytest
 
 from local_sagemaker import ACCOUNT
 from local_sagemaker.settings import SPEED
