@@ -33,16 +33,16 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
         except ClientError as error:
             if error.response["Error"]["Code"] != "ParameterNotFound":
                 raise
-            found = "it does not exist"
+            installed = "it does not exist"
         else:
-            found = f"version {answer['Parameter']['Value']}"
+            installed = f"version {answer['Parameter']['Value']}"
             if int(answer["Parameter"]["Value"]) >= version:
-                yield ok(parameter, found)
+                yield ok(parameter, installed)
                 continue
         qualifier = parameter.split("/")[2]  # as in /cdk-bootstrap/hnb659fds/version
         yield refused(
             parameter,
-            f"{found}, and the stacks need version {version}",
+            f"{installed}, and the stacks need version {version}",
             f"cdk bootstrap aws://{account.caller.account}/{account.region} "
             f"--qualifier {qualifier}",
         )

@@ -75,13 +75,13 @@ def test_iam_allows_what_the_roles_policies_say(
     policies = iam.list_role_policies(RoleName=role)["PolicyNames"]
     documents = [iam.get_role_policy(RoleName=role, PolicyName=name) for name in policies]
     statements = [row for each in documents for row in each["PolicyDocument"]["Statement"]]
-    found = {line for statement in statements for line in decisions(statement)}
+    decided = {line for statement in statements for line in decisions(statement)}
     control = decisions({"Action": "iam:CreateUser", "Resource": "*"})
     assert control == {"iam:CreateUser implicitDeny"}
     if emulated:
         pytest.skip("the emulator evaluates no conditions of policies")
-    denied = sorted(line for line in found if not line.endswith(" allowed"))
-    answer("; ".join(denied) or f"{len(found)} actions of {len(statements)} statements allowed")
+    denied = sorted(line for line in decided if not line.endswith(" allowed"))
+    answer("; ".join(denied) or f"{len(decided)} actions of {len(statements)} statements allowed")
     assert not denied
 
 

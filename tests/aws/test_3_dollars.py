@@ -61,21 +61,23 @@ output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
 def test_instances_follow_the_calls(deployed: Ladder, answer: Answer) -> None:
     deployed.configure("scaling: { min_count: 1, max_count: 2, max_rps: 0.1 }")
     deployed.tritonsm("deploy", STAGE)
-    seen = set[tuple[str, str, bool]]()
+    observed = set[tuple[str, str, bool]]()
 
     def has(count: int) -> bool:
         endpoint = deployed.endpoint()
         is_updating = "PendingDeploymentSummary" in endpoint
-        seen.add((endpoint["EndpointStatus"], endpoint["EndpointConfigName"], is_updating))
+        observed.add((endpoint["EndpointStatus"], endpoint["EndpointConfigName"], is_updating))
         (variant,) = endpoint["ProductionVariants"]
         return bool(variant["CurrentInstanceCount"] == count)
 
     with traffic() as results:
         assert wait_for(lambda: has(2), 30 * 60)
     assert wait_for(lambda: has(1), 40 * 60)
-    statuses = sorted({status for status, _, _ in seen})
-    answer(f"{dict(results)}; {statuses}, {len({config for _, config, _ in seen})} configuration")
-    assert {(config, updating) for _, config, updating in seen} == {
+    statuses = sorted({status for status, _, _ in observed})
+    answer(
+        f"{dict(results)}; {statuses}, {len({config for _, config, _ in observed})} configuration"
+    )
+    assert {(config, updating) for _, config, updating in observed} == {
         (deployed.endpoint()["EndpointConfigName"], False)
     }
     assert set(results) == {"answered"}

@@ -31,12 +31,7 @@ def settings() -> dict[str, str]:
 def climb(*options: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [
-            sys.executable,
-            "-m",
-            "pytest",
-            "tests/aws",
-            "-p",
-            "no:cacheprovider",
+            *(sys.executable, "-m", "pytest", "tests/aws", "-p", "no:cacheprovider"),
             *options,
         ],
         cwd=ROOT,

@@ -67,8 +67,8 @@ def test_scaling_role_is_needed_only_by_stages_that_scale(
         "CreateDate": "2026-01-01",
     }
     aws.answers["iam.ListRoles"] = {"Roles": [role]}
-    (found,) = check_scaling_role(account)
-    assert found.verdict is Verdict.OK
+    (existing,) = check_scaling_role(account)
+    assert existing.verdict is Verdict.OK
 
 
 def test_denied_calls_are_unknown_findings(make_account: MakeAccount, aws: Aws) -> None:
