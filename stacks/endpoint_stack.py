@@ -25,7 +25,6 @@ from triton_sagemaker import (
     CaptureBucket,
     EndpointUpdateChecks,
     ModelCatalog,
-    ModelEntry,
     TritonEndpoint,
 )
 
@@ -110,8 +109,7 @@ class EndpointStack(Stack):
                 if component.model == model
             ]
             catalog.publish(
-                ModelEntry(**entry),
-                after=[*builds_by_model[model], self.endpoint.updated, *components],
+                entry, after=[*builds_by_model[model], self.endpoint.updated, *components]
             )
 
     def _create_builds(self) -> dict[str, list[CustomResource]]:
