@@ -31,6 +31,9 @@ REST_ACTIONS = {"GET /2016-08-19/account-settings": "lambda:GetAccountSettings"}
 ACTION_PREFIXES = {"monitoring": "cloudwatch"}
 """Signing name -> prefix of IAM actions (service authorization reference)."""
 
+ACCOUNT_SETTINGS = "/2016-08-19/account-settings"
+"""Path of Lambda's GetAccountSettings (its API reference), which ministack's table lacks."""
+
 
 class RecordedCall(NamedTuple):
     """A caller with an IAM action and a resource ARN or `*`."""
@@ -106,6 +109,8 @@ def _permissions(
     service = signature[1] if signature else ""
     if service == "sagemaker" and (invocation := INVOKED_ENDPOINT.match(path)):
         return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invocation[1]}"))]
+    if service == "lambda" and path == ACCOUNT_SETTINGS:
+        return [("lambda:GetAccountSettings", "*")]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
         action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"

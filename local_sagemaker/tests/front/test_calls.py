@@ -140,6 +140,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
             },
             [("s3:PutObject", "arn:aws:s3:::b/k"), ("s3:GetObject", "arn:aws:s3:::from/k")],
         ),
+        (
+            "lambda",
+            {"method": "GET", "path": "/2016-08-19/account-settings"},
+            [("lambda:GetAccountSettings", "*")],
+        ),
         ("ssm", {"x_amz_target": "X.Any", "body": b"no JSON"}, [("ssm:Any", "*")]),
     ],
 )
