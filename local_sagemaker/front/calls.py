@@ -117,8 +117,8 @@ def _permissions(
         return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
-    action = iam_actions.extract_iam_action(service, *request)
-    action = action or REST_ACTIONS.get(f"{method} {path.rstrip('/')}")
+    action = REST_ACTIONS.get(f"{method} {path.rstrip('/')}", "")
+    action = action or iam_actions.extract_iam_action(service, *request)
     resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
     additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
     return [(action or f"{service}:{method}", resource), *additional]
