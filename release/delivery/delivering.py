@@ -14,7 +14,7 @@ from release.delivery.catalog_checks import check_catalog_before
 from release.delivery.delivery_order import refuse_older_release, require_delivered_release
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
-from release.delivery.errors import NotDelivered, explain_error
+from release.delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
 from release.delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
 from release.delivery.history import TAKE_OVER_OPTION, History
 from release.delivery.preflight_gate import run_preflight
@@ -123,9 +123,13 @@ def _build_and_deploy(
     """Build, deploy, store and verify a release; return the models that were not invoked."""
     build_missing_archives(deployment)
     history.refuse_superseded()
-    deploy(deployment)
-    _save(deployment, release)
-    return verify(deployment, deployment.assembly.models)
+    try:
+        deploy(deployment)
+        _save(deployment, release)
+        return verify(deployment, deployment.assembly.models)
+    except DeliveryError as error:
+        message = str(error)
+        raise type(error)("\n  ".join([message, *next_steps(message)])) from error.__cause__
 
 
 def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:

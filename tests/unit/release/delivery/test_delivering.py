@@ -8,7 +8,7 @@ import pytest
 
 from release.artefact import ReleaseArtefact
 from release.delivery import assembly, delivering
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import FaultyDeployment, NotDelivered
 from release.tree import NotSynthesised
 from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
 
@@ -38,6 +38,23 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
     delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
     steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
     assert history.calls == steps
+
+
+@pytest.mark.parametrize("step", ["deploy", "verify"])
+def test_missing_capacity_is_reported_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_: None)
+
+    def fail(*_: Any) -> None:
+        raise FaultyDeployment("InsufficientInstanceCapacity")
+
+    monkeypatch.setattr(delivering, step, fail)
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(models=tmp_path))
+    history: Any = FakeHistory()
+    with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
+        delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
 
 
 @pytest.fixture
