@@ -175,7 +175,7 @@ release: install-cdk ## synthesise every stage, once, into release.out/, for a r
 
 .PHONY: judge
 judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../release, DIGEST=
-	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(DIGEST),--digest '$(DIGEST)')
+	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)')
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
@@ -183,7 +183,7 @@ preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy release.out, try every model: STAGE=prod, FROM_STAGE=dev, RELEASE=, DIGEST=
-	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(DIGEST),--digest '$(DIGEST)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the release that served a stage before: STAGE=prod, TO=

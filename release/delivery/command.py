@@ -103,7 +103,7 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
 
 
 def _deliver(options: argparse.Namespace) -> None:
-    release = ReleaseArtefact.load(options.release, expected=options.digest or None)
+    release = ReleaseArtefact.load(options.release, expected=options.digest)
     uninvoked_models = deliver(
         release,
         options.stage,
