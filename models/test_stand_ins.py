@@ -139,6 +139,7 @@ def test_fil_refuses(
         server.load("refused.tar.gz")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of DALI
 def test_dali_answers_of_each_datatype(
     archives: Path, server: TritonServer, install: Import
 ) -> None:
@@ -147,15 +148,13 @@ def test_dali_answers_of_each_datatype(
 
     floats = {"float16": types.FLOAT16, "float32": types.FLOAT, "float64": types.FLOAT64}
 
-    @pipeline_def(batch_size=4, num_threads=1, device_id=None)  # type: ignore[untyped-decorator]
+    dtypes = [floats.get(name) or getattr(types, name.upper()) for name in DALI_DTYPES]
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, output_dtype=dtypes)  # type: ignore[untyped-decorator]
     def pipeline() -> Any:
         return tuple(
-            fn.copy(
-                fn.external_source(
-                    name=name, dtype=floats.get(name) or getattr(types, name.upper()), ndim=1
-                )
-            )
-            for name in DALI_DTYPES
+            fn.copy(fn.external_source(name=name, dtype=dtype, ndim=1))
+            for name, dtype in zip(DALI_DTYPES, dtypes, strict=True)
         )
 
     content = pipeline().serialize()
@@ -171,3 +170,11 @@ def test_dali_answers_of_each_datatype(
     for name, row in rows.items():
         assert answer[f"OUT_{name}"].dtype == row.dtype
         np.testing.assert_array_equal(answer[f"OUT_{name}"], row)
+    empty = {name: row[:, :0] for name, row in rows.items()}
+    assert all(array.shape == (2, 0) for array in invoke(server, "dali-types", empty).values())
+    wrong = config.replace(
+        '"OUT_float32" data_type: TYPE_FP32', '"OUT_float32" data_type: TYPE_FP64'
+    )
+    write_archive(archives / "dali-wrong.tar.gz", wrong, {"model.dali": content})
+    with pytest.raises(ServingError, match="'OUT_float32', pipeline provides TYPE_FP32"):
+        server.load("dali-wrong.tar.gz")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
 
+import numpy as np
 import triton_python_backend_utils as pb_utils
 from nvidia.dali import Pipeline, types
 
@@ -26,11 +27,16 @@ class TritonPythonModel(StandIn):
     def load(self, path: Path) -> None:
         self.path = path
         self.build()
-        if self.pipeline.num_outputs != len(self.outputs):
-            self.refuse(
-                f"model config has {len(self.outputs)} outputs, the pipeline "
-                f"{self.pipeline.num_outputs}"
-            )
+        provided = self.pipeline.output_dtype()  # None for types that the pipeline does not declare
+        if len(provided) != len(self.outputs):
+            self.refuse(f"config has {len(self.outputs)} outputs, the pipeline {len(provided)}")
+        for tensor, dtype in zip(self.config["output"], provided, strict=True):
+            datatype = tensor["data_type"] if dtype is None else triton_type(dtype)
+            if datatype != tensor["data_type"]:  # source: src/config_tools, ProcessDtypeConfig
+                self.refuse(
+                    f"configuration expects datatype {tensor['data_type']} for output "
+                    f"'{tensor['name']}', pipeline provides {datatype}"
+                )
 
     def build(self) -> None:
         self.pipeline = Pipeline.deserialize(
@@ -64,3 +70,8 @@ class TritonPythonModel(StandIn):
             )
             return pb_utils.InferenceResponse(error=pb_utils.TritonError(message))
         return super().execute([request])[0]
+
+
+def triton_type(dtype: types.DALIDataType) -> str:
+    """Return Triton's data type for DALI's."""
+    return f"TYPE_{np.dtype(types.to_numpy_type(dtype)).name.upper().replace('FLOAT', 'FP')}"
