@@ -1,8 +1,13 @@
 """Write a working model folder or stage file that you can adapt."""
 
+import argparse
+from pathlib import Path
+
 from cli import new_model, new_stage
 from cli.parsers import add_command
 from model_build.commands.arguments import Commands
+from model_build.file_tensors import FileTensor
+from model_build.new_config import FORMATS, TENSOR, parse_tensor
 
 
 def add_to(commands: Commands) -> None:
@@ -15,12 +20,32 @@ def add_to(commands: Commands) -> None:
         "model",
         new_model.run,
         new_model.__doc__,
-        examples=("new model flowers --kind python", "new model ranker --kind onnx"),
+        examples=(
+            "new model flowers --kind python",
+            "new model churn --from ~/churn.onnx",
+            "new model net --from net.pt --input X:FP32:-1,4 --output OUTPUT__0:FP32:-1,2",
+        ),
         summary="write a folder in models/ that lints, builds and serves",
     )
     model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
+    origin = model.add_mutually_exclusive_group(required=True)
     kinds_help = "; ".join(f"{name}: {summary}" for name, summary in new_model.KINDS.items())
-    model.add_argument("--kind", required=True, choices=new_model.KINDS, help=kinds_help)
+    origin.add_argument("--kind", choices=new_model.KINDS, help=f"an example: {kinds_help}")
+    origin.add_argument(
+        "--from", dest="file", type=Path, metavar="FILE", help=f"a model file: {FORMATS}"
+    )
+    _add_tensors(model)
+
+    config = add_command(
+        kinds,
+        "config",
+        new_model.run_config,
+        new_model.run_config.__doc__,
+        examples=("new config models/churn/churn/1/model.onnx",),
+        summary="write the config.pbtxt of a model file in models/",
+    )
+    config.add_argument("file", type=Path, metavar="FILE", help="MODEL/VERSION/FILE in models/NAME")
+    _add_tensors(config)
 
     examples = (
         "new stage trial",
@@ -53,3 +78,22 @@ def add_to(commands: Commands) -> None:
         metavar="COUNT",
         help="write this number of endpoints with all models of models/ instead",
     )
+
+
+def _add_tensors(parser: argparse.ArgumentParser) -> None:
+    for option in ("--input", "--output"):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            type=_tensor,
+            metavar="NAME:TYPE:SHAPE",
+            help=f"an {option[2:]} that the file does not declare: {TENSOR}; repeatable",
+        )
+
+
+def _tensor(text: str) -> FileTensor:
+    try:
+        return parse_tensor(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

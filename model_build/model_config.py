@@ -14,6 +14,9 @@ from model_build.target import BuildTarget
 ModelConfig: TypeAlias = model_config_pb2.ModelConfig
 """Triton's `inference.ModelConfig` message; `Any` to mypy, since tritonclient has no types."""
 
+DATA_TYPES: list[str] = model_config_pb2.DataType.keys()[1:]
+"""The names of Triton's data types, such as `TYPE_FP32`."""
+
 KIND = model_config_pb2.ModelInstanceGroup.Kind
 
 PLATFORM_BACKENDS = {

@@ -1,21 +1,28 @@
 """Models in the folders of `models/`."""
 
 import difflib
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import checked_yaml
 from model_build import recipe
-from model_build.digest import compute_digest
+from model_build.digest import compute_digest, is_ignored, model_files
 from model_build.errors import ModelNotFound
 from model_build.export.step import RecipeStep
 from model_build.findings import Location
+from model_build.formats import FORMATS
 from model_build.recipe import Files, Recipe
 from model_build.repository import CONFIG
 
 _MAX_LISTED = 8
 """Number of models that an error message lists: a repository may have hundreds."""
+VERSION = re.compile("[1-9][0-9]*")
+"""Names of version folders (server, docs/user_guide/model_repository.md, "Model Versions")."""
+NOT_A_MODEL = "is not a model: it has no recipe.yaml, no config.pbtxt and no model file"
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,34 @@ class ModelSource:
 
 
 def is_model(folder: Path) -> bool:
-    """Return whether a folder has a recipe or is a Triton model repository."""
-    return (folder / recipe.FILE).is_file() or any(folder.glob(f"*/{CONFIG}"))
+    """Return whether a folder has a recipe, or the files of a model, perhaps in wrong places."""
+    files = (recipe.FILE, CONFIG, f"*/{CONFIG}", f"*/*/{CONFIG}")
+    return any(any(folder.glob(file)) for file in files) or any(unconfigured_files(folder))
+
+
+def contains_models(folder: Path) -> bool:
+    """Return whether the folders in a folder are models."""
+    files = (f"*/{recipe.FILE}", f"*/*/{CONFIG}")
+    is_recipe = (folder / recipe.FILE).is_file()
+    return not is_recipe and any(any(folder.glob(file)) for file in files)
+
+
+def unconfigured_files(folder: Path) -> Iterator[Path]:
+    """Yield the model files of a folder that are in no model directory with a config.pbtxt.
+
+    Files beside a recipe are what its steps read.
+    """
+    names = {name for format_ in FORMATS for name in (format_.file, *format_.other_files.values())}
+    has_recipe = (folder / recipe.FILE).is_file()
+    for path in model_files(folder):
+        relative = path.relative_to(folder)
+        in_version = len(relative.parts) == 3 and VERSION.fullmatch(path.parent.name)
+        if len(relative.parts) > 3 or (has_recipe and not in_version):
+            continue
+        is_model_file = path.name in names or path.suffix in (".onnx", ".pt")
+        has_config = any((folder / parent / CONFIG).is_file() for parent in relative.parents)
+        if is_model_file and not has_config:
+            yield path
 
 
 def find_model(models: Path, name: str) -> ModelSource:
@@ -82,6 +115,8 @@ def find_model(models: Path, name: str) -> ModelSource:
     for model in all_models(models):
         if model.name == name:
             return model
+    if (models / name).is_dir():
+        raise ModelNotFound(f"{Location(models / name)} {NOT_A_MODEL}")
     names = sorted(model.name for model in all_models(models))
     similar_names = difflib.get_close_matches(name, names, n=1)
     suggestion = f"did you mean {similar_names[0]}? " if similar_names else ""
@@ -93,9 +128,18 @@ def find_model(models: Path, name: str) -> ModelSource:
 
 
 def all_models(models: Path) -> Iterator[ModelSource]:
-    """Yield the models of the folders in `models`, with their alternatives."""
-    for folder in sorted(models.iterdir()):
-        if folder.is_dir() and is_model(folder):
-            model = ModelSource(folder)
-            yield model
+    """Yield the models of the folders in `models`, with their alternatives.
+
+    A model whose recipe is invalid has none: its checks report the recipe.
+    """
+    for folder in filter(is_model, folders_in(models)):
+        model = ModelSource(folder)
+        yield model
+        with suppress(checked_yaml.InvalidFile):
             yield from (ModelSource(folder, name) for name in model.recipe.alternatives)
+
+
+def folders_in(models: Path) -> list[Path]:
+    """Return the folders in `models`, which are models or mistaken for them."""
+    folders = filter(Path.is_dir, sorted(models.iterdir()))
+    return [folder for folder in folders if not is_ignored(Path(folder.name))]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from triton_sagemaker.nag import acknowledge
@@ -14,6 +16,15 @@ class NetworkStack(Stack):
 
     It has one subnet in each of `zones`, or in two zones that CloudFormation selects. SageMaker
     pulls images and writes logs outside of the VPC.
+
+    The gateway endpoint's policy allows the stage's buckets only: `models` to read, `captured` to
+    write, so that a model cannot write to a bucket of somebody else. It also allows ECR's bucket of
+    image layers (ECR user guide, vpc-endpoints, "Minimum Amazon S3 bucket permissions for Amazon
+    ECR"), in case SageMaker pulls an image through the VPC: no document excludes that.
+
+    Security groups do not filter DNS (VPC user guide, vpc-security-groups), so instances need only
+    HTTPS. The ID of S3's prefix list, a narrower destination, is not known at synthesis; the
+    subnets have no other route.
     """
 
     def __init__(
@@ -22,6 +33,8 @@ class NetworkStack(Stack):
         construct_id: str,
         *,
         env: Environment,
+        models: s3.IBucket,
+        captured: s3.IBucket | None = None,
         zones: Sequence[str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -32,18 +45,34 @@ class NetworkStack(Stack):
             self,
             "Vpc",
             max_azs=len(self._zones),
-            gateway_endpoints={
-                "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)
-            },
             nat_gateways=0,
             restrict_default_security_group=False,
             subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
         )
+        layers = f"arn:{self.partition}:s3:::prod-{self.region}-starport-layer-bucket/*"
+        allowed = {"s3:ListBucket": [models.bucket_arn]}
+        allowed["s3:GetObject"] = [models.arn_for_objects("*"), layers]
+        if captured:
+            allowed["s3:PutObject"] = [captured.arn_for_objects("*")]
+        endpoint = self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        for action, resources in allowed.items():
+            endpoint.add_to_policy(
+                iam.PolicyStatement(
+                    actions=[action], principals=[iam.AnyPrincipal()], resources=resources
+                )
+            )
         reason = "Traffic is only possible to S3, through the gateway endpoint."
         acknowledge(self.vpc, reason, "VPC7")
         # A changed description would replace the group, which other stacks import.
         self.security_group = ec2.SecurityGroup(
-            self, "Instances", description="Triton instances: nothing comes in", vpc=self.vpc
+            self,
+            "Instances",
+            allow_all_outbound=False,
+            description="Triton instances: nothing comes in",
+            vpc=self.vpc,
+        )
+        self.security_group.add_egress_rule(
+            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "S3, the only destination with a route"
         )
 
     @property

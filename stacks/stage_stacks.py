@@ -57,10 +57,13 @@ def add_stacks(app: App, plan: StagePlan) -> None:
         Tags.of(app).add(key, value)
     models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
     network = capture_bucket = None
-    if stage.private_network:
-        network = NetworkStack(app, f"{name}-network", env=env, zones=stage.zones)
     if stage.captures:
         capture_bucket = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
+    if stage.private_network:
+        network = NetworkStack(
+            app, f"{name}-network", env=env, zones=stage.zones, models=models.bucket,
+            captured=capture_bucket,
+        )  # fmt: skip
     if stage.delivery:
         DeliveryStack(
             app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,

@@ -27,9 +27,10 @@ def component_log_name(component: str) -> str:
 class EndpointLog(Construct):
     """The log group of an endpoint's containers.
 
-    SageMaker determines the name (developer guide, logging-cloudwatch). The execution role may not
-    create log groups: otherwise a terminated instance could create the deleted group again with its
-    last log lines, and the next deploy would fail because the name exists.
+    SageMaker determines the name (developer guide, logging-cloudwatch). The execution role may
+    create the group too (`LOG_ACTIONS`), so that an instance that is being terminated can create a
+    deleted group again with its last log lines. The next deploy then fails, because the name
+    exists, and its error names the group to delete.
 
     `metrics` adds a second group, for Triton's own metrics (`PublishedMetrics`). `components` maps
     models to the names of their inference components; each component has a group.

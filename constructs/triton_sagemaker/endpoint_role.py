@@ -15,14 +15,25 @@ from triton_sagemaker.vpc_access import create_vpc_policy
 
 Statements = Iterator[iam.PolicyStatement]
 
+LOG_ACTIONS = (
+    *("logs:CreateLogGroup", "logs:CreateLogStream"),
+    *("logs:DescribeLogStreams", "logs:PutLogEvents"),
+)
+"""Actions on the endpoint's own log groups.
+
+`EndpointLog` creates the groups. CreateLogGroup is allowed because it is not known whether
+SageMaker's agent writes to an existing group if that call is denied: EC2 Image Builder wrote no
+log then (aws/ec2-image-builder-roadmap#109).
+"""
+
 
 class EndpointRole(Construct):
-    """The execution role of an endpoint.
+    """The execution role of an endpoint: `role`, or a new one.
 
     The role may read the endpoint's archives, pull its images, and write logs and metrics. The
     arguments `vpc`, `volume_key` and `data_capture` add the permissions for these. Source: the
     permissions for CreateModel in the SageMaker developer guide (sagemaker-roles), without their
-    wildcards, and without logs:CreateLogGroup (see `EndpointLog`).
+    wildcards.
     """
 
     def __init__(
@@ -36,15 +47,19 @@ class EndpointRole(Construct):
         vpc: ec2.IVpc | None = None,
         volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
+        role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._arns = StackArns(self)
-        self.role = iam.Role(
-            self,
-            "Role",
-            assumed_by=trusted_service("sagemaker.amazonaws.com", account=self._arns.account),
-            description=f"Instances of the endpoint {endpoint_name}",
-        )
+        parent: Construct = self
+        if role is None:
+            role = parent = iam.Role(
+                self,
+                "Role",
+                assumed_by=trusted_service("sagemaker.amazonaws.com", account=self._arns.account),
+                description=f"Instances of the endpoint {endpoint_name}",
+            )
+        self.role: iam.IRole = role
         for statement in (
             *self._read_archives(variants),
             *allow_image_pulls(self, images, partition=self._arns.partition),
@@ -52,9 +67,11 @@ class EndpointRole(Construct):
             *(self._encrypt_volumes(volume_key) if volume_key else ()),
             *(self._write_captured_data(data_capture) if data_capture else ()),
         ):
-            self.role.add_to_policy(statement)
+            if parent is self:
+                statement.sid = None  # other endpoints with this role have the same statements
+            self.role.add_to_principal_policy(statement)
         if vpc:
-            create_vpc_policy(self, self.role, vpc, self._arns)
+            create_vpc_policy(self, self.role, vpc, self._arns, parent=parent)
 
     def _read_archives(self, variants: Sequence[Variant]) -> Statements:
         sources = [source for variant in variants for source in variant.sources.values()]
@@ -90,9 +107,9 @@ class EndpointRole(Construct):
         groups |= {group for variant in variants for group in variant.hosting.log_groups}
         yield allow_statement(
             self,
-            ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+            LOG_ACTIONS,
             [self._arns.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
-            "The log streams of the endpoint's own log groups.",
+            "The endpoint's own log groups and their streams.",
             sid="WriteOwnLogs",
         )
         if namespaces := sorted({metrics.namespace for metrics in published}):

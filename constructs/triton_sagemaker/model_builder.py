@@ -58,7 +58,8 @@ class ModelBuilder(Construct):
 
     MAX_CONCURRENT_BUILDS = 4
     """Limit for one stack. A custom resource needs two concurrent Lambda executions while it is
-    created, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
+    created, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556). `cdk deploy`
+    deploys one stack at a time; deliveries compute the number of stacks from the quota."""
 
     def __init__(
         self,

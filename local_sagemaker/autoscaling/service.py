@@ -229,4 +229,6 @@ class AutoScaling:
 
     def describe_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""
-        return describe("ScalingActivities", reversed(self._activities.all()), request)
+        not_scaled = request.get("IncludeNotScaledActivities", False)
+        activities = self._activities.all(not_scaled=not_scaled)
+        return describe("ScalingActivities", activities, request)

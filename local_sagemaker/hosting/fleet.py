@@ -12,7 +12,7 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.copies import Placement, Slot
 from local_sagemaker.hosting.instance import STOPPED, Instance
 from local_sagemaker.hosting.launch import Host, start_server
-from local_sagemaker.hosting.pools import Capacities, pools
+from local_sagemaker.hosting.pools import Capacities, Pool, pools
 
 DRAIN_SECONDS = 30
 """Maximum time in which an ending instance can finish its calls. Source: developer guide, "Use Your
@@ -33,7 +33,8 @@ class Fleet:
     """The running instances of one endpoint configuration, by variant.
 
     `config` is the name of the configuration. `counts` are the instance counts of the variants,
-    which may be larger than the number of local processes.
+    which may be larger than the number of local processes: an instance without a process only has
+    its share of the capacity.
 
     With a `placement`, the fleet is an inference component: it has one variant, whose instances are
     the copies. Each copy has a process, and a slot on one of the endpoint's instances.
@@ -45,6 +46,7 @@ class Fleet:
         self.counts: dict[str, int] = {}
         self._variants: dict[str, dict[str, Any]] = {}
         self._serving: dict[str, list[Instance]] = {}
+        self._without_process: dict[str, list[Pool]] = {}
         self._instances: list[Instance] = []
         self._lock = threading.Lock()
         self._stopped = False
@@ -66,6 +68,7 @@ class Fleet:
         self._host, self._endpoint, self._models = host, endpoint, models
         self.reconfigure(config)
         self._serving = {name: [] for name in self._variants}
+        self._without_process = {name: [] for name in self._variants}
         self.scale(counts)
 
     def scale(self, counts: Mapping[str, int]) -> None:
@@ -74,10 +77,9 @@ class Fleet:
         Instances that end finish their calls first. Raise as `start` does; then the previous
         instances keep serving.
         """
-        processes = {name: self._processes(name, count) for name, count in counts.items()}
-        self._grow(processes)
+        self._grow(counts)
         self.counts = {**self.counts, **counts}
-        self._shrink(processes)
+        self._shrink(counts)
 
     @property
     def serves_component(self) -> bool:
@@ -88,6 +90,12 @@ class Fleet:
         """Return the serving instances by variant."""
         with self._lock:
             return {name: list(instances) for name, instances in self._serving.items()}
+
+    def instance_types(self, variant: str) -> list[str]:
+        """Return the type of each serving instance of a variant in instance pools."""
+        with self._lock:
+            serving = [instance.pool for instance in self._serving[variant] if instance.pool]
+            return [pool.instance_type for pool in serving + self._without_process[variant]]
 
     def instances(self) -> list[Instance]:
         """Return all instances, including those that start or leave."""
@@ -147,6 +155,9 @@ class Fleet:
         with self._lock:
             self._stopped = True
             instances = list(self._instances)
+            freed = [pool for pools in self._without_process.values() for pool in pools]
+            self._without_process = {name: [] for name in self._variants}
+        self._give_back(freed)
         for instance in instances:
             instance.stop()
 
@@ -164,11 +175,19 @@ class Fleet:
         return limit
 
     def _grow(self, counts: Mapping[str, int]) -> None:
+        """Take the capacity of all missing instances, then start processes for them."""
         new: list[Instance] = []
+        without_process: dict[str, list[Pool]] = {name: [] for name in counts}
         try:
             for name, count in counts.items():
-                missing = range(count - len(self._serving[name]))
-                new.extend(self._create_instance(self._variants[name]) for _ in missing)
+                processes = self._processes(name, count) - len(self._serving[name])
+                missing = count - len(self._serving[name]) - len(self._without_process[name])
+                for number in range(missing):
+                    pool = self._allocator.take(self._variants[name])
+                    if number < processes:
+                        new.append(self._create_instance(self._variants[name], pool))
+                    else:
+                        without_process[name].append(pool)
             for instance in new:
                 with self._lock:
                     self._check_not_stopped()
@@ -180,18 +199,29 @@ class Fleet:
             with self._lock:
                 self._check_not_stopped()
                 for instance in new:
-                    serving = self._serving[instance.variant]
-                    serving.append(instance)
+                    self._serving[instance.variant].append(instance)
+                for name, pools in without_process.items():
+                    self._without_process[name].extend(pools)
                     # Instances of the least preferred type end first.
-                    serving.sort(key=partial(_preference, self._variants[instance.variant]))
+                    preference = partial(_preference, self._variants[name])
+                    self._serving[name].sort(key=lambda instance: preference(instance.pool))
+                    self._without_process[name].sort(key=preference)
         except BaseException:
             self._end(new)
+            for pools in without_process.values():
+                self._give_back(pools)
             raise
 
-    def _create_instance(self, variant: dict[str, Any]) -> Instance:
-        """Create an instance of the first type with capacity. Raise `LocalSageMakerError`."""
-        allocator: Placement | Capacities = self._placement or self._host.capacities
-        pool = allocator.take(variant)
+    @property
+    def _allocator(self) -> Placement | Capacities:
+        return self._placement or self._host.capacities
+
+    def _give_back(self, pools: list[Pool]) -> None:
+        for pool in pools:
+            self._allocator.give_back(pool)
+
+    def _create_instance(self, variant: dict[str, Any], pool: Pool) -> Instance:
+        """Create an instance in a pool whose capacity is taken."""
         variant_of_type = {**variant, "InstanceType": pool.instance_type}
         model = self._models[pool.model_name] if pool.model_name else None
         slot = pool if isinstance(pool, Slot) else None
@@ -199,21 +229,24 @@ class Fleet:
             variant["VariantName"],
             partial(start_server, self._host, self._endpoint, variant_of_type, model, slot),
             pool=pool,
-            on_stopped=partial(allocator.give_back, pool),
+            on_stopped=partial(self._allocator.give_back, pool),
         )
         if slot:
             slot.instances.append(instance)
         return instance
 
     def _shrink(self, counts: Mapping[str, int]) -> None:
+        leaving: list[Instance] = []
+        freed: list[Pool] = []
         with self._lock:
-            leaving = [
-                instance
-                for name, count in counts.items()
-                for instance in self._serving[name][count:]
-            ]
             for name, count in counts.items():
-                del self._serving[name][count:]
+                serving, without_process = self._serving[name], self._without_process[name]
+                leaving += serving[count:]
+                del serving[count:]
+                kept = count - len(serving)
+                freed += without_process[kept:]
+                del without_process[kept:]
+        self._give_back(freed)
         self._drain_and_end(leaving)
 
     def _drain_and_end(self, leaving: list[Instance]) -> None:
@@ -279,7 +312,7 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     return min(with_model or healthy, key=lambda instance: instance.calls)
 
 
-def _preference(variant: Mapping[str, Any], instance: Instance) -> int:
-    """Return the position of an instance's type among the variant's pools; 0 is preferred."""
+def _preference(variant: Mapping[str, Any], pool: Pool | None) -> int:
+    """Return the position of a pool's type among the variant's pools; 0 is preferred."""
     types = [pool.instance_type for pool in pools(variant)]
-    return types.index(instance.pool.instance_type) if instance.pool else 0
+    return types.index(pool.instance_type) if pool else 0

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,17 +83,9 @@ class Capacities:
             self._used[pool.instance_type] -= 1
 
 
-def describe_pools(
-    variant: Mapping[str, Any], types: Sequence[str], count: int
-) -> list[dict[str, Any]]:
-    """Return a variant's InstancePools, as in DescribeEndpoint, for `count` instances.
-
-    `types` are the instance types of the local processes. `up --instances` limits the processes of
-    a variant; instances without a process are counted as instances of the last of the `types`.
-    """
+def describe_pools(variant: Mapping[str, Any], types: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a variant's InstancePools, as in DescribeEndpoint, with instances of these types."""
     counts = Counter(types)
-    if types:
-        counts[types[-1]] += count - len(types)
     return [
         {
             "InstanceType": pool.instance_type,

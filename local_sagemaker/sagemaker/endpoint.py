@@ -243,12 +243,12 @@ class Endpoint:
         }
         if self.fleet is None or not any("InstancePools" in config for config in configs.values()):
             return {}
-        serving, described_variants = self.fleet.serving(), []
+        described_variants = []
         for variant in self.variants:
-            name, count = variant["VariantName"], variant["CurrentInstanceCount"]
+            name = variant["VariantName"]
             if "InstancePools" in configs[name]:
-                types = [inst.pool.instance_type for inst in serving[name] if inst.pool]
-                instance_pools = pools.describe_pools(configs[name], types, count)
+                types = self.fleet.instance_types(name)
+                instance_pools = pools.describe_pools(configs[name], types)
                 variant = {**variant, "InstancePools": instance_pools}
             described_variants.append(variant)
         return {"ProductionVariants": described_variants}
@@ -283,6 +283,11 @@ def drain_and_stop(fleet: Fleet) -> None:
     """Wait for a fleet's calls, for `DRAIN_SECONDS` at most, and stop the fleet."""
     fleet.drain(DRAIN_SECONDS)
     fleet.stop()
+
+
+def provision_seconds(error: Exception) -> float:
+    """Return the time in AWS's seconds until an operation fails for lack of capacity, else 0."""
+    return error.seconds if isinstance(error, pools.NoCapacityError) else 0
 
 
 def failure_reason(error: Exception) -> str:

@@ -9,7 +9,6 @@ from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
-from local_sagemaker.hosting.pools import NoCapacityError
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alarms
 from local_sagemaker.sagemaker.deployment_checks import (
@@ -24,6 +23,7 @@ from local_sagemaker.sagemaker.endpoint import (
     drain_and_stop,
     failure_reason,
     log,
+    provision_seconds,
 )
 from local_sagemaker.sagemaker.instance_quotas import QuotaValue, check_quotas
 from local_sagemaker.sagemaker.registry import HostingPlan, Registry
@@ -95,12 +95,16 @@ class EndpointOperations(Registry):
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
 
         An update to the serving configuration is accepted; no source was found for an error.
+        RetainDeploymentConfig reuses "the last deployment configuration" (API reference). That a
+        DeploymentConfig has precedence has no source.
         """
         name = request["EndpointName"]
         if name in self.endpoints_by_name and self.endpoints_by_name[name].hosts_components:
             return self._update_in_place(request)
         scalable_variants = self._scalable_variants(name)
         deployment_config = request.get("DeploymentConfig", {})
+        if request.get("RetainDeploymentConfig") and not deployment_config:
+            deployment_config = self.describe_endpoint(request).get("LastDeploymentConfig", {})
         if alarms := rollback_alarms(deployment_config):
             check_alarms_exist(alarms, self._context.alarms(alarms))
         with self._lock:
@@ -171,7 +175,8 @@ class EndpointOperations(Registry):
         """DeleteEndpoint: returns immediately; the status is Deleting until all calls have ended.
 
         Rejected during a creation, update or deletion. Source:
-        aws/amazon-sagemaker-operator-for-k8s, `DeleteEndpointInProgressMessagePrefix`. The variants
+        aws/amazon-sagemaker-operator-for-k8s, `DeleteEndpointInProgressMessagePrefix`. Rejected
+        while it has inference components. Source: gruntwork-io/cloud-nuke#1142. The variants
         are deregistered as scalable targets (developer guide, "Delete endpoints configured for auto
         scaling").
         """
@@ -179,6 +184,11 @@ class EndpointOperations(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.endpoints_by_name, name)
             _check_status(endpoint, "InService", "Failed", "UpdateRollbackFailed")
+            if any(owner.name == name for owner in self.fleet_owners() if owner is not endpoint):
+                raise invalid(
+                    "Cannot delete endpoint with inference component associated. Please delete "
+                    "inference component and try it again."
+                )
             endpoint.set_members(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._finish_deletion, endpoint, self.endpoints_by_name)
@@ -254,7 +264,7 @@ class EndpointOperations(Registry):
             clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
         except Exception as error:
             fleet.stop()
-            seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
+            seconds = provision_seconds(error) or MIN_STATUS_SECONDS
             clock.wait_until_elapsed(seconds, self._context.stopping)
             with self._lock:
                 endpoint.new_fleet = None
@@ -331,6 +341,7 @@ class EndpointOperations(Registry):
         is InService (API reference of DescribeEndpoint).
         """
         clock, desired = self._context.clock(), variants.desired_counts(endpoint.variants)
+        seconds = MIN_STATUS_SECONDS
         try:
             if endpoint.fleet and desired != variants.current_counts(endpoint.variants):
                 endpoint.fleet.scale(desired)
@@ -338,12 +349,15 @@ class EndpointOperations(Registry):
             if self._context.stopping.is_set():
                 return
             log.warning("%s is not scaled: %s", endpoint.title, error)
+            if lost_seconds := provision_seconds(error):
+                clock.wait_until_elapsed(lost_seconds, self._context.stopping)
+                seconds += lost_seconds
             endpoint.set_members(
                 EndpointStatus="RollingBack",
                 ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=failure_reason(error),
             )
-        clock.wait_until_elapsed(MIN_STATUS_SECONDS, self._context.stopping)
+        clock.wait_until_elapsed(seconds, self._context.stopping)
         scaled_variants = variants.with_desired_as_current(endpoint.variants)
         endpoint.set_members(EndpointStatus="InService", ProductionVariants=scaled_variants)
 

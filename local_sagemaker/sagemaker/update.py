@@ -18,6 +18,7 @@ from local_sagemaker.sagemaker.endpoint import (
     HostingContext,
     drain_and_stop,
     failure_reason,
+    provision_seconds,
 )
 
 POLL_SECONDS = 10.0
@@ -142,6 +143,8 @@ class Update:
         (hashicorp/terraform-provider-aws#49020, #48997). The log has the cause. After a rollback
         because of failed instances there is one (aws-controllers-k8s/sagemaker-controller#7).
         """
+        if lost_seconds := provision_seconds(error):
+            self._clock.wait_until_elapsed(lost_seconds, self._context.stopping)
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.report_event(
             EventKind.ENDPOINT_ROLLED_BACK,

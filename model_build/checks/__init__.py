@@ -51,7 +51,7 @@ def _per_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
 
 
 SOURCE_RULES: tuple[Rule, ...] = (
-    *(layout.archive_root, layout.no_links, layout.one_entry),
+    *(layout.archive_root, layout.configurations, layout.no_links, layout.one_entry),
     *map(_per_model, (layout.model_names, backends.known_backends)),
     *map(_per_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
     *map(_per_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),

@@ -7,6 +7,7 @@ from model_build import digest
 from model_build.findings import Problems
 from model_build.formats import BACKENDS
 from model_build.repository import CONFIG, Model, Repository
+from model_build.source import VERSION, unconfigured_files
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _MISSPELLED_VERSION = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
@@ -53,7 +54,7 @@ def one_entry(repository: Repository) -> Problems:
     """
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
-    if not models:
+    if not models and not any(unconfigured_files(repository.folder)):
         yield repository.file_location(), f"the folder has no model: add a folder with a {CONFIG}"
     elif len(models) > 1 and len(ensembles) != 1:
         ensemble_count = "no ensemble"
@@ -64,6 +65,30 @@ def one_entry(repository: Repository) -> Problems:
             f"{len(models)} models and {ensemble_count}: an archive of "
             'several models needs exactly one with platform: "ensemble", which is the served model',
         )
+
+
+def configurations(repository: Repository) -> Problems:
+    """Each model file is in a model directory with a config.pbtxt.
+
+    Triton could complete some configurations from the file, but clients, the catalog and the checks
+    read config.pbtxt.
+    """
+    for path in unconfigured_files(repository.folder):
+        parts = path.relative_to(repository.folder).parts
+        location = repository.file_location(*parts)
+        if len(parts) != 3 or not VERSION.fullmatch(parts[1]):
+            name = {".onnx": "model.onnx", ".pt": "model.pt"}.get(path.suffix, path.name)
+            place = repository.file_location(repository.folder.resolve().name, "1", name)
+            yield (
+                location,
+                f"the file is in no model directory: move it to {place}, then write its "
+                f"config.pbtxt with `tritonsm new config {place}`",
+            )
+        elif path.suffix in (".onnx", ".pt") or path.name in ("xgboost.json", "model.txt"):
+            yield location, f"has no config.pbtxt: write it with `tritonsm new config {location}`"
+        else:
+            config = repository.file_location(parts[0], CONFIG)
+            yield location, f"has no config.pbtxt: write {config} (docs/models.md, The folder)"
 
 
 def model_names(model: Model) -> Problems:
@@ -89,7 +114,7 @@ def version_folders(model: Model) -> Problems:
     (docs/user_guide/model_repository.md).
     """
     for path in sorted(model.directory.iterdir()):
-        is_valid = re.fullmatch("[1-9][0-9]*", path.name)
+        is_valid = VERSION.fullmatch(path.name)
         is_misspelled = not is_valid and _MISSPELLED_VERSION.fullmatch(path.name)
         relative_path = path.relative_to(model.directory)
         if path.is_dir() and is_misspelled and not digest.is_ignored(relative_path):

@@ -10,7 +10,7 @@ import checked_yaml
 import platform_facts
 from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
-from model_build.source import ModelSource, all_models, find_model, is_model
+from model_build.source import ModelSource, all_models, contains_models, find_model, is_model
 from model_build.target import BuildTarget
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -78,7 +78,7 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 def parse_model(text: str) -> ModelSource:
     """Return the model at a path, or of a name in models/."""
     path = Path(text)
-    if is_model(path):
+    if is_model(path) and not contains_models(path):
         return ModelSource(path)
     parent = MODELS if path.name == text and not path.exists() else path.parent
     try:

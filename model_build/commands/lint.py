@@ -10,7 +10,7 @@ from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.recipe import FILE
-from model_build.source import ModelSource, is_model
+from model_build.source import NOT_A_MODEL, ModelSource, contains_models, folders_in, is_model
 
 
 def add_to(commands: Commands) -> None:
@@ -33,7 +33,12 @@ def run(options: argparse.Namespace) -> Outcome:
         raise BuildError(
             f"{', '.join(missing)}: no such folder: write the folder of a model, or models/"
         )
-    folders = sorted({folder for path in options.paths for folder in _model_folders(path)})
+    candidates = {
+        folder
+        for path in options.paths
+        for folder in (folders_in(path) if contains_models(path) else [path])
+    }
+    folders = sorted(filter(is_model, candidates))
     if not folders:
         raise BuildError(
             f"{', '.join(map(str, options.paths))}: has no model: write a folder with a {FILE}, a "
@@ -42,6 +47,8 @@ def run(options: argparse.Namespace) -> Outcome:
     findings = [finding for folder in folders for finding in _lint(folder)]
     model_count = "1 model" if len(folders) == 1 else f"{len(folders)} models"
     summary = f"{model_count}, {len(findings)} finding{'' if len(findings) == 1 else 's'}"
+    for folder in sorted(candidates.difference(folders)):
+        summary += f"\n{folder} {NOT_A_MODEL}"
     return Outcome(
         text="\n".join([*map(str, findings), summary]),
         data=[
@@ -56,12 +63,6 @@ def run(options: argparse.Namespace) -> Outcome:
         ],
         failed=bool(findings),
     )
-
-
-def _model_folders(path: Path) -> list[Path]:
-    if is_model(path):
-        return [path]
-    return [folder for folder in path.iterdir() if folder.is_dir() and is_model(folder)]
 
 
 def _lint(folder: Path) -> list[Finding]:

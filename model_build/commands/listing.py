@@ -1,11 +1,14 @@
 """`list`: list the models with their versions and descriptions."""
 
 import argparse
+import sys
 
+import checked_yaml
 from model_build.commands.arguments import Commands, add_command, parse_models_folder
 from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
 from model_build.plan import plan_model
-from model_build.source import all_models
+from model_build.source import NOT_A_MODEL, all_models, folders_in, is_model
 
 
 def add_to(commands: Commands) -> None:
@@ -23,10 +26,14 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """List the models of a folder."""
-    models = []
+    """List the models of a folder; those that are invalid are errors."""
+    models, errors = [], []
     for model in all_models(options.models):
-        plan = plan_model(model)
+        try:
+            plan = plan_model(model)
+        except (BuildError, checked_yaml.InvalidFile) as error:
+            errors.append(str(error))
+            continue
         models.append(
             {
                 "model": plan.name,
@@ -36,4 +43,7 @@ def run(options: argparse.Namespace) -> Outcome:
             }
         )
     lines = [f"{model['model']:20} {model['version']}  {model['description']}" for model in models]
-    return Outcome(text="\n".join(lines), data=models)
+    for folder in folders_in(options.models):
+        if not is_model(folder):
+            print(f"{folder} {NOT_A_MODEL}", file=sys.stderr)  # noqa: T201
+    return Outcome(text="\n".join(lines), data=models, errors=errors)

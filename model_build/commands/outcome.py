@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,12 @@ REGION = "AWS_DEFAULT_REGION"
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A command's result: `text`, or `data` with `--json`; `failed` sets exit code 1."""
+    """A command's result: `text`, or `data` with `--json`; `failed` or `errors` set exit code 1."""
 
     text: str
     data: Any
     failed: bool = False
+    errors: Sequence[str] = ()
 
 
 def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Namespace) -> int:
@@ -45,6 +46,8 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
         message, code = "interrupted: run it again; completed work is not repeated", 130
     else:
         print(json.dumps(outcome.data, indent=2) if options.json else outcome.text)  # noqa: T201
-        return int(outcome.failed)
+        for message in outcome.errors:
+            print(f"error: {message}", file=sys.stderr)  # noqa: T201
+        return int(outcome.failed or bool(outcome.errors))
     print(f"error: {message}", file=sys.stderr)  # noqa: T201
     return code

@@ -27,6 +27,9 @@ the operations in progress: run the same command again once no build runs in Cod
 catalog was changed by hand; the message has the command that resolves it. 130: the delivery was
 interrupted before it changed anything.
 """
+GOLDEN_EXIT_CODES = """\
+Exit code 0: models/MODEL/tests/golden.json is written. 1: it is not.
+"""
 SWITCHES = {
     "--take-over": "start even if another delivery is in progress, for example one that was killed",
     "--ignore-preflight": "print the refusals of the preflight, and continue",
@@ -40,12 +43,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Add the commands; `run` returns the exit code, `usage_code` is for wrong arguments."""
 
     def add_command(
-        name: str, run: RunCommand, summary: str, *switches: str
+        name: str, run: RunCommand, summary: str, *switches: str, exit_codes: str = EXIT_CODES
     ) -> argparse.ArgumentParser:
         parser = commands.add_parser(
             name,
             help=summary,
-            description=f"{summary.capitalize()}.\n\n{EXIT_CODES}",
+            description=f"{summary.capitalize()}.\n\n{exit_codes}",
         )
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:
@@ -60,7 +63,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     add_command("rollback-stage", _roll_back, summary, "--take-over").add_argument(
         "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
     )
-    add_command("golden", _golden, "write the expected outputs of a deployed model").add_argument(
+    summary = "write the expected outputs of a deployed model"
+    add_command("golden", _golden, summary, exit_codes=GOLDEN_EXIT_CODES).add_argument(
         "model", metavar="MODEL", help="a folder in models/"
     )
 

@@ -95,7 +95,9 @@ class StageDeployment:
             step(f"cdk deploy: {', '.join(stacks)}"),
         ):
             folder = assembly or self.assembly.folder
-            result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
+            parallel = cdk.parallel_stacks(self.session.client("lambda"), len(stacks))
+            exclusively = assembly is not None
+            result = cdk.deploy(folder, *stacks, concurrency=parallel, exclusively=exclusively)
             if result.succeeded:
                 return
             try:

@@ -166,7 +166,7 @@ class Golden(BaseModel):
                 f"    {json.dumps(name)}: {json.dumps(tensor, ensure_ascii=False)}"
                 for name, tensor in content[kind].items()
             ]
-            content[kind] = "{\n" + ",\n".join(lines) + "\n  }"
+            content[kind] = "{\n" + ",\n".join(lines) + "\n  }" if lines else "{}"
         fields = [f'  "{name}": {value}' for name, value in content.items()]
         return "{\n" + ",\n".join(fields) + "\n}\n"
 

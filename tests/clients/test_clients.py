@@ -74,6 +74,12 @@ def test_client_lists_and_invokes_the_endpoint(environment: str, script: str) ->
     ]
 
 
+def test_sdk_v3_deploys() -> None:
+    """ModelBuilder.deploy does the same; it needs packages of 3 GB, with torch and MLflow."""
+    assert _run("v3", "sagemaker_sdk_v3_deploy.py", "sdk-v3", ENDPOINT)[-1] == "InService"
+    boto3.client("sagemaker").delete_endpoint(EndpointName="sdk-v3")
+
+
 def test_sdk_v2_lifecycle(tmp_path: Path) -> None:
     prefix = f"s3://{BUCKET}/math/"
     archive = tmp_path / "three.tar.gz"
@@ -82,14 +88,20 @@ def test_sdk_v2_lifecycle(tmp_path: Path) -> None:
     role = boto3.client("iam").create_role(
         RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST)
     )["Role"]["Arn"]
-    output = _run("v2", "sagemaker_sdk_v2.py", prefix, role, archive, "7")
+    captured = f"s3://{BUCKET}/captured"
+    output = _run("v2", "sagemaker_sdk_v2.py", prefix, role, archive, "7", captured)
     *_, archives, added_model, first_model, repeated = output
     assert archives.lstrip("-!") == "added/while-it-serves.tar.gz times.tar.gz"
     assert (added_model, first_model, repeated) == ("[21.0]", "[14.0]", "[14.0]")
+    objects = boto3.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="captured/sdk-v2")
+    key = objects["Contents"][0]["Key"]
+    line = json.load(boto3.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"])
+    assert line["captureData"]["endpointOutput"]["encoding"] == "JSON"
     sagemaker = boto3.client("sagemaker")
-    sagemaker.get_waiter("endpoint_deleted").wait(
-        EndpointName="sdk-v2", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
-    )
+    for name in ("sdk-v2", "sdk-v3"):
+        sagemaker.get_waiter("endpoint_deleted").wait(
+            EndpointName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+        )
     assert [endpoint["EndpointName"] for endpoint in sagemaker.list_endpoints()["Endpoints"]] == [
         ENDPOINT
     ]

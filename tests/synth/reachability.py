@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.synth.assembly import Assembly, Resource
-from tests.synth.statements import allows
 
 SCALING_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 
@@ -45,22 +44,15 @@ def _rollback_alarms(updated: Resource) -> list[Any]:
 
 
 def unprotected_log_groups(stage: Assembly) -> Iterator[str]:
-    """Yield log groups in an endpoint's stack, and roles that may create a log group."""
+    """Yield log groups in an endpoint's stack."""
     writers = {resource.stack for resource in stage.of_type("AWS::SageMaker::Endpoint")}
     for group in stage.of_type("AWS::Logs::LogGroup"):
-        name = group.properties.get("LogGroupName")
-        if name is None:  # CloudFormation generates a new name each time
-            continue
-        if group.stack in writers:
+        if group.stack in writers and "LogGroupName" in group.properties:
             yield f"{group.id} is deleted with a failed first deploy"
-        arn = f"arn:aws:logs:{stage.region}:{stage.account}:log-group:{name}:log-stream:"
-        for role in stage.of_type("AWS::IAM::Role"):
-            if allows(stage.role_statements(role), "logs:CreateLogGroup", resource=arn):
-                yield f"{role.id} may create {group.id}"
 
 
 def missing_component_logs(stage: Assembly) -> Iterator[str]:
-    """Yield inference components without a log group, which only the stage may create."""
+    """Yield inference components without a log group."""
     names = {
         resource.properties.get("LogGroupName") for resource in stage.of_type("AWS::Logs::LogGroup")
     }

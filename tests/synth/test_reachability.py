@@ -65,20 +65,6 @@ def remove_all(resources: Resources, kind: str) -> None:
         del resources[name]
 
 
-def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the statements of a policy or key policy."""
-    properties = resource["Properties"]
-    result: list[dict[str, Any]] = properties.get("PolicyDocument", properties.get("KeyPolicy"))[
-        "Statement"
-    ]
-    return result
-
-
-def by_sid(policy_statements: list[dict[str, Any]], sid: str) -> dict[str, Any]:
-    """Return the statement with a Sid."""
-    return next(statement for statement in policy_statements if statement.get("Sid") == sid)
-
-
 CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
     (
         "topic without subscription",
@@ -104,15 +90,6 @@ CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
             Log={"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/triton/text"}}
         ),
         "prod-text.Log is deleted with a failed first deploy",
-    ),
-    (
-        "role that may create log groups",
-        unprotected_log_groups,
-        "prod-text",
-        lambda resources: by_sid(
-            statements(first_resource(resources, "AWS::IAM::Policy", "Role")), "WriteOwnLogs"
-        )["Action"].append("logs:CreateLogGroup"),
-        "may create prod-models.Logtext",
     ),
     (
         "model with a fixed name",

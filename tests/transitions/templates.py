@@ -60,7 +60,7 @@ class Templates:
         # Endpoint stacks use only the name of the model stack, so the first state is enough.
         any_stage = StageConfig.model_validate(stage_content(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
-        network = NetworkStack(app, f"{STAGE}-network", env=env)
+        network = NetworkStack(app, f"{STAGE}-network", env=env, models=models.bucket)
         content_with_capture = merge(
             stage_content(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}}
         )

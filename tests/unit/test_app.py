@@ -19,3 +19,16 @@ def test_interrupt_during_import_has_no_traceback(tmp_path: Path) -> None:
         check=False,
     )
     assert (process.returncode, process.stderr) == (-signal.SIGINT, "")
+
+
+def test_missing_packages_are_one_line_with_the_fix(tmp_path: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-I", "-S", str(ROOT / "app.py")],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    fix = "No module named 'aws_cdk': make install, then: . .venv/bin/activate\n"
+    assert process.returncode == 1
+    assert process.stderr == f"error: {sys.executable}: {fix}"

@@ -1,17 +1,19 @@
-"""SageMaker Python SDK v2: deploy, invoke and delete a multi-model endpoint.
+"""SageMaker Python SDK v2: deploy, invoke and delete a multi-model endpoint with data capture.
 
-python docs/examples/clients/sagemaker_sdk_v2.py s3://BUCKET/PREFIX/ ROLE-ARN ARCHIVE NUMBER
+python docs/examples/clients/sagemaker_sdk_v2.py \\
+    s3://BUCKET/PREFIX/ ROLE-ARN ARCHIVE NUMBER s3://BUCKET/CAPTURED
 """
 
 import sys
 
 import sagemaker
 from sagemaker.deserializers import JSONDeserializer
+from sagemaker.model_monitor import DataCaptureConfig
 from sagemaker.multidatamodel import MultiDataModel
 from sagemaker.predictor import Predictor
 from sagemaker.serializers import JSONSerializer
 
-prefix, role, archive, number = sys.argv[1:]
+prefix, role, archive, number, captured = sys.argv[1:]
 session = sagemaker.Session()
 instance_type = "ml.m5.xlarge"
 
@@ -31,6 +33,9 @@ predictor = models.deploy(
     instance_type=instance_type,
     serializer=JSONSerializer(),
     deserializer=JSONDeserializer(),
+    data_capture_config=DataCaptureConfig(
+        enable_capture=True, sampling_percentage=100, destination_s3_uri=captured
+    ),
 )
 try:
     models.add_model(archive, "added/while-it-serves.tar.gz")

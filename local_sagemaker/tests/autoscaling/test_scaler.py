@@ -6,6 +6,7 @@ import pytest
 
 from local_sagemaker.autoscaling.alarms import HIGH, LOW
 from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.autoscaling.conftest import (
     KEY,
@@ -55,8 +56,9 @@ class ScaledTarget:
         self.variants.settle()
         self.tick()
 
-    def activities(self) -> list[dict[str, Any]]:
-        result: list[dict[str, Any]] = self.scaling.describe_activities({})["ScalingActivities"]
+    def activities(self, **request: Any) -> list[dict[str, Any]]:
+        answer = self.scaling.describe_activities(request)
+        result: list[dict[str, Any]] = answer["ScalingActivities"]
         return result
 
 
@@ -164,8 +166,32 @@ def test_updating_endpoint_is_not_scaled(scaled_target: ScaledTarget) -> None:
     scaled_target.variants.status = "Updating"
     scaled_target.alarm(HIGH, 120)
     assert scaled_target.tick() == []
+    (activity,) = scaled_target.activities(IncludeNotScaledActivities=True)
+    assert activity["NotScaledReasons"] == [{"Code": "TargetServicePutResourceAsUnscalable"}]
     scaled_target.variants.settle()
     assert scaled_target.tick() == [4]
+
+
+def test_not_scaled_activity_is_recorded_once(
+    scaled_target: ScaledTarget, dashboard_events: list[DashboardEvent]
+) -> None:
+    """Source: the example in the user guide, "Include not scaled activities"."""
+    scaled_target.scaling.register({**TARGET, "MaxCapacity": 2})
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.tick()
+    assert scaled_target.activities() == []
+    assert dashboard_events == []
+    (activity,) = scaled_target.activities(IncludeNotScaledActivities=True)
+    del activity["ActivityId"], activity["StartTime"]
+    alarm = scaled_target.cloudwatch.alarm_of_kind(HIGH)["AlarmName"]
+    assert activity == {
+        **KEY,
+        "Description": "Attempting to scale due to alarm triggered",
+        "Cause": f"monitor alarm {alarm} in state ALARM triggered policy calls",
+        "StatusCode": "Failed",
+        "NotScaledReasons": [{"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 2}],
+    }
 
 
 def test_refused_change_is_recorded_once(scaled_target: ScaledTarget) -> None:

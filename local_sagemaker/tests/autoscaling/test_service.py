@@ -219,3 +219,17 @@ def test_scheduled_actions_are_deleted(scaling: AutoScaling) -> None:
     assert [action["ScheduledActionName"] for action in actions(scaling)] == ["evening"]
     scaling.deregister(KEY)
     assert actions(scaling) == []
+
+
+def test_pages_of_policies(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    names = [f"policy-{number}" for number in range(11)]
+    for name in names:
+        scaling.put_policy(policy(name, custom(name)))
+    first = scaling.describe_policies({})
+    second = scaling.describe_policies({"NextToken": first["NextToken"]})
+    listed = [
+        record["PolicyName"] for page in (first, second) for record in page["ScalingPolicies"]
+    ]
+    assert len(first["ScalingPolicies"]) == 10
+    assert sorted(listed) == sorted(names)

@@ -1,4 +1,4 @@
-"""FilterLogEvents: regular expressions and rejected members."""
+"""FilterLogEvents: streams, pages, patterns and rejected requests."""
 
 import importlib
 import json
@@ -10,16 +10,22 @@ from ministack.services import cloudwatch_logs as logs
 
 from local_sagemaker.cloudwatch import log_events
 
+STREAMS = {"AllTraffic/i-1": ["Hello world", "ERROR 7"], "AllTraffic/i-2": ["WARN"], "other": ["x"]}
+
 
 @pytest.fixture(autouse=True)
 def _installed() -> Iterator[None]:
-    """The reset logs module of ministack with one event."""
+    """The reset logs module of ministack with one event per millisecond."""
     importlib.reload(logs)
     log_events.patch(logs)
-    stream = {"logGroupName": "g", "logStreamName": "s"}
     logs._create_log_group({"logGroupName": "g"})
-    logs._create_log_stream(stream)
-    logs._put_log_events({**stream, "logEvents": [{"timestamp": 1, "message": "hello"}]})
+    time = 0
+    for name, messages in STREAMS.items():
+        stream = {"logGroupName": "g", "logStreamName": name}
+        logs._create_log_stream(stream)
+        for message in messages:
+            time += 1
+            logs._put_log_events({**stream, "logEvents": [{"timestamp": time, "message": message}]})
     yield
     importlib.reload(logs)
 
@@ -29,23 +35,67 @@ def filter_log_events(**request: Any) -> tuple[int, dict[str, Any]]:
     return status, json.loads(body)
 
 
+def messages(**request: Any) -> list[str]:
+    status, answer = filter_log_events(**request)
+    assert status == 200, answer
+    return [event["message"] for event in answer["events"]]
+
+
 @pytest.mark.parametrize(
-    ("pattern", "events"), [("%^h[a-z]{4}$%", 1), ("%^H%", 0), ("%lo%", 1), ("hello", 1)]
+    ("request_", "expected"),
+    [
+        ({"logStreamNamePrefix": "AllTraffic/"}, ["Hello world", "ERROR 7", "WARN"]),
+        ({"logStreamNamePrefix": "absent"}, []),
+        ({"logStreamNames": ["other"]}, ["x"]),
+        ({"logStreamNames": ["absent"]}, []),
+        ({"startTime": 2, "endTime": 3, "startFromHead": True}, ["ERROR 7", "WARN"]),
+    ],
 )
-def test_filter_pattern(pattern: str, events: int) -> None:
-    status, answer = filter_log_events(filterPattern=pattern)
-    assert (status, len(answer["events"])) == (200, events)
+def test_selected_events(request_: dict[str, Any], expected: list[str]) -> None:
+    assert messages(**request_) == expected
 
 
-@pytest.mark.parametrize("pattern", ["%a(b)%", "%[a%", "%a"])
-def test_invalid_regular_expression_is_rejected(pattern: str) -> None:
-    status, answer = filter_log_events(filterPattern=pattern)
+def test_pages_have_each_event_once() -> None:
+    pages: list[list[str]] = []
+    request: dict[str, Any] = {}
+    while True:
+        _, answer = filter_log_events(limit=2, **request)
+        pages.append([event["message"] for event in answer["events"]])
+        if "nextToken" not in answer:
+            break
+        request = {"nextToken": answer["nextToken"]}
+    assert pages == [["Hello world", "ERROR 7"], ["WARN", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("%^H[a-z]{4}%", ["Hello world"]),
+        ("hello", []),
+        ('"Hello world"', ["Hello world"]),
+        ('"world Hello"', []),
+        ("world Hello", ["Hello world"]),
+        ("?ERROR ?WARN", ["ERROR 7", "WARN"]),
+        ("-ERROR -WARN", ["Hello world", "x"]),
+    ],
+)
+def test_filter_pattern(pattern: str, expected: list[str]) -> None:
+    assert messages(filterPattern=pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        ({"filterPattern": "%a(b)%"}, "Invalid filter pattern"),
+        ({"filterPattern": "%[a%"}, "Invalid filter pattern"),
+        ({"filterPattern": '"open'}, "Invalid filter pattern"),
+        ({"filterPattern": "{ $.level = 1 }"}, "JSON"),
+        ({"filterPattern": "?ERROR WARN"}, "?terms"),
+        ({"logStreamNames": ["other"], "logStreamNamePrefix": "o"}, "logStreamNamePrefix"),
+        ({"startFromHead": False}, "startFromHead"),
+    ],
+)
+def test_invalid_request_is_rejected(request_: dict[str, Any], problem: str) -> None:
+    status, answer = filter_log_events(**request_)
     assert (status, answer["__type"]) == (400, "InvalidParameterException")
-    assert "Invalid filter pattern" in answer["message"]
-
-
-@pytest.mark.parametrize("member", ["logStreamNamePrefix", "startFromHead"])
-def test_unsupported_member_is_rejected(member: str) -> None:
-    status, answer = filter_log_events(**{member: False})
-    assert (status, answer["__type"]) == (400, "InvalidParameterException")
-    assert member in answer["message"]
+    assert problem in answer["message"]

@@ -449,7 +449,26 @@ def test_failed_start_frees_its_capacity(triton: type[FakeTriton], host: Host) -
 
 
 def instance_types(fleet: Fleet) -> list[str]:
-    return [instance.pool.instance_type for instance in fleet.serving()["v1"] if instance.pool]
+    return fleet.instance_types("v1")
+
+
+def test_instances_without_a_process_take_capacity(triton: type[FakeTriton], host: Host) -> None:
+    g6, g5 = "ml.g6.xlarge", "ml.g5.xlarge"
+    host = replace(host, max_processes=1, capacities=Capacities({g6: 1, g5: 2}))
+    models = {"m": model(), "other": model(ModelDataUrl="s3://models/other/")}
+    fleet = start_fleet(host, "text", pooled_config(), models)
+    with pytest.raises(NoCapacityError):
+        fleet.scale({"v1": 4})
+    assert (fleet.counts, instance_types(fleet)) == ({"v1": 1}, [g6])
+    fleet.scale({"v1": 3})
+    assert instance_types(fleet) == [g6, g5, g5]
+    assert len(triton.started) == 1
+    fleet.scale({"v1": 2})
+    assert instance_types(fleet) == [g6, g5]
+    fleet.stop()
+    (variant,) = pooled_config()["ProductionVariants"]
+    freed = [host.capacities.take(variant).instance_type for _ in range(3)]
+    assert freed == [g6, g5, g5]
 
 
 # Counts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, describe_pools, pools
+from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, pools
 
 POOLS: dict[str, Any] = {
     "VariantName": "only",
@@ -51,11 +51,3 @@ def test_missing_capacity_has_a_provision_timeout(variant: dict[str, Any], secon
     with pytest.raises(NoCapacityError, match="InsufficientInstanceCapacity error") as raised:
         NO_CAPACITY.take(variant)
     assert raised.value.seconds == seconds
-
-
-def test_instances_without_a_process_count_for_the_last_type() -> None:
-    """This is our choice, without a source."""
-    assert describe_pools(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
-        {"InstanceType": "ml.g6.xlarge", "CurrentInstanceCount": 1},
-        {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 3},
-    ]

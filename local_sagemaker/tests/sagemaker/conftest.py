@@ -87,6 +87,9 @@ class FakeFleet:
     def serving(self) -> dict[str, list[Any]]:
         return {name: [] for name in self.counts}
 
+    def instance_types(self, variant: str) -> list[str]:
+        return []
+
     def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance | None:
         if not any(self.counts.values()):
             return None

@@ -57,6 +57,27 @@ def test_creation_without_capacity_fails_after_the_timeout(
     assert clock.longest == 1860
 
 
+@pytest.mark.parametrize("change", ["update", "scale-out"])
+def test_change_without_capacity_fails_after_the_timeout(
+    hosting: EndpointOperations, fleets: Fleets, clock: FakeClock, change: str
+) -> None:
+    create(hosting)
+    wait_in_service(hosting)
+    fleets.failure = error = NoCapacityError(1860)
+    if change == "update":
+        update(hosting, "two")
+    else:
+        fleets.scaling_errors.append(error)
+        desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
+        hosting.update_endpoint_weights_and_capacities(
+            {**TEXT, "DesiredWeightsAndCapacities": desired}
+        )
+    description = wait_in_service(hosting)
+    assert description["FailureReason"] == NO_CAPACITY
+    assert description["ProductionVariants"][0]["CurrentInstanceCount"] == 1
+    assert clock.longest >= 1860
+
+
 # Undocumented choices of the emulator
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from release.review.values import as_list, format_value
 
 ANYONE = "anyone"
+NETWORK = "anyone in the VPC"
+"""Anyone in the policy of a VPC endpoint, which limits the network's traffic and grants nothing."""
 CONDITION_CHANGE = ": the condition"
 """Text before a changed condition in the sentence about a grant."""
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from release.review.access.grants import ANYONE, Grant, PolicyScope, parse_condition
+from release.review.access.grants import ANYONE, NETWORK, Grant, PolicyScope, parse_condition
 from release.review.values import as_list, construct_path, format_value
 from release.tree import Template
 
@@ -121,7 +121,9 @@ def _statement_grants(
     is_resource_policy = "Principal" in statement or "NotPrincipal" in statement
     policy_resource = _policy_resource(logical_id, resources) if is_resource_policy else ""
     condition = parse_condition(statement, resources)
-    for principal in _principals(statement, logical_id, resources):
+    is_vpc_endpoint = resources[logical_id]["Type"] == "AWS::EC2::VPCEndpoint"
+    for name in _principals(statement, logical_id, resources):
+        principal = NETWORK if is_vpc_endpoint and name == ANYONE else name
         for action in _scopes(statement, "Action", resources):
             for scope in _scopes(statement, "Resource", resources) or [PolicyScope("*")]:
                 yield Grant(principal, action, scope, condition, policy_resource)

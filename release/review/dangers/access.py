@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from release.review.access.grants import (
     ANYONE,
     CONDITION_CHANGE,
+    NETWORK,
     Grant,
     grant_sentences,
     is_service,
@@ -126,7 +127,8 @@ class _StagePrincipals:
 
     def __contains__(self, principal: str) -> bool:
         return (
-            principal in self._paths
+            principal == NETWORK
+            or principal in self._paths
             or principal in self._accounts
             or principal.startswith(self._stack_prefixes)
             or is_service(principal)

@@ -61,7 +61,7 @@ CREATIONS = {
     "AWS::EC2::Subnet": Creation("ec2", "CreateSubnet"),
     "AWS::EC2::SubnetRouteTableAssociation": Creation("ec2", "AssociateRouteTable"),
     "AWS::EC2::VPC": Creation("ec2", "CreateVpc"),
-    "AWS::EC2::VPCEndpoint": Creation("ec2", "CreateVpcEndpoint"),
+    "AWS::EC2::VPCEndpoint": Creation("ec2", "CreateVpcEndpoint", documents=("PolicyDocument",)),
     "AWS::IAM::OIDCProvider": Creation("iam", "CreateOpenIDConnectProvider"),
     "AWS::IAM::Role": Creation(
         "iam", "CreateRole", "RoleName", documents=("AssumeRolePolicyDocument",)
@@ -272,7 +272,7 @@ def _security_group(name: str, properties: Properties) -> Further:
     yield "ec2", "CreateSecurityGroup", parameters, {"GroupDescription", "VpcId"}
     egress = [
         {
-            "IpProtocol": rule["IpProtocol"],
+            **{key: rule[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in rule},
             "IpRanges": [{"CidrIp": rule["CidrIp"], "Description": rule["Description"]}],
         }
         for rule in properties["SecurityGroupEgress"]

@@ -53,6 +53,14 @@ def test_inputs_from_a_json_file_and_from_bytes(tmp_path: Path) -> None:
     to_arrays(ENTRY, result)
 
 
+def test_inputs_from_a_golden_file(tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text(
+        '{"inputs": {"X": {"datatype": "FP32", "shape": [2, 2], "data": [1, 2]}}, "outputs": {}}'
+    )
+    result = inputs.request_inputs([f"@{tmp_path}/golden.json"], ENTRY, None)
+    np.testing.assert_array_equal(result["X"], np.array([[1, 2], [1, 2]], np.float32))
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [

@@ -14,9 +14,9 @@ import cdk_cli
 import local_sagemaker
 from cli import local_option
 from local_sagemaker import Folder, RunningSageMaker
+from local_sagemaker.tests.support.running import server_process
 from local_sagemaker.tests.support.waiting import eventually
 
-WAIT_FOR_SIGNAL = "import signal; signal.pause()"
 # Like Node.js from PyPI, this program starts a child process that does not end with it.
 FAKE_CDK = f"""#!{sys.executable}
 import os, pathlib, signal, sys
@@ -33,23 +33,16 @@ while True:
 
 
 @pytest.fixture
-def server() -> Iterator["subprocess.Popen[bytes]"]:
-    """Return a process that replaces the local SageMaker."""
-    with subprocess.Popen([sys.executable, "-c", WAIT_FOR_SIGNAL]) as process:
-        yield process
-        process.kill()
-
-
-@pytest.fixture
-def running(
-    server: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> RunningSageMaker:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSageMaker]:
+    """A process that replaces the local SageMaker."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.environ", dict(os.environ))  # the command changes it
-    folder, running = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
+    folder = Folder.default()
     folder.root.mkdir()
-    folder.write_state(running)
-    return running
+    with server_process(folder, 4566) as process:
+        running = RunningSageMaker(pid=process.pid, port=4566, python="3.10")
+        folder.write_state(running)
+        yield running
 
 
 def test_cdk_cli_ends_with_the_local_sagemaker(
@@ -69,7 +62,7 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     assert local_option.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local SageMaker has exited: read {Folder.default().log}; `up` "
+        f"error: the local SageMaker has ended: read the end of {Folder.default().log}; `up` "
         "starts a new one, with nothing deployed\n"
     )
 

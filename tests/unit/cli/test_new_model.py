@@ -1,10 +1,17 @@
 """Tests of `tritonsm new model`."""
 
+import shlex
+import warnings
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+import torch
+from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from cli import new_model
+from cli.__main__ import main
 from cli.errors import CommandError
 from model_build import checks
 from model_build.plan import plan_model
@@ -56,3 +63,146 @@ def test_pytorch_template_has_the_requirements_of_resnet50() -> None:
     file = "requirements-export.txt"
     template, shipped = new_model.TEMPLATES / "pytorch" / file, ROOT / "models" / "resnet50" / file
     assert template.read_text() == shipped.read_text()
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, models: Path, *arguments: str) -> int:
+    """Run `tritonsm new` beside the folder of models."""
+    monkeypatch.chdir(models.parent)
+    return main(["new", *arguments])
+
+
+def _save_onnx(path: Path, *, batch: str | int, external: bool = False) -> None:
+    shape = (batch, 3)
+    weights = numpy_helper.from_array(np.ones((1, 3), np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["X", "w"], ["Y"])],
+        "graph",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, shape)],
+        [
+            helper.make_tensor_value_info("Y", TensorProto.FLOAT, shape),
+            helper.make_value_info("scores", helper.make_sequence_type_proto(TypeProto())),
+        ],
+        [weights],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, path, save_as_external_data=external, location="weights.bin", size_threshold=0)
+
+
+def _save_torchscript(path: Path) -> None:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        torch.jit.script(Net()).save(path)  # type: ignore[no-untyped-call]
+
+
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * mask, x.sum(-1)
+
+
+TREES = {
+    "lgb.txt": "tree\nnum_class=1\nmax_feature_idx=6\nobjective=binary sigmoid:1\nTree=0\n",
+    "xgb.json": '{"learner": {"learner_model_param": {"num_feature": "5", "num_class": "3"}}, '
+    '"version": [3, 0, 0]}',
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "inputs", "outputs", "max_batch_size"),
+    [
+        ("any.onnx", (), {"X": [-1, 3]}, {"Y": [-1, 3]}, 4),
+        ("fixed.onnx", (), {"X": [2, 3]}, {"Y": [2, 3]}, 0),
+        ("lgb.txt", (), {"input__0": [-1, 7]}, {"output__0": [-1, 1]}, 32768),
+        ("xgb.json", (), {"input__0": [-1, 5]}, {"output__0": [-1, 3]}, 32768),
+        (
+            "net.pt",
+            (
+                *("--input=x:FP32:-1,4", "--input=mask:fp32:-1,4"),
+                *("--output=OUTPUT__0:FP32:-1,4", "--output=OUTPUT__1:FP32:-1"),
+            ),
+            {"x": [-1, 4], "mask": [-1, 4]},
+            {"OUTPUT__0": [-1, 4], "OUTPUT__1": [-1, 1]},
+            4,
+        ),
+    ],
+)
+def test_config_and_request_are_written_from_a_model_file(
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    options: tuple[str, ...],
+    inputs: dict[str, list[int]],
+    outputs: dict[str, list[int]],
+    max_batch_size: int,
+) -> None:
+    path = models.parent / file
+    if path.suffix == ".onnx":
+        _save_onnx(path, batch="n" if file == "any.onnx" else 2, external=True)
+    elif path.suffix == ".pt":
+        _save_torchscript(path)
+    else:
+        path.write_text(TREES[file])
+    assert _run(monkeypatch, models, "model", "churn", f"--from={path}", *options) == 0
+    source = ModelSource(models / "churn")
+    assert checks.lint(source) == []
+    signature = plan_model(source).signature
+    assert {tensor.name: tensor.shape for tensor in signature.inputs} == inputs
+    assert {tensor.name: tensor.shape for tensor in signature.outputs} == outputs
+    assert signature.max_batch_size == max_batch_size
+    sample = golden.Golden.read(models / "churn" / golden.FILE)
+    assert {name: [*array.shape] for name, array in sample.arrays().items()} == {
+        name: [max(1, size) for size in shape] for name, shape in inputs.items()
+    }
+    assert (models / "churn/churn/1/weights.bin").is_file() == (path.suffix == ".onnx")
+
+
+def test_command_of_the_finding_writes_the_missing_config(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _save_onnx(models / "auto/auto/1/model.onnx", batch="n")
+    monkeypatch.chdir(models.parent)
+    (finding,) = checks.lint(ModelSource(Path("models/auto")))
+    command = shlex.split(finding.message.split("`")[1])
+    assert command[0] == "tritonsm"
+    assert main(command[1:]) == 0
+    assert checks.lint(ModelSource(models / "auto")) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("none.onnx", None, "none.onnx: no such file: write the path of model.onnx, model.pt"),
+        ("x.onnx", "no", "x.onnx: is not an ONNX file"),
+        ("x.pt", "no", "x.pt: is not a TorchScript file: save it with torch.jit.save"),
+        ("x.json", "{}", "x.json: is not an XGBoost model: save it with booster.save_model"),
+        ("x.txt", "", "x.txt: is not a LightGBM model: save it with booster.save_model"),
+        ("x.pkl", "", "x.pkl: cannot be read for its tensors: write the path of model.onnx"),
+    ],
+)
+def test_file_that_is_no_model_is_an_error(
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    content: str | None,
+    message: str,
+) -> None:
+    if content is not None:
+        (models.parent / file).write_text(content)
+    assert _run(monkeypatch, models, "model", "churn", "--from", file) == 1
+    assert message in capsys.readouterr().err
+    assert [*models.iterdir()] == []
+
+
+def test_torchscript_without_options_asks_for_tensors_by_their_names(
+    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = models.parent / "net.pt"
+    _save_torchscript(path)
+    arguments = ("model", "net", "--from", str(path))
+    assert _run(monkeypatch, models, *arguments) == 1
+    options = capsys.readouterr().err.partition("needs all of: ")[2].split()
+    assert options[1::2] == [
+        *("x:FP32:-1,4", "mask:FP32:-1,4"),
+        *("OUTPUT__0:FP32:-1,2", "OUTPUT__1:FP32:-1,2"),
+    ]
+    assert _run(monkeypatch, models, *arguments, *options) == 0

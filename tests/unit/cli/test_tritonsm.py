@@ -76,6 +76,13 @@ def test_run_from_another_folder_is_an_error(repository: Path, tmp_path: Path) -
     assert process.stderr == f"error: paths are relative to the repository: cd {repository}\n"
 
 
+def test_the_apps_python_is_that_of_the_repository(repository: Path) -> None:
+    python = repository / ".venv" / "bin" / "python"
+    python.write_text("#!/bin/sh\ncommand -v python3\n")
+    shutil.copy(python, python.with_name("python3"))
+    assert _start("./tritonsm", repository).stdout == f"{python}3\n"
+
+
 def test_missing_environment_is_an_error(repository: Path) -> None:
     shutil.rmtree(repository / ".venv")
     process = _start("./tritonsm", repository)

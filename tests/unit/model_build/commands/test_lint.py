@@ -83,6 +83,32 @@ def test_parse_errors_do_not_hide_other_findings(
     ]
 
 
+def test_no_folder_is_skipped_silently(
+    doubled: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(
+        doubled.parent,
+        {
+            "auto/auto/1/model.onnx": "",
+            "deep/deep/deep/config.pbtxt": "",
+            "flat/churn.onnx": "",
+            "notes/README.md": "",
+            "root/config.pbtxt": "",
+            "__pycache__/x.pyc": "",
+        },
+    )
+    code, out = _lint(capsys, "models")
+    *lines, summary, skipped = out.splitlines()
+    assert (code, summary) == (1, "5 models, 6 findings")
+    assert skipped.startswith("models/notes is not a model: ")
+    assert lines[0] == (
+        "models/auto/auto/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "
+        "models/auto/auto/1/model.onnx` [configurations]"
+    )
+    assert {line.split("/")[1].split(":")[0] for line in lines} == {"auto", "deep", "flat", "root"}
+    assert "move it to models/flat/flat/1/model.onnx" in "".join(lines)
+
+
 def test_finding_of_several_alternatives_is_reported_once(
     misnamed_models: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:

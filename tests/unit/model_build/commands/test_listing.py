@@ -1,6 +1,9 @@
 from pathlib import Path
 
+import pytest
+
 from model_build import ModelSource, compute_digest
+from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import Data, Succeed
 from tests.unit.model_build.conftest import WriteFiles
 
@@ -31,6 +34,21 @@ def test_alternatives_and_models_without_a_recipe_are_listed(
     assert rows[1][1] == ModelSource(doubled, "faster").digest[:12]
     assert rows[0][1] != rows[1][1]
     assert " ".join(rows[2][2:]) == "A Triton model repository, packed as it is"
+
+
+def test_broken_models_are_named_and_the_others_listed(
+    doubled: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(
+        doubled.parent,
+        {"a/recipe.yaml": "a: [", "b/b/config.pbtxt": "x: 1", "c/c/1/model.onnx": "", "d/e": ""},
+    )
+    assert main(["list", str(doubled.parent)]) == 1
+    output = capsys.readouterr()
+    assert [line.split()[0] for line in output.out.splitlines()] == ["doubled"]
+    for name in ("a/recipe.yaml:1", "b/b/config.pbtxt:1", "c/c/1/model.onnx"):
+        assert f"error: {doubled.parent / name}" in output.err
+    assert f"{doubled.parent / 'd'} is not a model: " in output.err
 
 
 def test_json_has_model_signatures(doubled: Path, run_json: Data) -> None:

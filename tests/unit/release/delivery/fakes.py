@@ -43,6 +43,7 @@ class FakeAws:
         self.started_builds: list[dict[str, str]] = []
         self.manifest = b'{"archive": {"checksum": ""}}'
         self.build_error = ""
+        self.lambda_quota = 1000
 
     def client(self, _: str) -> "FakeAws":
         return self
@@ -79,6 +80,9 @@ class FakeAws:
         assert ChecksumMode == "ENABLED"
         self.get_object(Bucket=Bucket, Key=Key.replace(".tar.gz", ".json"))
         return {}
+
+    def get_account_settings(self) -> dict[str, Any]:
+        return {"AccountLimit": {"ConcurrentExecutions": self.lambda_quota}}
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         if FunctionName == "start":
@@ -128,11 +132,13 @@ class FakeCdk:
     def __init__(self, aws: FakeAws) -> None:
         self._aws = aws
         self.runs: list[tuple[str, ...]] = []
+        self.concurrency = 0
         self.failing_command = ""
         self.statuses_after: list[str] = []
         self.error_after: BaseException | None = None
 
-    def deploy(self, _: Path, *stacks: str, **__: bool) -> CdkResult:
+    def deploy(self, _: Path, *stacks: str, concurrency: int, **__: bool) -> CdkResult:
+        self.concurrency = concurrency
         self._aws.has_stack = True
         return self._run("deploy", *stacks)
 

@@ -21,7 +21,7 @@ def test_options_of_deploy_and_publish_assets(
         return RESULT
 
     monkeypatch.setattr(cdk_cli, "run", run)
-    assert cdk.deploy(Path("out"), "prod-text", "prod-vision") is RESULT
+    assert cdk.deploy(Path("out"), "prod-text", "prod-vision", concurrency=2) is RESULT
     assert cdk.publish_assets(Path("out"), "prod-text") is RESULT
     stacks = "prod-text", "prod-vision"
     assert runs == [

@@ -222,7 +222,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # AWS's defaults
     "VPC endpoint policy removed": (
         drop("Gateway", "PolicyDocument"),
-        "public_exposure: anyone may * on Gateway",
+        "widened_access: anyone in the VPC may now * on Gateway",
     ),
     "key policy removed": (
         drop("Key", "KeyPolicy"),
@@ -251,7 +251,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Gateway", "PolicyDocument", "Statement", 0, {
             "Effect": "Allow", "Action": "s3:*", "Resource": "*",
             "NotPrincipal": {"AWS": arn("iam", "root")}}),
-        "public_exposure: anyone may s3:* on Gateway",
+        "widened_access: anyone in the VPC may now s3:* on Gateway",
     ),
     "condition value changed": (
         put(*STATEMENT, "Condition", {"StringLike": {"s3:prefix": ["other/*"]}}),

@@ -28,6 +28,16 @@ CASES = [
         "out of models/ [archive_root]",
         ".: the folder has no model: add a folder with a config.pbtxt [one_entry]",
     ),
+    # configurations
+    case(
+        "model directories without config.pbtxt",
+        PYTHON,
+        {"other/1/model.onnx": "", "another/1/model.py": MODEL, "notes.txt": ""},
+        "another/1/model.py: has no config.pbtxt: write another/config.pbtxt (docs/models.md, The "
+        "folder) [configurations]",
+        "other/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "
+        "other/1/model.onnx` [configurations]",
+    ),
     # no_links
     case(
         "symbolic link as model file",

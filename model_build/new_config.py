@@ -1,0 +1,219 @@
+"""Text of a config.pbtxt for a model file, from what the file declares."""
+
+import ast
+import pickletools
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from model_build.errors import BuildError
+from model_build.file_tensors import FileTensor
+from model_build.formats.fil.tree_model import read_tree_model
+from model_build.formats.onnx.graph import read_graph
+from model_build.model_config import DATA_TYPES
+
+MAX_BATCH_SIZE = 4
+"""What Triton completes for a model with a batch axis (server,
+docs/user_guide/model_configuration.md, "Default Max Batch Size and Dynamic Batcher")."""
+MAX_ROWS = 32768
+"""The value of the examples in fil_backend, docs/model_config.md."""
+FORMATS = "model.onnx, model.pt (TorchScript), model.json (XGBoost) or model.txt (LightGBM)"
+TENSOR = "NAME:TYPE:SHAPE, such as X:FP32:-1,3,224,224 (a first -1 is the batch)"
+_TENSOR = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<shape>(-1|\d+)(,(-1|\d+))*)?")
+_METHOD = "forward"
+
+
+class NewConfig(NamedTuple):
+    """A configuration's text, the name that Triton opens the file by, and remarks for the user."""
+
+    text: str
+    file_name: str
+    remarks: Sequence[str] = ()
+
+
+def parse_tensor(text: str) -> FileTensor:
+    """Return the tensor of an option such as `X:FP32:-1,4`. Raise `ValueError`."""
+    match = _TENSOR.fullmatch(text)
+    data_type = f"TYPE_{match['type'].upper()}".replace("BYTES", "STRING") if match else ""
+    if match is None or data_type not in DATA_TYPES:
+        types = ", ".join(name.removeprefix("TYPE_") for name in DATA_TYPES)
+        raise ValueError(f"{text!r}: write {TENSOR}; types are {types}")
+    shape = [int(size) for size in (match["shape"] or "").split(",") if size]
+    return FileTensor(match["name"], data_type, shape)
+
+
+def config_for(
+    path: Path, inputs: Sequence[FileTensor] = (), outputs: Sequence[FileTensor] = ()
+) -> NewConfig:
+    """Return the configuration of a model file; `inputs` and `outputs` replace what it declares.
+
+    Raise `BuildError` if the file is not a model, or does not declare its tensors.
+    """
+    writers = {".onnx": _onnx, ".pt": _torchscript, ".json": _trees, ".txt": _trees}
+    if not path.is_file():
+        raise BuildError(f"{path}: no such file: write the path of {FORMATS}")
+    if path.suffix not in writers:
+        raise BuildError(f"{path}: cannot be read for its tensors: write the path of {FORMATS}")
+    return writers[path.suffix](path, list(inputs), list(outputs))
+
+
+def external_files(path: Path) -> list[Path]:
+    """Return the files beside an ONNX file that have its weights."""
+    if path.suffix != ".onnx":
+        return []
+    import onnx
+    from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+
+    tensors = onnx.load(path, load_external_data=False).graph.initializer
+    names = {ExternalDataInfo(tensor).location for tensor in tensors if uses_external_data(tensor)}
+    files = [path.parent / name for name in sorted(names)]
+    if missing := [file for file in files if file.parent != path.parent or not file.is_file()]:
+        raise BuildError(f"{path}: its weights are in {missing[0]}: copy this file beside it")
+    return files
+
+
+def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
+    graph = read_graph(path)
+    if graph is None:
+        raise BuildError(f"{path}: is not an ONNX file: export it again")
+    remarks = []
+    declared = {tensor.name: tensor for tensor in (*inputs, *outputs)}
+    signature = []
+    for option, tensors in (("--input", graph.inputs), ("--output", graph.outputs)):
+        known = []
+        for file_tensor in tensors:
+            tensor = declared.pop(file_tensor.name, file_tensor)
+            if option == "--output" and tensor.data_type == "UNDEFINED":
+                remarks.append(
+                    f"output {tensor.name} is left out, because it is not a tensor (of skl2onnx: "
+                    "convert with options={'zipmap': False})"
+                )
+            elif tensor.dims is None or tensor.data_type not in DATA_TYPES:
+                raise BuildError(
+                    f"{path}: {tensor.name} has no shape or type that Triton knows: add {option} "
+                    f"{TENSOR}"
+                )
+            else:
+                known.append(tensor)
+        signature.append(known)
+    if declared:
+        names = ", ".join(tensor.name for tensor in (*graph.inputs, *graph.outputs))
+        raise BuildError(f"{path}: has no tensor {', '.join(declared)}: it has {names}")
+    return NewConfig(_batched("onnxruntime", *signature), "model.onnx", remarks)
+
+
+def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
+    if not zipfile.is_zipfile(path):
+        raise BuildError(f"{path}: is not a TorchScript file: save it with torch.jit.save")
+    names, result_count = _forward(path)
+    if not (inputs and outputs):
+        example = [f"--input {name}:FP32:-1,4" for name in names or ("INPUT__0",)]
+        example += [f"--output OUTPUT__{index}:FP32:-1,2" for index in range(result_count)]
+        raise BuildError(
+            f"{path}: TorchScript declares no types or shapes: add each as {TENSOR}; {_METHOD}"
+            f"({', '.join(names) or '?'}) needs all of: {' '.join(example)}"
+        )
+    if names and len(names) != len(inputs):
+        raise BuildError(
+            f"{path}: {_METHOD} takes {', '.join(names)}, which are {len(names)} inputs: write one "
+            f"--input for each, not {len(inputs)}"
+        )
+    return NewConfig(_batched("pytorch", inputs, outputs), "model.pt")
+
+
+def _forward(path: Path) -> tuple[list[str], int]:
+    """Return the arguments of a TorchScript file's `forward`, empty if unknown, and its results.
+
+    The file has the code of each class as Python's source, and names the class of the module first
+    in data.pkl (pytorch/pytorch, torch/csrc/jit/docs/serialization.md). Nothing of it is run.
+    """
+    with zipfile.ZipFile(path) as archive:
+        files = {name.partition("/")[2]: name for name in archive.namelist()}
+        try:
+            pickle = archive.read(files["data.pkl"])
+            qualified = next(
+                str(argument).replace(" ", ".")
+                for opcode, argument, _ in pickletools.genops(pickle)
+                if opcode.name == "GLOBAL"
+            )
+            module, _, class_name = qualified.rpartition(".")
+            code = ast.parse(archive.read(files[f"code/{module.replace('.', '/')}.py"]))
+        except (KeyError, StopIteration, SyntaxError, ValueError):
+            return [], 1
+    for node in ast.walk(code):
+        if isinstance(node, ast.ClassDef) and node.name == class_name:
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name == _METHOD:
+                    result = ast.unparse(method.returns) if method.returns else ""
+                    arguments = [argument.arg for argument in method.args.args[1:]]
+                    return arguments, max(1, result.count("Tensor"))
+    return [], 1
+
+
+def _trees(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
+    trees = read_tree_model(path)
+    if trees.features is None:
+        library = "a LightGBM model: save it with booster.save_model('model.txt')"
+        if path.suffix == ".json":
+            library = "an XGBoost model: save it with booster.save_model('model.json')"
+        raise BuildError(f"{path}: is not {library}")
+    if inputs or outputs:
+        raise BuildError(f"{path}: declares its tensors: leave --input and --output out")
+    is_xgboost = path.suffix == ".json"
+    parameters = {
+        "model_type": "xgboost_json" if is_xgboost else "lightgbm",
+        # Of two classes, the score of the second: with predict_proba, the number of columns depends
+        # on the release (docs/models.md).
+        "output_class": "false",
+    }
+    if trees.classes > 1:
+        parameters |= {"output_class": "true", "threshold": "0.5", "predict_proba": "true"}
+    lines = [
+        'backend: "fil"',
+        f"max_batch_size: {MAX_ROWS}",
+        *_tensors("input", [FileTensor("input__0", "TYPE_FP32", [trees.features])]),
+        *_tensors("output", [FileTensor("output__0", "TYPE_FP32", [trees.columns])]),
+        *(
+            f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}'
+            for key, value in parameters.items()
+        ),
+        "dynamic_batching { }",
+    ]
+    return NewConfig("\n".join([*lines, ""]), "xgboost.json" if is_xgboost else "model.txt")
+
+
+def _batched(backend: str, inputs: list[FileTensor], outputs: list[FileTensor]) -> str:
+    """Return a configuration, with a batch axis if the first axis of each tensor is dynamic.
+
+    Triton completes configurations in the same way (onnxruntime_backend, src/onnxruntime.cc,
+    AutoCompleteMaxBatch).
+    """
+    tensors = [*inputs, *outputs]
+    has_batches = all(list(tensor.dims or ())[:1] == [-1] for tensor in tensors)
+    if has_batches:
+        inputs, outputs = (
+            [FileTensor(tensor.name, tensor.data_type, (tensor.dims or ())[1:]) for tensor in group]
+            for group in (inputs, outputs)
+        )
+    lines = [
+        f'backend: "{backend}"',
+        f"max_batch_size: {MAX_BATCH_SIZE}  # the most rows of a request; dims leave that axis out"
+        if has_batches
+        else "max_batch_size: 0  # not every first axis is dynamic: no batches",
+        *_tensors("input", inputs),
+        *_tensors("output", outputs),
+        *(["dynamic_batching { }"] if has_batches else []),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _tensors(kind: str, tensors: Sequence[FileTensor]) -> list[str]:
+    rows = []
+    for tensor in tensors:
+        dims = f"dims: [ {', '.join(map(str, tensor.dims or ()))} ]"
+        if not tensor.dims:  # Triton allows no empty dims
+            dims = "dims: [ 1 ] reshape { shape: [ ] }"
+        rows.append(f'  {{ name: "{tensor.name}" data_type: {tensor.data_type} {dims} }}')
+    return [f"{kind} [", ",\n".join(rows), "]"]
