@@ -229,9 +229,8 @@ def assert_equal(answer: Arrays, expected: dict[str, Any]) -> None:
     assert answer.keys() == expected.keys()
     for name, array in expected.items():
         assert (answer[name].dtype, answer[name].shape) == (array.dtype, array.shape), name
-        texts = [value.encode() if isinstance(value, str) else value for value in array.flat]
-        wanted = np.array(texts, object).reshape(array.shape) if array.dtype == object else array
-        np.testing.assert_array_equal(answer[name], wanted, err_msg=name)
+        sent = as_bytes(array) if array.dtype == object else array
+        np.testing.assert_array_equal(answer[name], sent, err_msg=name)
 
 
 def as_bytes(array: Any) -> Any:
