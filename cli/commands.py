@@ -54,9 +54,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
         ),
-        Command(
-            "account-test", "test assumptions about AWS in an account", "account_test.__main__"
-        ),
         Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
         Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
@@ -83,7 +80,7 @@ OFFLINE = {
 """Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
-    *("account-test", "build", "deliver", "demo", "golden", "invoke", "load"),
+    *("build", "deliver", "demo", "golden", "invoke", "load"),
     *("publish", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""

@@ -16,7 +16,7 @@ from local_sagemaker import ACCOUNT, Folder
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
-from release.preflight import capacity_errors
+from release.delivery.errors import next_steps
 from release.tree import WITHOUT_VALIDATION, Tree
 from stages import load_stage
 from stages.plan import StagePlan
@@ -50,9 +50,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
-        session = boto3.Session(region_name=region)
-        fixes = capacity_errors.advice(str(error), plan.as_json(), tree, session)
-        raise CommandError("\n  ".join([str(error), *fixes])) from None
+        message = str(error)
+        raise CommandError("\n  ".join([message, *next_steps(message)])) from None
     restored = _restore_catalog(plan, region)
     print(f"deployed: {stage}")
     if restored:
