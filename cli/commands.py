@@ -48,14 +48,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "show the changes that a deploy would make", "cli.diff"),
         Command("deploy", "deploy a stage from the working tree", "cli.deploy"),
         Command("destroy", "delete a stage's stacks", "cli.destroy"),
+        Command("release", "synthesise all stages, once", "release.command"),
         Command(
             "review", "review a change: endpoints, models, access, cost", "release.review.command"
         ),
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
-        ),
-        Command(
-            "account-test", "test assumptions about AWS in an account", "account_test.__main__"
         ),
         Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
         Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
@@ -84,7 +82,7 @@ OFFLINE = {
 """Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
-    *("account-test", "build", "deliver", "demo", "golden", "invoke", "load", "lock"),
+    *("build", "deliver", "demo", "golden", "invoke", "load", "lock"),
     *("publish", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the demo; return the exit code."""
     folder, keep = Folder.default(), False
     with step("start the local SageMaker on loopback"):
-        running = local_sagemaker.up(folder)
+        running = local_sagemaker.up(folder, ends_with_caller=not options.keep)
     os.environ.update(client_environment(running, folder))
     try:
         with local_sagemaker.while_running(folder, running):

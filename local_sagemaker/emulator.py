@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import Coroutine
@@ -52,7 +53,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
-    from local_sagemaker import upload_part_copy
+    from local_sagemaker import s3_corrections
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
@@ -66,7 +67,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     log_events.patch(cloudwatch_logs)
     alarm_records.patch(cloudwatch)
     expressions.patch(cloudwatch, provisioners)
-    upload_part_copy.patch(s3)
+    s3_corrections.patch(s3)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -120,4 +121,8 @@ async def _serve(
 
 
 if __name__ == "__main__":
-    run(Folder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
+    try:
+        run(Folder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
+    finally:
+        # It leads a group of its own: Lambda functions that still run end with it.
+        os.killpg(0, signal.SIGKILL)

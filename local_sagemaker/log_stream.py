@@ -25,18 +25,19 @@ class LogStream:
         self._sent_bytes = 0
 
     def open(self, group: str, stream: str) -> None:
-        """Create the log stream, and its group if missing. Raise botocore's errors.
+        """Create the log stream, and its group, if missing. Raise botocore's errors.
 
-        `send` does nothing before this call.
+        `send` does nothing before this call. An existing stream is continued: a copy of an
+        inference component may have the number of an earlier one on its instance.
         """
         destination = {"logGroupName": group, "logStreamName": stream}
         try:
-            self._client.create_log_stream(**destination)
+            _create(self._client.create_log_stream, **destination)
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
-            self._create_group(group)
-            self._client.create_log_stream(**destination)
+            _create(self._client.create_log_group, logGroupName=group)
+            _create(self._client.create_log_stream, **destination)
         self._destination = destination
 
     def send(self) -> Exception | None:
@@ -54,13 +55,15 @@ class LogStream:
             self._sent_bytes = log.tell()
         return failure
 
-    def _create_group(self, name: str) -> None:
-        try:
-            self._client.create_log_group(logGroupName=name)
-        except ClientError as error:  # another stream may have created the group meanwhile
-            if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
-                raise
-
     def _events(self, lines: Iterable[bytes]) -> list[dict[str, Any]]:
         now = int(self._clock() * 1000)
         return [{"timestamp": now, "message": line.decode(errors="replace")} for line in lines]
+
+
+def _create(create: Callable[..., Any], **members: str) -> None:
+    """Create a group or a stream, if it does not exist."""
+    try:
+        create(**members)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
+            raise

@@ -20,7 +20,11 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
 
-_LIST_MEMBERS = "MaxResults NameContains NextToken SortBy SortOrder"
+_PAGE_MEMBERS = "MaxResults NextToken"
+_LIST_MEMBERS = (
+    f"{_PAGE_MEMBERS} CreationTimeAfter CreationTimeBefore NameContains SortBy SortOrder"
+)
+_CHANGE_TIMES = "LastModifiedTimeAfter LastModifiedTimeBefore"
 _PROJECT_MEMBERS = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
     "secondarySources serviceRole source tags timeoutInMinutes"
@@ -54,11 +58,11 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "InferenceComponentStartupParameters": "ContainerStartupHealthCheckTimeoutInSeconds "
         "ModelDataDownloadTimeoutInSeconds",
         "ListEndpointConfigsInput": _LIST_MEMBERS,
-        "ListEndpointsInput": f"{_LIST_MEMBERS} StatusEquals",
-        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} EndpointNameEquals StatusEquals "
-        "VariantNameEquals",
+        "ListEndpointsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} StatusEquals",
+        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} EndpointNameEquals "
+        "StatusEquals VariantNameEquals",
         "ListModelsInput": _LIST_MEMBERS,
-        "ListTagsInput": "MaxResults NextToken",
+        "ListTagsInput": _PAGE_MEMBERS,
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
         "MetricPublishFrequencyInSeconds",
         "MultiModelConfig": "ModelCacheSetting",
@@ -72,7 +76,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "TrafficRoutingConfig": "CanarySize LinearStepSize",
         "UpdateInferenceComponentInput": "DeploymentConfig RuntimeConfig Specification",
         "UpdateEndpointInput": "DeploymentConfig ExcludeRetainedVariantProperties "
-        "RetainAllVariantProperties",
+        "RetainAllVariantProperties RetainDeploymentConfig",
     },
     "sagemaker-runtime": {
         "InvokeEndpointInput": "Accept ContentType CustomAttributes InferenceComponentName "
@@ -80,22 +84,27 @@ SUPPORTED: dict[str, dict[str, str]] = {
     },
     "application-autoscaling": {
         "CustomizedMetricSpecification": "Dimensions MetricName Metrics Namespace Statistic Unit",
-        "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension",
-        "DescribeScalingActivitiesRequest": "ResourceId ScalableDimension",
-        "DescribeScalingPoliciesRequest": "ResourceId ScalableDimension PolicyNames",
-        "DescribeScheduledActionsRequest": "ResourceId ScalableDimension ScheduledActionNames",
+        "DescribeScalableTargetsRequest": f"{_PAGE_MEMBERS} ResourceIds ScalableDimension",
+        "DescribeScalingActivitiesRequest": f"{_PAGE_MEMBERS} IncludeNotScaledActivities "
+        "ResourceId ScalableDimension",
+        "DescribeScalingPoliciesRequest": f"{_PAGE_MEMBERS} ResourceId ScalableDimension "
+        "PolicyNames",
+        "DescribeScheduledActionsRequest": f"{_PAGE_MEMBERS} ResourceId ScalableDimension "
+        "ScheduledActionNames",
         "PutScalingPolicyRequest": "PolicyType StepScalingPolicyConfiguration "
         "TargetTrackingScalingPolicyConfiguration",
         "PutScheduledActionRequest": "ScalableTargetAction Schedule Timezone",
-        "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN Tags",
+        "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN SuspendedState Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
+        "SuspendedState": "DynamicScalingInSuspended DynamicScalingOutSuspended "
+        "ScheduledScalingSuspended",
         "StepAdjustment": "MetricIntervalLowerBound MetricIntervalUpperBound",
         "StepScalingPolicyConfiguration": "AdjustmentType Cooldown MetricAggregationType "
         "StepAdjustments",
         "TargetTrackingMetric": "Dimensions MetricName Namespace",
         "TargetTrackingMetricDataQuery": "Expression Label MetricStat ReturnData",
         "TargetTrackingMetricStat": "Unit",
-        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
+        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },
     "codebuild": {
@@ -112,8 +121,9 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "UpdateProjectInput": _PROJECT_MEMBERS,
     },
     "service-quotas": {
-        "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken",
-        "ListServiceQuotasRequest": "MaxResults NextToken",
+        "ListServicesRequest": _PAGE_MEMBERS,
+        "ListAWSDefaultServiceQuotasRequest": _PAGE_MEMBERS,
+        "ListServiceQuotasRequest": _PAGE_MEMBERS,
     },
     "ecr": {
         "BatchGetImageRequest": "acceptedMediaTypes registryId",

@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import checked_yaml
@@ -17,6 +18,8 @@ from release.stage_file import StageFile
 
 APP = "app.py"
 SUFFIX = ".template.json"
+ERROR_SUFFIX = ".error"
+"""Suffix of the file STAGE.error, which contains the reason if a stage has no assembly."""
 COMPILED = ("*.pyc", "*.pyo", "*__pycache__/*")
 """git's patterns for compiled Python. A file with an unchecked hash in a `__pycache__` runs in
 place of its source, even if that differs (PEP 552)."""
@@ -137,31 +140,51 @@ class Tree:
                 "file each in stages/)"
             ) from None
 
-    def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
+    def synthesise(self, stage: str, *, to: Path) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to the folder `to`.
 
-        The assembly is that of `cdk synth`, because the app makes no context lookups. Without
-        `validate`, the CDK does not validate the templates, which saves about half of the time;
-        cdk-nag always runs. Raise `NotSynthesised`.
+        The assembly is that of `cdk synth`, because the app makes no context lookups. Raise
+        `NotSynthesised`.
         """
+        finished = self._run_app(environment={"CDK_OUTDIR": str(to)}, context={"stage": stage})
+        if finished.returncode:
+            raise NotSynthesised(_reason(to, finished))
+
+    def synthesise_all(self, stages: Iterable[str], *, to: Path, validate: bool = True) -> None:
+        """Run the tree's app once for all `stages`; write the assembly of each to `to`/STAGE.
+
+        If a stage fails, the reason is in the file STAGE.error. Without `validate`, the CDK does
+        not validate the templates, which saves about half of the time; cdk-nag always runs.
+        """
+        names, environment = list(stages), {} if validate else WITHOUT_VALIDATION
+        try:
+            finished = self._run_app(str(to), *names, environment=environment)
+        except NotSynthesised as error:
+            finished = subprocess.CompletedProcess((), 1, stderr=str(error))
+        for name in names:
+            error_file = to / f"{name}{ERROR_SUFFIX}"
+            if error_file.is_file():
+                finished.stderr = error_file.read_text(encoding="utf-8")
+            if error_file.is_file() or finished.returncode:
+                error_file.write_text(_reason(to / name, finished), encoding="utf-8")
+
+    def _run_app(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str],
+        context: Mapping[str, str] = MappingProxyType({}),
+    ) -> "subprocess.CompletedProcess[str]":
         if compiled := self.compiled():
             raise NotSynthesised(
                 f"{', '.join(compiled)}: compiled Python would run in place of its source: git rm"
             )
         try:
-            context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
+            settings = json.loads((self.root / "cdk.json").read_text()).get("context", {})
         except (OSError, ValueError) as error:
             raise NotSynthesised(f"cdk.json: {error}") from None
-        environment = self.environment | {
-            "CDK_OUTDIR": str(to),
-            "CDK_CONTEXT_JSON": json.dumps({**context, **CLI_CONTEXT, "stage": stage}),
-        }
-        if not validate:
-            environment |= WITHOUT_VALIDATION
-        finished = run_app((APP,), cwd=self.root, environment=environment)
-        if finished.returncode:
-            reason = "\n".join(nag_errors(to)) or _short_error(finished.stderr)
-            raise NotSynthesised(reason or f"exit code {finished.returncode}")
+        values = json.dumps({**settings, **CLI_CONTEXT, **context})
+        environment = {**self.environment, **environment, "CDK_CONTEXT_JSON": values}
+        return run_app((APP, *arguments), cwd=self.root, environment=environment)
 
 
 def has_transform(template: Mapping[str, Any]) -> bool:
@@ -218,6 +241,12 @@ def nag_errors(assembly: Path) -> Iterator[str]:
                 for construct in violation["violatingConstructs"]:
                     path = construct["constructPath"]
                     yield f"{violation['ruleName']}: {path}: {violation['description']}"
+
+
+def _reason(assembly: Path, finished: "subprocess.CompletedProcess[str]") -> str:
+    """Return why the app wrote no valid assembly: the errors of cdk-nag, or its own error."""
+    reason = "\n".join(nag_errors(assembly)) or _short_error(finished.stderr)
+    return reason or f"exit code {finished.returncode}"
 
 
 def _short_error(stderr: str) -> str:

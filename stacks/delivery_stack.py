@@ -15,6 +15,7 @@ ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
+    "iam:ListRoles",
     "lambda:GetAccountSettings",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
@@ -26,7 +27,7 @@ ACCOUNT_WIDE = (
 
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The delivery reads quotas and all endpoints of the account."
+PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
@@ -83,7 +84,8 @@ class DeliveryStack(Stack):
         self._allow_deploys(deploy, stage_name)
         if components:
             names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
-            allow(deploy, ["sagemaker:InvokeEndpoint"], names, STAGES)
+            actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
+            allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from)
         self._allow_preflight(deploy)
 
@@ -163,6 +165,8 @@ class DeliveryStack(Stack):
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
+        versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{QUALIFIER}/version")]
+        allow(role, ["ssm:GetParameter"], versions)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
         """Return an ARN; ARNs of IAM have no region, ARNs of S3 have no region and no account."""

@@ -38,9 +38,9 @@ def run_app(
     program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
     """Replace `release.tree.run_app`: the app runs in the server, other programs as before."""
-    if program != (tree.APP,):
+    if program[0] != tree.APP:
         return original_run_app(program, cwd=cwd, environment=environment)
-    request = {"cwd": str(cwd), "environment": dict(environment)}
+    request = {"cwd": str(cwd), "environment": dict(environment), "program": list(program)}
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(_socket())
         with connection.makefile("rw") as lines:
@@ -101,17 +101,18 @@ def _serve(listener: socket.socket) -> None:
             sys.path = [*imports, *installed]
             stderr = io.StringIO()
             with redirect_stderr(stderr), redirect_stdout(io.StringIO()):
-                code = _run(Path(request["cwd"]))
+                code = _run(Path(request["cwd"]), request["program"])
             print(json.dumps({"code": code, "stderr": stderr.getvalue()}), file=lines, flush=True)
 
 
-def _run(root: Path) -> int:
+def _run(root: Path, program: list[str]) -> int:
     """Run the app of a tree; return its exit code."""
     for name in [name for name, module in sys.modules.items() if not _is_installed(module)]:
         del sys.modules[name]
     importlib.invalidate_caches()
     _pass_environment_to_apps()
     os.chdir(root)
+    sys.argv = program
     try:
         runpy.run_path(tree.APP, run_name="__main__")
     except SystemExit as exit_:
@@ -141,9 +142,9 @@ def _pass_environment_to_apps() -> None:
     app = getattr(cdk, "OriginalApp", cdk.App)
     cdk.OriginalApp = app
 
-    def create_app(*, context: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
-        values = {**(context or {}), **json.loads(os.environ["CDK_CONTEXT_JSON"])}
-        return app(context=values, outdir=os.environ["CDK_OUTDIR"], **arguments)
+    def create_app(*, context: Mapping[str, Any], outdir: str | None, **arguments: Any) -> Any:
+        values = {**context, **json.loads(os.environ["CDK_CONTEXT_JSON"])}
+        return app(context=values, outdir=outdir or os.environ["CDK_OUTDIR"], **arguments)
 
     cdk.App = create_app
 

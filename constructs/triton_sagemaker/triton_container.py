@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from platform_facts import Release
 from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 from triton_sagemaker.server_options import ServerOptions
 
 
@@ -21,6 +21,9 @@ class TritonContainer:
     release: Release
     options: ServerOptions = field(default_factory=ServerOptions)
     environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        reject_plain_values(release=self.release)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return all environment variables of the container."""
@@ -37,6 +40,9 @@ class TritonContainer:
                 "container.environment",
                 f"{name} is set by ServerOptions or the hosting: set it there",
             )
+        for name in self.environment:
+            check_name = names.check_variable_name.at("environment", name)
+            yield from as_problems(check_name(name), name)
         environment = self.all_environment(hosting)
         for name, value in environment.items():
             for text in (name, value):

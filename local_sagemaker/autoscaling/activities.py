@@ -8,6 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
@@ -43,7 +44,7 @@ class Activities:
             f"Setting desired {key.unit} count to {capacity}.",
             cause,
             "InProgress",
-            f"Successfully set desired {key.unit} count to {capacity}. Waiting for "
+            StatusMessage=f"Successfully set desired {key.unit} count to {capacity}. Waiting for "
             "change to be fulfilled by sagemaker.",
         )
 
@@ -76,7 +77,9 @@ class Activities:
             "Request ID: local; Proxy: null)"
         )
         description = f"Setting desired {key.unit} count to {capacity}."
-        self._add(key, description, cause, "Failed", message, EndTime=self._clock())
+        self._add(key, description, cause, "Failed", StatusMessage=message).setdefault(
+            "EndTime", self._clock()
+        )
 
     def add_scheduled(
         self, key: TargetKey, name: str, minimum: int, maximum: int, failure: str | None
@@ -86,27 +89,33 @@ class Activities:
         cause = f"scheduled action name {name} was triggered"
         status = "Failed" if failure else "Successful"
         message = f"Failed to set {limits}: {failure}" if failure else f"Successfully set {limits}"
-        self._add(key, f"Setting {limits}", cause, status, message)
+        self._add(key, f"Setting {limits}", cause, status, StatusMessage=message)
 
-    def all(self) -> list[Record]:
-        """Return all activities."""
-        return [dict(activity) for activity in list(self._activities)]
+    def add_not_scaled(self, key: TargetKey, cause: str, reason: Record) -> None:
+        """Add a not scaled activity, which the page does not show: an idle target has one too.
+
+        Source of the members: the user guide, "Include not scaled activities".
+        """
+        description = "Attempting to scale due to alarm triggered"
+        self._add(key, description, cause, "Failed", NotScaledReasons=[reason])
+
+    def all(self, *, not_scaled: bool) -> list[Record]:
+        """Return all activities, the latest last, with or without not scaled activities."""
+        return [
+            dict(activity)
+            for activity in list(self._activities)
+            if not_scaled or "NotScaledReasons" not in activity
+        ]
 
     def _add(
-        self,
-        key: TargetKey,
-        description: str,
-        cause: str,
-        status: str,
-        message: str,
-        **members: float,
+        self, key: TargetKey, description: str, cause: str, status: str, **members: Any
     ) -> Record:
         record = {
             **key.members,
             "Description": description,
             "Cause": cause,
             "StatusCode": status,
-            "StatusMessage": message,
+            **members,
         }
         last_record = next(
             (
@@ -116,11 +125,12 @@ class Activities:
             ),
             {},
         )
-        if status == "Failed" and record.items() <= last_record.items():
+        if status == "Failed" and all(last_record.get(name) == record[name] for name in record):
             return last_record
-        record.update(ActivityId=str(uuid.uuid4()), StartTime=self._clock(), **members)
+        record.update(ActivityId=str(uuid.uuid4()), StartTime=self._clock())
         self._activities.append(record)
-        self._report(_dashboard_event(record))
+        if "NotScaledReasons" not in record:
+            self._report(_dashboard_event(record))
         return record
 
 

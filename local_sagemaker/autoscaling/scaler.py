@@ -14,7 +14,12 @@ from local_sagemaker.autoscaling.step_scaling import (
     step_adjustment,
 )
 from local_sagemaker.autoscaling.store import RegisteredTarget, ScalingStep, Store
-from local_sagemaker.autoscaling.target_tracking import PolicyState, decide
+from local_sagemaker.autoscaling.target_tracking import (
+    Decision,
+    PolicyState,
+    at_maximum,
+    decide,
+)
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
@@ -64,7 +69,8 @@ class Scaler:
             for target in self._store.targets.values():
                 self._finish_step(target)
                 for action in _due_actions(target, last_tick, self._last_tick):
-                    self._set_limits(target, action)
+                    if not target.is_suspended("ScheduledScalingSuspended"):
+                        self._set_limits(target, action)
                 self._apply_policies(target, states)
 
     def scale_into_limits(self, target: RegisteredTarget) -> None:
@@ -117,9 +123,9 @@ class Scaler:
         return f"Resource Id [{key.resource}] is not scalable. Reason: {_label(key)} is {status}"
 
     def _apply_policies(self, target: RegisteredTarget, states: Mapping[str, AlarmState]) -> None:
-        """Scale a target according to all its policies."""
+        """Scale a target according to all its policies, or record why it is not scaled."""
         capacity = self._read_capacity(target.key)
-        if capacity is None or capacity.status != "InService" or target.step:
+        if capacity is None or target.step:
             return
         current, (minimum, maximum) = capacity.desired, target.limits
         policies = [
@@ -130,22 +136,34 @@ class Scaler:
         decision = decide(policies, current=current, minimum=minimum, maximum=maximum)
         change, policy_name, alarm = self._largest_step(target, states)
         step_capacity = min(current + change, maximum)
-        if change > 0 and step_capacity > max(current, decision.capacity if decision else 0):
-            cause = f"monitor alarm {alarm} in state ALARM triggered policy {policy_name}"
-            self._scale(target, ScalingStep(current, step_capacity, policy_name), cause)
+        if change > 0 and step_capacity >= max(current, decision.capacity if decision else 0):
+            not_scaled = None if step_capacity > current else at_maximum(maximum)
+            decision = Decision(policy_name, True, step_capacity, not_scaled)
+            old_capacity = current
+        elif decision is None:
             return
-        if decision is None:
+        else:
+            alarm = alarm_names(target.policies[decision.policy])[
+                HIGH if decision.scales_out else LOW
+            ]
+            bases = {policy.name: policy.base for policy in policies}
+            old_capacity = bases[decision.policy] if decision.scales_out else current
+        direction = "Out" if decision.scales_out else "In"
+        if target.is_suspended(f"DynamicScaling{direction}Suspended"):
             return
-        policy = target.policies[decision.policy]
-        if not decision.scales_out and self._is_cooling_down(
-            target.scale_in, policy, "ScaleInCooldown"
-        ):
-            return
-        alarm = alarm_names(policy)[HIGH if decision.scales_out else LOW]
         cause = f"monitor alarm {alarm} in state ALARM triggered policy {decision.policy}"
-        bases = {policy.name: policy.base for policy in policies}
-        old_capacity = bases[decision.policy] if decision.scales_out else current
-        self._scale(target, ScalingStep(old_capacity, decision.capacity, decision.policy), cause)
+        if capacity.status != "InService":
+            decision = replace(
+                decision, not_scaled={"Code": "TargetServicePutResourceAsUnscalable"}
+            )
+        if decision.not_scaled:
+            self._activities.add_not_scaled(target.key, cause, decision.not_scaled)
+        elif decision.scales_out or not self._is_cooling_down(
+            target.scale_in, target.policies[decision.policy], "ScaleInCooldown"
+        ):
+            self._scale(
+                target, ScalingStep(old_capacity, decision.capacity, decision.policy), cause
+            )
 
     def _largest_step(
         self, target: RegisteredTarget, states: Mapping[str, AlarmState]
@@ -187,6 +205,7 @@ class Scaler:
             high=high.points if high and high.in_alarm else None,
             low=low.points if low and low.in_alarm else None,
             base=target.scale_out.old_capacity if target.scale_out and is_cooling_down else current,
+            scales_in=not configuration.get("DisableScaleIn"),
         )
 
     def _is_cooling_down(self, step: ScalingStep | None, policy: Record, member: str) -> bool:

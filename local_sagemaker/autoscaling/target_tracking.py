@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class PolicyState:
 
     `high` and `low` are the evaluated data points of AlarmHigh and AlarmLow, the oldest first, or
     None if the alarm is not in ALARM. `base` is the capacity to which the data points refer: during
-    the cooldown of a scale-out, the capacity before it.
+    the cooldown of a scale-out, the capacity before it. `scales_in` is False with DisableScaleIn.
     """
 
     name: str
@@ -24,15 +25,20 @@ class PolicyState:
     high: Sequence[float] | None
     low: Sequence[float] | None
     base: int
+    scales_in: bool = True
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A new capacity, within the limits, and the policy that requires it."""
+    """A capacity within the limits, and the policy that requires it.
+
+    `not_scaled` is the NotScaledReason if the capacity does not change.
+    """
 
     policy: str
     scales_out: bool
     capacity: int
+    not_scaled: dict[str, Any] | None = None
 
 
 def capacity_for(base: int, metric: float, target: float) -> int:
@@ -48,7 +54,7 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 def decide(
     policies: Sequence[PolicyState], *, current: int, minimum: int, maximum: int
 ) -> Decision | None:
-    """Return the capacity change that all policies of one target require, or None.
+    """Return the capacity that all policies of one target require, or None if no policy is ready.
 
     A target is scaled out "if any of the target tracking policies are ready for scale out", and in
     "only if all of the target tracking policies (with the scale-in portion enabled) are ready"; by
@@ -62,21 +68,48 @@ def decide(
     minutes, the cooldown and the rounding here.
     """
     scales_out = any(policy.high for policy in policies)
+    scale_in = [policy for policy in policies if policy.scales_in]
     if scales_out:
         capacities = {
             policy.name: capacity_for(policy.base, policy.high[-1], policy.target)
             for policy in policies
             if policy.high
         }
-    elif policies and all(policy.low for policy in policies):
+    elif scale_in and all(policy.low for policy in scale_in):
         capacities = {
             policy.name: capacity_for(current, max(policy.low or [0]), policy.target)
-            for policy in policies
+            for policy in scale_in
         }
     else:
         return None
     name = max(capacities, key=lambda policy: capacities[policy])
     capacity = min(max(capacities[name], minimum), maximum)
-    if capacity == current or (capacity > current) is not scales_out:
-        return None
-    return Decision(name, scales_out, capacity)
+    if capacity != current and (capacity > current) is scales_out:
+        return Decision(name, scales_out, capacity)
+    return Decision(
+        name,
+        scales_out,
+        current,
+        _not_scaled(capacities[name], scales_out, current, minimum, maximum),
+    )
+
+
+def at_maximum(maximum: int) -> dict[str, Any]:
+    """Return the NotScaledReason of a capacity that is the maximum already."""
+    return {"Code": "AlreadyAtMaxCapacity", "MaxCapacity": maximum}
+
+
+def _not_scaled(
+    calculated: int, scales_out: bool, current: int, minimum: int, maximum: int
+) -> dict[str, Any]:
+    """Return the NotScaledReason of a calculated capacity.
+
+    Source of the codes: the user guide, "Scaling activities". That a scale-in which the rounding up
+    prevents is anticipated flapping, and the members beside MaxCapacity, have no source.
+    """
+    if scales_out and calculated > maximum:
+        return at_maximum(maximum)
+    if not scales_out and current <= minimum:
+        return {"Code": "AlreadyAtMinCapacity", "MinCapacity": minimum}
+    code = "AlreadyAtDesiredCapacity" if scales_out else "AutoScalingAnticipatedFlapping"
+    return {"Code": code, "CurrentCapacity": current}

@@ -1,6 +1,7 @@
 """The main process of the local SageMaker, with ministack as a child process."""
 
 import asyncio
+import ctypes
 import os
 import signal
 import socket
@@ -25,10 +26,16 @@ from local_sagemaker.prerequisites import find_triton
 
 MAX_CONCURRENT_OPERATIONS = 64
 STOP_SECONDS = 10
+PR_SET_PDEATHSIG = 1
 
 
-def run(folder: Folder, port: int) -> None:
-    """Serve on loopback until SIGTERM, then stop all child processes."""
+def run(folder: Folder, port: int, parent: int | None = None) -> None:
+    """Serve on loopback until SIGTERM, then stop all child processes.
+
+    With `parent`, the process id of the parent process, the end of that process is a SIGTERM.
+    """
+    if parent is not None:
+        _end_with(parent)
     triton = find_triton()
     running = RunningSageMaker(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
@@ -52,7 +59,17 @@ def run(folder: Folder, port: int) -> None:
         finally:
             services.stop()
     finally:
+        status = emulator.poll()
         _stop_emulator(emulator)
+        if status is not None:
+            print(f"error: {_end_of_emulator(status)}", file=sys.stderr)  # noqa: T201
+
+
+def _end_with(parent: int) -> None:
+    """Get a SIGTERM when the thread that started this process ends, also by SIGKILL or a crash."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the call
+        sys.exit(f"process {parent}, which started the local SageMaker, has ended")
 
 
 async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
@@ -73,20 +90,30 @@ def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]
             ],
             stdin=subprocess.PIPE,
             pass_fds=[listener.fileno()],
+            process_group=0,  # with its processes of Lambda functions
         )
         return process, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _end_of_emulator(status: int) -> str:
+    how = f"ended with status {status}"
+    if status < 0:
+        how = f"was ended by signal {-status} ({signal.strsignal(-status)})"
+    if status == -signal.SIGKILL:
+        how += ", which the kernel also sends when memory is used up"
+    return f"the local SageMaker stopped, because its process of the other AWS services {how}"
 
 
 def _stop_emulator(emulator: "subprocess.Popen[bytes]") -> None:
     if emulator.stdin:
         with suppress(OSError):
             emulator.stdin.close()
-    try:
+    with suppress(subprocess.TimeoutExpired):
         emulator.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        emulator.kill()
-        emulator.wait()
+    with suppress(ProcessLookupError):  # Lambda functions may still run
+        os.killpg(emulator.pid, signal.SIGKILL)
+    emulator.wait()
 
 
 if __name__ == "__main__":
-    run(Folder(Path(sys.argv[1])), int(sys.argv[2]))
+    run(Folder(Path(sys.argv[1])), int(sys.argv[2]), *map(int, sys.argv[3:]))

@@ -132,10 +132,10 @@ def _captured_body(mode: str, content_type: str, content: bytearray, config: Rec
     media_type = content_type.partition(";")[0].strip().lower()
     headers = config.get("CaptureContentTypeHeader", {})
     encoding, data = "BASE64", base64.b64encode(content).decode()
-    for name in ("CSV", "JSON"):
+    for text_encoding, member in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
         with suppress(UnicodeDecodeError):
-            if media_type in map(str.lower, headers.get(f"{name.title()}ContentTypes", [])):
-                encoding, data = name, content.decode()
+            if media_type in map(str.lower, headers.get(member, [])):
+                encoding, data = text_encoding, content.decode()
     return {
         "observedContentType": content_type, "mode": mode, "data": data, "encoding": encoding
     }  # fmt: skip

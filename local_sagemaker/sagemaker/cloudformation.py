@@ -80,7 +80,7 @@ class EndpointConfigResource(HostingResource):
 _CREATION_MEMBERS = ("DeploymentConfig", "EndpointConfigName", "Tags")
 _UPDATE_MEMBERS = (
     "DeploymentConfig", "EndpointConfigName", "ExcludeRetainedVariantProperties",
-    "RetainAllVariantProperties",
+    "RetainAllVariantProperties", "RetainDeploymentConfig",
 )  # fmt: skip
 
 

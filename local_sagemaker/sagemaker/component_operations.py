@@ -124,11 +124,7 @@ class HostingOperations(EndpointOperations):
             return self._scale(component, request["DesiredRuntimeConfig"]["CopyCount"])
 
     def delete_inference_component(self, request: Record) -> Record:
-        """DeleteInferenceComponent: returns immediately; Deleting until its calls are completed.
-
-        Components remain when their endpoint is deleted: "delete-endpoint does not delete the
-        components" (huggingface/skills, hf-cloud-sagemaker-production-defaults).
-        """
+        """DeleteInferenceComponent: returns immediately; Deleting until its calls are completed."""
         with self._lock:
             component = self._idle_component(request, "delete")
             component.operation = "DELETE_IN_PROGRESS"

@@ -95,12 +95,16 @@ class EndpointOperations(Registry):
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
 
         An update to the serving configuration is accepted; no source was found for an error.
+        RetainDeploymentConfig reuses "the last deployment configuration" (API reference). That a
+        DeploymentConfig has precedence has no source.
         """
         name = request["EndpointName"]
         if name in self.endpoints_by_name and self.endpoints_by_name[name].hosts_components:
             return self._update_in_place(request)
         scalable_variants = self._scalable_variants(name)
         deployment_config = request.get("DeploymentConfig", {})
+        if request.get("RetainDeploymentConfig") and not deployment_config:
+            deployment_config = self.describe_endpoint(request).get("LastDeploymentConfig", {})
         if alarms := rollback_alarms(deployment_config):
             check_alarms_exist(alarms, self._context.alarms(alarms))
         with self._lock:
@@ -171,7 +175,8 @@ class EndpointOperations(Registry):
         """DeleteEndpoint: returns immediately; the status is Deleting until all calls have ended.
 
         Rejected during a creation, update or deletion. Source:
-        aws/amazon-sagemaker-operator-for-k8s, `DeleteEndpointInProgressMessagePrefix`. The variants
+        aws/amazon-sagemaker-operator-for-k8s, `DeleteEndpointInProgressMessagePrefix`. Rejected
+        while it has inference components. Source: gruntwork-io/cloud-nuke#1142. The variants
         are deregistered as scalable targets (developer guide, "Delete endpoints configured for auto
         scaling").
         """
@@ -179,6 +184,11 @@ class EndpointOperations(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.endpoints_by_name, name)
             _check_status(endpoint, "InService", "Failed", "UpdateRollbackFailed")
+            if any(owner.name == name for owner in self.fleet_owners() if owner is not endpoint):
+                raise invalid(
+                    "Cannot delete endpoint with inference component associated. Please delete "
+                    "inference component and try it again."
+                )
             endpoint.set_members(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._finish_deletion, endpoint, self.endpoints_by_name)

@@ -10,14 +10,12 @@ from release.delivery.catalog_checks import check_catalog_before
 from release.delivery.delivery_order import refuse_older_commit, require_delivered_commit
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
-from release.delivery.errors import DeliveryError, NotDelivered
+from release.delivery.errors import DeliveryError, NotDelivered, next_steps
 from release.delivery.history import History
 from release.delivery.preflight_gate import run_preflight
 from release.delivery.recording import record_delivery
 from release.delivery.steps import say
 from release.delivery.verifying import verify
-from release.plan import plan
-from release.preflight import capacity_errors
 from release.tree import Tree
 
 UNCOMMITTED_CHANGES = (
@@ -107,9 +105,8 @@ def _build_and_deploy(deployment: StageDeployment, history: History, tree: Tree)
         deploy(deployment)
         return verify(deployment, tree.models)
     except DeliveryError as error:
-        message, folder = str(error), deployment.assembly.folder
-        fixes = capacity_errors.advice(message, plan(folder), tree, deployment.session)
-        raise type(error)("\n  ".join([message, *fixes])) from error.__cause__
+        message = str(error)
+        raise type(error)("\n  ".join([message, *next_steps(message)])) from error.__cause__
 
 
 def _history(tree: Tree, stage: str) -> History:

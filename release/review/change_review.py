@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import date
 
 import checked_yaml
+from release.assemblies import SynthesisedTree
 from release.checkouts import Clone
 from release.review import findings
 from release.review.acknowledged import Acknowledgements, read_acknowledgements
-from release.review.assemblies import SynthesisedTree
 from release.review.dangers.danger import REPOSITORY, Danger
 from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NO_FINDINGS, FindingsChange, LinterFailed, Templates
@@ -25,14 +25,20 @@ LINK_REASON = "a symbolic link, whose target is not reviewed: commit the file in
 
 
 def review_change(
-    base: SynthesisedTree, head: SynthesisedTree, *, name: str, stages: Iterable[str]
+    base: SynthesisedTree,
+    head: SynthesisedTree,
+    *,
+    name: str,
+    stages: Iterable[str],
+    gaps: Iterable[Gap] = (),
 ) -> ChangeReport:
     """Return the report of a change.
 
     The linter settings and acknowledgements are those of the base. `name` is the name of the base
-    in the report.
+    in the report, `gaps` are parts that are known not to be reviewed.
     """
     gaps = [
+        *gaps,
         *(Gap(path, COMPILED_REASON) for path in head.compiled()),
         *(Gap(path, LINK_REASON) for path in head.links()),
     ]
@@ -74,6 +80,13 @@ def review_change(
         commits=commit_range(base, head),
         gaps=tuple(gaps),
     )
+
+
+def incomplete_report(name: str, reason: str, tree: Tree) -> ChangeReport:
+    """Return the report of a review that was impossible; `name` is the name of the base."""
+    gaps = (Gap("everything", reason),)
+    commits = commit_range(tree)
+    return ChangeReport(name, stages=(), findings=NO_FINDINGS, commits=commits, gaps=gaps)
 
 
 def commit_range(*trees: Tree) -> str:

@@ -1,6 +1,6 @@
 """Review a change: `tritonsm review --base origin/main`.
 
-Runs this tree's app without credentials, and compares its templates with those of the base. The
+Builds this tree's release without credentials, and compares it with the release of the base. The
 code, settings and acknowledgements of the base are used. Writes review.md and review.json in every
 case. Exit codes:
   0  everything was compared, and every danger is acknowledged in release/acknowledged.yaml
@@ -17,12 +17,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from release.build import build_release
 from release.checkouts import Clone
-from release.review.assemblies import write_assemblies
-from release.review.change_review import ERRORS, commit_range
-from release.review.findings import NO_FINDINGS
+from release.review.change_review import ERRORS, incomplete_report
 from release.review.output_files import DANGER, INCOMPLETE, remove_outputs, write_outputs
-from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
 INSTALLED_FOLDERS = (".venv-checkov", "node_modules")
@@ -37,6 +35,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
     )
     parser.add_argument("--output", type=Path, default=Path("review.out"))
+    folder = "the folder of a release, from `tritonsm release build` or `fetch`"
+    parser.add_argument("--release", type=Path, help=f"{folder}; default: build this tree's")
+    parser.add_argument("--base-release", type=Path, help=f"{folder}; default: build the base's")
     parser.set_defaults(run=run)
 
 
@@ -44,33 +45,36 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit code."""
     remove_outputs(options.output)
     try:
-        code = _review(options.base, options.stages, options.output)
-    except ERRORS as error:
-        gap = Gap("everything", str(error))
-        commit = commit_range(Tree(Path.cwd()))
-        report = ChangeReport(
-            options.base, stages=(), findings=NO_FINDINGS, commits=commit, gaps=(gap,)
+        code = _review(
+            options.base, options.stages, options.output, options.release, options.base_release
         )
+    except ERRORS as error:
+        report = incomplete_report(options.base, str(error), Tree(Path.cwd()))
         code = write_outputs(report, options.output)
     print(options.output / "review.md")
     return code
 
 
-def _review(base: str, stages: list[str], output: Path) -> int:
-    """Run this tree's app, and review its templates with the code of the base."""
+def _review(
+    base: str, stages: list[str], output: Path, release: Path | None, base_release: Path | None
+) -> int:
+    """Build the release of this tree, or take it from a folder; review it with the base's code."""
     clone = Clone.of_working_directory()
     commit = clone.fork_point(base)
-    print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
-    assemblies = output / "assemblies"
-    shutil.rmtree(assemblies, ignore_errors=True)
-    head_stages = [stage for stage in clone.stages() if not stages or stage in stages]
-    write_assemblies(clone, assemblies, head_stages)
+    if release is None:
+        print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
+        release = output / "release"
+        shutil.rmtree(release, ignore_errors=True)
+        head_stages = [stage for stage in clone.stages() if not stages or stage in stages]
+        build_release(clone, release, head_stages)
     with clone.checked_out(commit) as tree:
         for name in INSTALLED_FOLDERS:
             with suppress(FileExistsError):
                 (tree.root / name).symlink_to(clone.root / name)
         arguments = ["--base", tree.root, "--name", base, "--head", clone.root]
-        arguments += ["--assemblies", assemblies.resolve(), "--output", output.resolve()]
+        arguments += ["--assemblies", release.resolve(), "--output", output.resolve()]
+        if base_release is not None:
+            arguments += ["--base-release", base_release.resolve()]
         arguments += [f"--stage={stage}" for stage in stages]
         return _run_judge(tree, list(map(str, arguments)))
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from release.assemblies import Synthesis, SynthesisedTree
 from release.review import environments
 from release.review.access.grants import grant_sentences
-from release.review.assemblies import Synthesis, SynthesisedTree
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.dangers.danger import Danger

@@ -85,7 +85,7 @@ def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
     sagemaker_folder = Folder(folder / ".local_sagemaker")
     values = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
     with patch.dict(os.environ, values):
-        running = local_sagemaker.up(sagemaker_folder)
+        running = local_sagemaker.up(sagemaker_folder, ends_with_caller=True)
         try:
             os.environ.update(client_environment(running, sagemaker_folder))
             _create_endpoint(folder / "archives")

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from release.review.assemblies import write_assemblies
+from release.assemblies import read_synthesis
+from release.build import build_release
 from release.tree import NotSynthesised, Tree, templates
 
 ROOT = Path(__file__).parents[2]
 APP = """
+import pathlib, sys
 from aws_cdk import App, CfnResource, Stack
-app = App()
+app = App(outdir=str(pathlib.Path(*sys.argv[1:3])) if sys.argv[1:] else None)
 stack = Stack(app, "prod-text")
 CfnResource(stack, "Queue", type="AWS::SQS::Queue", properties={"DelaySecond": 5})
 app.synth()
@@ -36,8 +38,8 @@ def test_delivery_and_review_head_validate_templates(tree: Tree, tmp_path: Path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
         tree.synthesise("prod", to=tmp_path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
-        write_assemblies(tree, tmp_path / "head").synth("prod")
-    base = write_assemblies(tree, tmp_path / "base", validate=False).synth("prod")
+        read_synthesis(build_release(tree, tmp_path / "head").folder, "prod")
+    base = read_synthesis(build_release(tree, tmp_path / "base", validate=False).folder, "prod")
     assert base.templates == templates(tmp_path / "base" / "prod")
     assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
 

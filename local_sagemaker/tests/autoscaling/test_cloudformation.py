@@ -60,7 +60,7 @@ def test_update_replaces_scheduled_actions(scaling: AutoScaling) -> None:
 
     first, second = scheduled("morning", "noon"), scheduled("noon", "evening", minimum="4")
     handler.create("Logical", first, "stack")
-    assert [action["ScheduledActionName"] for action in actions(scaling)] == ["morning", "noon"]
+    assert {action["ScheduledActionName"] for action in actions(scaling)} == {"morning", "noon"}
     handler.update(PHYSICAL_ID, first, second, "stack")
     assert {
         action["ScheduledActionName"]: action["ScalableTargetAction"] for action in actions(scaling)

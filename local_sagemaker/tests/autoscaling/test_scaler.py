@@ -6,6 +6,7 @@ import pytest
 
 from local_sagemaker.autoscaling.alarms import HIGH, LOW
 from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.autoscaling.conftest import (
     KEY,
@@ -55,8 +56,9 @@ class ScaledTarget:
         self.variants.settle()
         self.tick()
 
-    def activities(self) -> list[dict[str, Any]]:
-        result: list[dict[str, Any]] = self.scaling.describe_activities({})["ScalingActivities"]
+    def activities(self, **request: Any) -> list[dict[str, Any]]:
+        answer = self.scaling.describe_activities(request)
+        result: list[dict[str, Any]] = answer["ScalingActivities"]
         return result
 
 
@@ -164,8 +166,61 @@ def test_updating_endpoint_is_not_scaled(scaled_target: ScaledTarget) -> None:
     scaled_target.variants.status = "Updating"
     scaled_target.alarm(HIGH, 120)
     assert scaled_target.tick() == []
+    (activity,) = scaled_target.activities(IncludeNotScaledActivities=True)
+    assert activity["NotScaledReasons"] == [{"Code": "TargetServicePutResourceAsUnscalable"}]
     scaled_target.variants.settle()
     assert scaled_target.tick() == [4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "points", "suspended"),
+    [
+        (HIGH, 120, "DynamicScalingOutSuspended"),
+        (LOW, 1, "DynamicScalingInSuspended"),
+    ],
+)
+def test_suspended_target_is_not_scaled(
+    scaled_target: ScaledTarget, kind: str, points: float, suspended: str
+) -> None:
+    scaled_target.variants.count = scaled_target.variants.desired = 4
+    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: True}})
+    scaled_target.alarm(kind, points)
+    assert scaled_target.tick() == []
+    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: False}})
+    assert len(scaled_target.tick()) == 1
+
+
+def test_suspended_schedule_sets_no_limits(scaled_target: ScaledTarget) -> None:
+    suspended = {"SuspendedState": {"ScheduledScalingSuspended": True}}
+    scaled_target.scaling.register({**TARGET, **suspended})
+    scaled_target.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    assert scaled_target.tick(90) == []
+    scaled_target.scaling.register(
+        {**TARGET, "SuspendedState": {"ScheduledScalingSuspended": False}}
+    )
+    assert scaled_target.tick(90) == [4]
+
+
+def test_not_scaled_activity_is_recorded_once(
+    scaled_target: ScaledTarget, dashboard_events: list[DashboardEvent]
+) -> None:
+    """Source: the example in the user guide, "Include not scaled activities"."""
+    scaled_target.scaling.register({**TARGET, "MaxCapacity": 2})
+    scaled_target.alarm(HIGH, 120)
+    scaled_target.tick()
+    scaled_target.tick()
+    assert scaled_target.activities() == []
+    assert dashboard_events == []
+    (activity,) = scaled_target.activities(IncludeNotScaledActivities=True)
+    del activity["ActivityId"], activity["StartTime"]
+    alarm = scaled_target.cloudwatch.alarm_of_kind(HIGH)["AlarmName"]
+    assert activity == {
+        **KEY,
+        "Description": "Attempting to scale due to alarm triggered",
+        "Cause": f"monitor alarm {alarm} in state ALARM triggered policy calls",
+        "StatusCode": "Failed",
+        "NotScaledReasons": [{"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 2}],
+    }
 
 
 def test_refused_change_is_recorded_once(scaled_target: ScaledTarget) -> None:

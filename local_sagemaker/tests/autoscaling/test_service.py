@@ -219,3 +219,29 @@ def test_scheduled_actions_are_deleted(scaling: AutoScaling) -> None:
     assert [action["ScheduledActionName"] for action in actions(scaling)] == ["evening"]
     scaling.deregister(KEY)
     assert actions(scaling) == []
+
+
+def test_pages_of_policies(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    names = [f"policy-{number}" for number in range(11)]
+    for name in names:
+        scaling.put_policy(policy(name, custom(name)))
+    first = scaling.describe_policies({})
+    second = scaling.describe_policies({"NextToken": first["NextToken"]})
+    listed = [
+        record["PolicyName"] for page in (first, second) for record in page["ScalingPolicies"]
+    ]
+    assert len(first["ScalingPolicies"]) == 10
+    assert sorted(listed) == sorted(names)
+
+
+def test_tags_of_a_target(scaling: AutoScaling) -> None:
+    arn = scaling.register({**TARGET, "Tags": {"team": "shop"}})["ScalableTargetARN"]
+    with pytest.raises(ApiError, match="use TagResource"):
+        scaling.register({**TARGET, "Tags": {"team": "other"}})
+    scaling.tag({"ResourceARN": arn, "Tags": {"stage": "test"}})
+    scaling.untag({"ResourceARN": arn, "TagKeys": ["team", "absent"]})
+    assert scaling.list_tags({"ResourceARN": arn}) == {"Tags": {"stage": "test"}}
+    with pytest.raises(ApiError) as refused:
+        scaling.list_tags({"ResourceARN": arn + "x"})
+    assert refused.value.code == "ResourceNotFoundException"

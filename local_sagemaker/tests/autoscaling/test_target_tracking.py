@@ -1,6 +1,7 @@
 """Arithmetic of target tracking."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,13 @@ def test_scale_in_needs_all_policies() -> None:
     assert decide_with_defaults(policy("a", low=50), policy("b", low=70)) == Decision("b", False, 3)
 
 
+def test_policy_without_scale_in_is_not_asked() -> None:
+    only_out = replace(policy("b"), scales_in=False)
+    assert decide_with_defaults(policy("a", low=50), only_out) == Decision("a", False, 2)
+    assert decide_with_defaults(replace(only_out, low=[1.0])) is None
+    assert decide_with_defaults(replace(only_out, high=[150.0])) == Decision("b", True, 6)
+
+
 def test_scale_in_uses_the_largest_datapoint() -> None:
     falling = replace(policy(), low=[74.0, 10.0, 1.0])
     assert decide_with_defaults(falling) == Decision("p", False, 3)
@@ -86,16 +94,29 @@ def test_scale_in_uses_the_largest_datapoint() -> None:
     ("policy", "current", "decision"),
     [
         (policy(high=900), 4, Decision("p", True, 10)),
-        (policy(high=900, base=10), 10, None),  # at the maximum
-        (policy(high=101, base=3), 4, None),  # the capacity suffices
         (policy(low=1), 4, Decision("p", False, 2)),
-        (policy(low=1, base=2), 2, None),  # at the minimum
-        (policy(low=89), 4, None),  # with one instance less, the metric is above the target
-        (policy(high=150, base=2), 3, None),  # in a cooldown
         (policy(high=260, base=2), 3, Decision("p", True, 6)),
     ],
 )
-def test_decision_within_limits(
-    policy: PolicyState, current: int, decision: Decision | None
-) -> None:
+def test_decision_within_limits(policy: PolicyState, current: int, decision: Decision) -> None:
     assert decide_with_defaults(policy, current=current) == decision
+
+
+@pytest.mark.parametrize(
+    ("policy", "current", "reason"),
+    [
+        (policy(high=900, base=10), 10, {"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 10}),
+        (policy(low=1, base=2), 2, {"Code": "AlreadyAtMinCapacity", "MinCapacity": 2}),
+        # The capacity suffices.
+        (policy(high=101, base=3), 4, {"Code": "AlreadyAtDesiredCapacity", "CurrentCapacity": 4}),
+        # In a cooldown.
+        (policy(high=150, base=2), 3, {"Code": "AlreadyAtDesiredCapacity", "CurrentCapacity": 3}),
+        # With one instance less, the metric is above the target.
+        (policy(low=89), 4, {"Code": "AutoScalingAnticipatedFlapping", "CurrentCapacity": 4}),
+    ],
+)
+def test_reason_for_an_unchanged_capacity(
+    policy: PolicyState, current: int, reason: dict[str, Any]
+) -> None:
+    decision = decide_with_defaults(policy, current=current)
+    assert decision == Decision("p", policy.high is not None, current, reason)

@@ -30,6 +30,8 @@ class Logs:
     def create_log_stream(self, *, logGroupName: str, logStreamName: str) -> None:  # noqa: N803
         if logGroupName not in self.groups:
             raise _error("ResourceNotFoundException")
+        if logStreamName in self.lines:
+            raise _error("ResourceAlreadyExistsException")
         self.lines[logStreamName] = []
 
     def put_log_events(self, *, logGroupName: str, logStreamName: str, logEvents: Any) -> None:  # noqa: N803
@@ -99,6 +101,18 @@ def test_log_of_an_ended_server_is_sent(sender: ContainerLogs, logs: Logs, tmp_p
     server.ended = True
     follow_log(sender, server)
     eventually(lambda: logs.all == ["did not start\n"])
+
+
+def test_later_copy_continues_the_stream_of_an_earlier_one(
+    sender: ContainerLogs, logs: Logs, tmp_path: Path
+) -> None:
+    server = Server(tmp_path)
+    server.write("copy\n")
+    server.ended = True
+    follow_log(sender, server)
+    eventually(lambda: logs.all == ["copy\n"])
+    follow_log(sender, server)
+    eventually(lambda: logs.all == ["copy\n", "copy\n"])
 
 
 def test_stop_sends_remaining_lines(logs: Logs, tmp_path: Path) -> None:

@@ -256,19 +256,6 @@ def test_higher_minimum_adds_instances(account: Account) -> None:
     assert account.instances() == 2
 
 
-def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
-    account.create_endpoint("ml.m5.xlarge")
-    account.create_component("a", 2, MinMemoryRequiredInMb=1024)
-    fleet: Any = account.hosting.components["a"].fleet
-    servers = [copy.healthy_server.triton for copy in fleet.serving()["a"]]
-    account.hosting.delete_endpoint({"EndpointName": "e"})
-    eventually(lambda: not account.hosting.endpoints_by_name)
-    assert all(server.ended.is_set() for server in servers)
-    assert account.wait("a")["InferenceComponentStatus"] == "InService"
-    account.hosting.delete_inference_component({"InferenceComponentName": "a"})
-    eventually(lambda: not account.hosting.components)
-
-
 def test_copy_has_its_capacity_log_stream_and_events(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)

@@ -142,7 +142,7 @@ def test_signal_ends_all_processes_and_state(
         os.kill(running.pid, end)
         os.waitpid(running.pid, 0)
         eventually(partial(none_runs, started))
-        running = lifecycle.up(local_sagemaker.folder, port=running.port)
+        running = lifecycle.up(local_sagemaker.folder, port=running.port, ends_with_caller=True)
         assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
         assert boto3.client("s3").list_buckets()["Buckets"] == []
 

@@ -232,15 +232,18 @@ def test_deletion_is_refused_during_an_operation(
     )
 
 
-def test_components_outlive_their_endpoint(serving: HostingOperations) -> None:
-    serving.delete_endpoint({"EndpointName": "Empty"})
-    eventually(lambda: not serving.endpoints_by_name)
-    assert describe_component(serving)["InferenceComponentStatus"] == "InService"
-    create_components_endpoint(serving, "Another")
-    request = {**REQUEST, "EndpointName": "Another"}
-    assert "already existing" in error_message(serving.create_inference_component, request)
+def test_endpoint_with_a_component_is_not_deleted(serving: HostingOperations) -> None:
+    """Source of the message: gruntwork-io/cloud-nuke#1142."""
+    empty = {"EndpointName": "Empty"}
+    assert error_message(serving.delete_endpoint, empty) == (
+        "Cannot delete endpoint with inference component associated. Please delete inference "
+        "component and try it again."
+    )
+    assert endpoint(serving)["EndpointStatus"] == "InService"
     serving.delete_inference_component(TIMES)
     eventually(lambda: not serving.components)
+    serving.delete_endpoint(empty)
+    eventually(lambda: not serving.endpoints_by_name)
 
 
 def test_list_filters_by_endpoint_and_status(serving: HostingOperations) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from types import ModuleType
 
 import pytest
 from aws_cdk import App
 
 import platform_facts
-from release.review.assemblies import SynthesisedTree, write_assemblies
+from release.assemblies import SynthesisedTree
+from release.build import build_release
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CLI_CONTEXT, Tree
 from tests.unit.release.review.conftest import PRICES
@@ -67,22 +67,21 @@ def copy_tree(to: Path) -> Path:
     return to
 
 
-_SYNTHESIS_LOCK = Lock()
-
-
-def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> None:
+def synthesise_all(tree: Tree, stages: Iterable[str], *, to: Path, validate: bool = True) -> None:
     """Synthesise with the tree's code in this process, which is faster than a new process."""
-    with _SYNTHESIS_LOCK, _imported_from(tree):
-        app = App(
-            context={
-                **json.loads((tree.root / "cdk.json").read_text())["context"],
-                **CLI_CONTEXT,
-                "aws:cdk:disable-creation-stack-traces": True,
-            },
-            outdir=str(to),
-            stack_traces=False,
-        )
-        importlib.import_module("stacks").synthesise(app, stage)
+    context = {
+        **json.loads((tree.root / "cdk.json").read_text())["context"],
+        **CLI_CONTEXT,
+        "aws:cdk:disable-creation-stack-traces": True,
+    }
+    with _imported_from(tree):
+        for stage in stages:
+            app = App(context=context, outdir=str(to / stage), stack_traces=False)
+            importlib.import_module("stacks").synthesise(app, stage)
+
+
+def write_release(tree: Tree, folder: Path, stages: Iterable[str]) -> SynthesisedTree:
+    return SynthesisedTree(tree.root, build_release(tree, folder, stages).folder)
 
 
 @contextmanager
@@ -105,7 +104,7 @@ def _remove_modules() -> dict[str, ModuleType]:
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tree, "synthesise", synthesise)
+    monkeypatch.setattr(Tree, "synthesise_all", synthesise_all)
     monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
 
 
@@ -113,8 +112,8 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tree, "synthesise", synthesise)
-        return write_assemblies(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
+        patch.setattr(Tree, "synthesise_all", synthesise_all)
+        return write_release(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class Reviewer:
         for edit in edits:
             _apply(head, *edit)
         head_stages = [stage for stage in stages if stage in head.stages()]
-        synthesised_head = write_assemblies(head, self.folder / "assemblies", head_stages)
+        synthesised_head = write_release(head, self.folder / "assemblies", head_stages)
         return [review_stage(stage, self.base, synthesised_head) for stage in stages]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from release.build import build_release
 from release.checkouts import Clone
 from release.review.command import INSTALLED_FOLDERS
 from release.tree import Tree
@@ -79,7 +80,7 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     # As in the workflow: one job runs the change's code and writes files, which another job reads
     # with the base's code.
     assemblies = str(clone.root.parent / "assemblies")
-    assert run(clone, "release.review.assemblies", assemblies).returncode == 0
+    build_release(clone, Path(assemblies))
     out = clone.root.parent / "review.out"
     with clone.checked_out("main") as base:
         for name in INSTALLED_FOLDERS:

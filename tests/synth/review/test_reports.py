@@ -9,13 +9,13 @@ import pytest
 
 import platform_facts
 from bench.review_reports import CHANGES, DOCUMENT, shorten
+from release.assemblies import SynthesisedTree
 from release.review import markdown
-from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.files.file_review import compare_files
 from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import Tree
-from tests.synth.review.conftest import Reviewer, copy_tree
+from tests.synth.review.conftest import Reviewer, copy_tree, write_release
 
 REAL_PRICES = platform_facts.prices
 """A fixture in conftest.py replaces the function."""
@@ -33,7 +33,7 @@ def base(prod: Tree) -> SynthesisedTree:
     return (
         SynthesisedTree(prod.root, folder)
         if folder.is_dir()
-        else write_assemblies(prod, folder, ["prod"])
+        else write_release(prod, folder, ["prod"])
     )
 
 

@@ -22,18 +22,18 @@ PRICES = Prices(
 
 
 APP = """
-import json, os, pathlib, shutil
-stage = json.loads(os.environ["CDK_CONTEXT_JSON"])["stage"]
-out = pathlib.Path(os.environ["CDK_OUTDIR"])
-shutil.copytree(f"assemblies/{stage}", out, dirs_exist_ok=True)
-stacks = {
-    path.name.removesuffix(".template.json"): {
-        "type": "aws:cloudformation:stack",
-        "properties": {"templateFile": path.name, "assumeRoleArn": "deploy"},
+import json, pathlib, shutil, sys
+for stage in sys.argv[2:]:
+    out = pathlib.Path(sys.argv[1], stage)
+    shutil.copytree(f"assemblies/{stage}", out)
+    stacks = {
+        path.name.removesuffix(".template.json"): {
+            "type": "aws:cloudformation:stack",
+            "properties": {"templateFile": path.name, "assumeRoleArn": "deploy"},
+        }
+        for path in out.glob("*.template.json")
     }
-    for path in out.glob("*.template.json")
-}
-(out / "manifest.json").write_text(json.dumps({"artifacts": stacks}))
+    (out / "manifest.json").write_text(json.dumps({"artifacts": stacks}))
 """
 LINTERS = {"bin/cfn-lint": "[]", ".venv-checkov/bin/checkov": '{"results": {"failed_checks": []}}'}
 

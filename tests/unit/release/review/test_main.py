@@ -113,8 +113,12 @@ def test_stage_whose_synthesis_fails_is_not_reviewed(
 ) -> None:
     write_file(clone, "stages/other.yaml", "region: us-east-1\n")
     (clone.root / "assemblies" / "other").mkdir()
-    fail_prod = "if stage == 'prod': raise SystemExit('error: stages/prod.yaml:3: no such model')"
-    write_file(clone, "app.py", APP.replace("shutil.copytree", f"{fail_prod}\nshutil.copytree"))
+    error = "stages/prod.yaml:3: no such model"
+    fail_prod = f"""if stage == 'prod':
+        pathlib.Path(f'{{out}}.error').write_text('{error}')
+        continue
+    shutil.copytree"""
+    write_file(clone, "app.py", APP.replace("shutil.copytree", fail_prod))
     assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
     assert "Not everything was reviewed" in report(clone)

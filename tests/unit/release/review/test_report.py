@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from release.assemblies import SynthesisedTree
+from release.build import build_release
 from release.checkouts import Clone
-from release.review.assemblies import write_assemblies
 from release.review.stage_review import StageReview, review_stage
 from release.tree import Tree
 from tests.unit.release.conftest import commit
@@ -24,7 +25,7 @@ ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 def review(tmp_path: Path) -> Review:
     def review(base: Tree, head: Tree, *, stage: str = "prod") -> StageReview:
         before, after = (
-            write_assemblies(tree, tmp_path / side)
+            SynthesisedTree(tree.root, build_release(tree, tmp_path / side).folder)
             for side, tree in (("base", base), ("head", head))
         )
         return review_stage(stage, before, after)

@@ -1,0 +1,200 @@
+"""Cloud assemblies, whose content the author of a change controls."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from release.assemblies import MAX_BYTES, read_synthesis
+from release.tree import NotSynthesised
+
+STACK = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "a.template.json"}}
+TEMPLATE = {"Resources": {"Key": {"Type": "AWS::KMS::Key"}}}
+
+
+@pytest.fixture
+def assembly(tmp_path: Path) -> Path:
+    folder = tmp_path / "assemblies" / "prod"
+    folder.mkdir(parents=True)
+    write_json(folder / "manifest.json", {"artifacts": {"a": STACK, "Tree": {"type": "cdk:tree"}}})
+    write_json(folder / "a.template.json", TEMPLATE)
+    return folder
+
+
+def write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content))
+
+
+def write_manifest(folder: Path, name: str, **changes: Any) -> None:
+    write_json(folder / "manifest.json", {"artifacts": {name: {**STACK, **changes}}})
+
+
+def test_acknowledged_findings(assembly: Path) -> None:
+    data = {"Annotation::AwsSolutions-IAM5": "one key"}
+    entries = [{"type": "aws:cdk:acknowledged-rules", "data": data}, {"type": "x"}]
+    write_json(assembly / "a.metadata.json", {"/prod-text/Role": entries})
+    assert read_synthesis(assembly.parent, "prod").acknowledged == (
+        "cdk-nag: prod-text/Role: AwsSolutions-IAM5: one key",
+    )
+
+
+def test_stack_settings(assembly: Path) -> None:
+    properties = {
+        "templateFile": "a.template.json",
+        "assumeRoleArn": "deploy",
+        "stackTemplateAssetObjectUrl": "s3://assets/hash.json",
+        "tags": {"team": "ml"},
+    }
+    write_manifest(assembly, "a", properties=properties, environment="aws://1/us-east-1")
+    assert read_synthesis(assembly.parent, "prod").settings == {
+        "a": {
+            "assumeRoleArn": "deploy",
+            "environment": "aws://1/us-east-1",
+            "folder of templates": "s3://assets",
+            "tags": {"team": "ml"},
+        }
+    }
+
+
+def delete_template(folder: Path) -> None:
+    (folder / "a.template.json").unlink()
+
+
+def link_folder(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to(folder.with_name("elsewhere"))
+
+
+def link_error_file(folder: Path) -> None:
+    folder.with_name("secret").write_text("a secret")
+    folder.with_name("prod.error").symlink_to(folder.with_name("secret"))
+
+
+ASSET = {
+    "source": {"path": "asset.0a1b", "packaging": "zip"},
+    "destinations": {"here": {"bucketName": "assets", "objectKey": "prod/0a1b.zip"}},
+}
+
+
+def write_assets(folder: Path, images: Any = None, name: str = "a", **changes: Any) -> None:
+    manifest = {"files": {"0a1b": {**ASSET, **changes}}, "dockerImages": images or {}}
+    write_json(folder / f"{name}.assets.json", manifest)
+
+
+def test_asset_destinations_are_stack_settings(assembly: Path) -> None:
+    write_assets(assembly)
+    (location,) = read_synthesis(assembly.parent, "prod").settings["a"]["assets"]
+    assert json.loads(location) == {"bucketName": "assets", "objectKey": "prod"}
+
+
+INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no assembly": (
+        lambda folder: folder.rename(folder.with_name("other")),
+        "its assembly is missing",
+    ),
+    "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "cannot be read"),
+    "missing template": (delete_template, "cannot be read"),
+    "symbolic link to a folder": (link_folder, "is not a folder"),
+    "error file is a symbolic link": (link_error_file, "cannot be read"),
+    "path to another folder": (
+        lambda folder: write_manifest(folder, "../a"),
+        "only stacks with the template",
+    ),
+    "template with another name": (
+        lambda folder: write_manifest(folder, "b"),
+        "only stacks with the template",
+    ),
+    "stack with another deployed name": (
+        lambda folder: write_manifest(
+            folder,
+            "a",
+            properties={**STACK["properties"], "stackName": "prod-text"},  # type: ignore[dict-item]
+        ),
+        "only stacks with the template",
+    ),
+    "nested assembly": (
+        lambda folder: write_manifest(folder, "a", type="cdk:cloud-assembly"),
+        "remove nested assemblies",
+    ),
+    "template without a stack": (
+        lambda folder: write_json(folder / "b.nested.template.json", TEMPLATE),
+        "b.nested.template.json: a template without a stack",
+    ),
+    "nested stack": (
+        lambda folder: write_json(
+            folder / "a.template.json",
+            {"Resources": {"Nested": {"Type": "AWS::CloudFormation::Stack"}}},
+        ),
+        "is not a template with resources",
+    ),
+    "transform": (
+        lambda folder: write_json(folder / "a.template.json", {**TEMPLATE, "Transform": ["x"]}),
+        "has a transform",
+    ),
+    "nested transform": (
+        lambda folder: (folder / "a.template.json").write_text(
+            json.dumps(
+                {"Resources": {"Key": {"Type": "a", "Properties": {"a": {"Fn::Transform": {}}}}}}
+            ).replace("Fn", "\\u0046n")
+        ),
+        "has a transform",
+    ),
+    "asset created by a program": (
+        lambda folder: write_assets(folder, source={"executable": ["sh", "-c", "id"]}),
+        "a.assets.json: only assets that are files or folders of the assembly",
+    ),
+    "asset outside of the assembly": (
+        lambda folder: write_assets(folder, source={"path": ".."}),
+        "remove paths outside it",
+    ),
+    "invalid asset destination": (
+        lambda folder: write_assets(folder, destinations={"here": "there"}),
+        "only assets that are files or folders",
+    ),
+    "image asset": (
+        lambda folder: write_assets(folder, images={"0a1b": {"source": {"directory": "."}}}),
+        "images are not reviewed",
+    ),
+    "assets without a stack": (
+        lambda folder: write_assets(folder, name="b"),
+        "b.assets.json: a template without a stack",
+    ),
+    "duplicate key": (
+        lambda folder: (folder / "a.template.json").write_text(
+            f'{{"Resources": {{}}, {json.dumps(TEMPLATE)[1:]}'
+        ),
+        "is not JSON, or has a duplicate key",
+    ),
+    "invalid resource": (
+        lambda folder: write_json(folder / "a.template.json", {"Resources": {"Key": "x"}}),
+        "is not a template with resources",
+    ),
+    "file too large": (
+        lambda folder: (folder / "a.template.json").write_text(" " * (MAX_BYTES + 1)),
+        "is not a file of at most",
+    ),
+    "JSON nested too deeply": (
+        lambda folder: (folder / "a.template.json").write_text("[" * 200_000),
+        "is not JSON",
+    ),
+    "not UTF-8": (
+        lambda folder: (folder / "a.template.json").write_bytes(b"\xff"),
+        "is not UTF-8",
+    ),
+    "invalid metadata": (
+        lambda folder: write_json(folder / "a.metadata.json", {"/a": [1]}),
+        "is not metadata of constructs",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", INVALID_ASSEMBLIES)
+def test_invalid_assembly_is_rejected(assembly: Path, title: str) -> None:
+    assert read_synthesis(assembly.parent, "prod").templates == {"a": TEMPLATE}
+    invalidate, reason = INVALID_ASSEMBLIES[title]
+    invalidate(assembly)
+    with pytest.raises(NotSynthesised, match=reason) as error:
+        read_synthesis(assembly.parent, "prod")
+    assert "secret" not in str(error.value)
