@@ -16,8 +16,8 @@ from release.artefact import FILE
 from release.build import build_release
 from release.checkouts import Clone
 from release.delivery.command import RELEASE
+from release.delivery.delivering import stage_history
 from release.delivery.deployment import StageDeployment
-from release.delivery.history import History
 from release.delivery.store import fetch_release
 from release.tree import ERROR_SUFFIX, CheckoutError, Tree
 
@@ -57,7 +57,7 @@ def _fetch(options: argparse.Namespace) -> int:
     """Write the stage's part of a release in its store; print its digest."""
     stage, folder = options.stage, options.output
     session = boto3.Session(region_name=Tree(Path.cwd()).stage(stage).region)
-    history = History(session.client("ssm"), stage)
+    history = stage_history(session, stage)
     delivery = (
         history.rollback_target(options.digest) if options.digest else history.live_delivery()
     )

@@ -3,11 +3,15 @@
 A delivery deploys the files of the release: it neither synthesises nor imports code of the app.
 """
 
+from collections.abc import Iterator
+
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+import stage_record
 from release.artefact import ReleaseArtefact
 from release.delivery import golden
+from release.delivery.archive_bucket import model_bucket
 from release.delivery.archives import build_missing_archives, promote_archives
 from release.delivery.assembly import open_assembly, stage_environment
 from release.delivery.catalog_checks import check_catalog_before
@@ -16,13 +20,16 @@ from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
 from release.delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
-from release.delivery.history import TAKE_OVER_OPTION, History
+from release.delivery.history import ROLLBACK, TAKE_OVER_OPTION, History
 from release.delivery.preflight_gate import run_preflight
 from release.delivery.recording import record_delivery
 from release.delivery.steps import say
 from release.delivery.store import save_release, stored_release
 from release.delivery.verifying import verify
+from stage_record import Event
 
+RESTORED_EVENTS = 100
+"""Number of events in which a deleted record's deliveries are looked for."""
 UNCOMMITTED_CHANGES = (
     "the release was built from uncommitted changes, which no review has seen: commit or stash "
     "them (git status), and build it again (make release)"
@@ -50,13 +57,13 @@ def deliver(
             raise NotDelivered(UNCOMMITTED_CHANGES)
         golden.check_golden_files(assembly.models)
         session = boto3.Session(region_name=assembly.environment.region)
-        history = History(session.client("ssm"), stage)
+        history = stage_history(session, stage)
         if not allow_older:
             refuse_older_release(release, stage, history.live_delivery())
         history.refuse_in_progress(release.digest, take_over=take_over)
         if from_stage is not None:
             source = _session(release, from_stage)
-            require_delivered_release(History(source.client("ssm"), from_stage), release)
+            require_delivered_release(stage_history(source, from_stage), release)
         run_preflight(assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
         deployment.wait_for_operations()  # before recording and copying
@@ -86,7 +93,7 @@ def roll_back(
     prefix, archives of newer models are built first, and a model that was published by hand is
     refused. Raise `DeliveryError`.
     """
-    history = History(session.client("ssm"), stage)
+    history = stage_history(session, stage)
     target = history.rollback_target(to)
     history.refuse_in_progress(target.identity, take_over=take_over)
     bucket = StageDeployment.bucket_of(stage, session)
@@ -108,7 +115,7 @@ def roll_back(
         with record_delivery(
             deployment,
             history,
-            "rollback-stage",
+            ROLLBACK,
             target.commit,
             target.release,
             rolls_back_to=target,
@@ -147,6 +154,16 @@ def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:
             f"{explain_error(error)}. Only the deploy role of a stage with `delivery` may store: "
             f"deliver by the workflow, or deploy {stage}-delivery again"
         )
+
+
+def stage_history(session: boto3.Session, stage: str) -> History:
+    """Return the record of a stage's deliveries, also if its parameter was deleted."""
+
+    def events() -> Iterator[Event]:
+        if bucket := model_bucket(session.client("cloudformation"), stage):
+            yield from stage_record.read(session.client("s3"), bucket, latest=RESTORED_EVENTS)
+
+    return History(session.client("ssm"), stage, events)
 
 
 def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:
