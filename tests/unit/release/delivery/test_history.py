@@ -186,7 +186,7 @@ def test_deleted_record_is_read_from_the_events(ssm: FakeSsm) -> None:
     assert live_commit(history) == "e"
     assert history.rollback_target(None).commit == "b"
     assert history.rollback_target("c").outcome is DeliveryOutcome.ROLLED_BACK
-    with pytest.raises(NotDelivered, match="no commit d"):
+    with pytest.raises(NotDelivered, match="no release or commit d"):
         history.rollback_target("d")
     deliver(history, "f")
     assert commits(new_history(ssm)) == ["a", "b", "c", "b", "e", "f"]
