@@ -146,7 +146,15 @@ def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)
     )
-    return CatalogEntry(plan.name, plan.version, "try", plan.target_model, inputs, outputs)
+    return CatalogEntry(
+        plan.name,
+        plan.version,
+        "try",
+        plan.target_model,
+        inputs,
+        outputs,
+        plan.signature.max_batch_size,
+    )
 
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
