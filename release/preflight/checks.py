@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import images, quotas
+from release.preflight import existing_resources, images, quotas
 from release.preflight.account import Account
 from release.preflight.failure_reasons import failure_reason
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -36,6 +36,7 @@ def check_caller(account: Account) -> Iterator[CheckFinding]:
 
 CHECKS: Checks = {
     "identity": check_caller,
+    "existing": existing_resources.check,
     "images": images.check,
     "instances": quotas.check_instances,
     "builds": quotas.check_builds,
