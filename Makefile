@@ -29,10 +29,7 @@ JSON ?=
 IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
 TAKE_OVER ?=
-FREE ?=
 NEWER ?= python3.13
-REGION ?=
-YES ?=
 
 # Each package is a wheel that the lock has the hash of: no index can give another, nor code that
 # builds one. PyTorch's page has torch alone, for CPUs; pip's own setting (find-links) replaces it.
@@ -152,11 +149,11 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@ruff check . && ruff format --check .
 	@python -m lint.language
 	@mypy
-	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py account_test/*/*/1/model.py; do \
+	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
 	done
 	@lint-imports
-	@./tritonsm lint models/ cli/templates/models/ account_test/
+	@./tritonsm lint models/ cli/templates/models/
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
@@ -183,10 +180,6 @@ judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
 	@./tritonsm preflight '$(STAGE)' $(if $(JSON),--json)
-
-.PHONY: account-test
-account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
-	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region '$(REGION)') $(if $(YES),--yes)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev

@@ -4,22 +4,25 @@ import argparse
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
 import cdk_cli
 from cli.errors import CommandError
+from cli.local_option import ACCOUNT
 from cli.parsers import STAGE, add_command
-from local_sagemaker import ACCOUNT, Folder
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
-from release.preflight import capacity_errors
+from release.delivery.errors import next_steps
 from release.tree import WITHOUT_VALIDATION, Tree
 from stages import load_stage
 from stages.plan import StagePlan
+
+if TYPE_CHECKING:  # see cli.local_option
+    from local_sagemaker import Folder
 
 BOOTSTRAP_STACK = "CDKToolkit"
 TAIL_BYTES = 4096
@@ -43,16 +46,18 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"stage {stage} is for the local SageMaker (account {ACCOUNT}): add --local"
         )
-    local = Folder.default() if options.local else None
-    if local:
+    local = None
+    if options.local:
+        from local_sagemaker import Folder
+
+        local = Folder.default()
         bootstrap(region, local, config.existing.bootstrap_qualifier)
     plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
     try:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
-        session = boto3.Session(region_name=region)
-        fixes = capacity_errors.advice(str(error), plan.as_json(), tree, session)
-        raise CommandError("\n  ".join([str(error), *fixes])) from None
+        message = str(error)
+        raise CommandError("\n  ".join([message, *next_steps(message)])) from None
     restored = _restore_catalog(plan, region)
     print(f"deployed: {stage}")
     if restored:
@@ -77,7 +82,7 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     return restored
 
 
-def run_cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) -> None:
+def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = None) -> None:
     """Run a command of the CLI on stacks of a stage, on AWS or on the local SageMaker.
 
     Templates are validated only for AWS. Raise `CommandError` if the command fails.
@@ -90,7 +95,7 @@ def run_cdk(command: str, stage: str, *arguments: str, local: Folder | None = No
     _run(command, *arguments, title=title, local=local, environment=environment)
 
 
-def bootstrap(region: str, local: Folder, qualifier: str | None = None) -> None:
+def bootstrap(region: str, local: "Folder", qualifier: str | None = None) -> None:
     """Bootstrap the local SageMaker if necessary: it is empty after each start."""
     stack, options = BOOTSTRAP_STACK, list[str]()
     if qualifier:
@@ -104,7 +109,7 @@ def bootstrap(region: str, local: Folder, qualifier: str | None = None) -> None:
         _run("bootstrap", account, *options, title="cdk bootstrap", local=local, cwd=local.root)
 
 
-def _run(*arguments: str, title: str, local: Folder | None, **options: Any) -> None:
+def _run(*arguments: str, title: str, local: "Folder | None", **options: Any) -> None:
     build_status = partial(newest_build_line, local.builds) if local else str
     try:
         result = cdk_cli.run(*arguments, title=title, build_status=build_status, **options)
@@ -115,7 +120,7 @@ def _run(*arguments: str, title: str, local: Folder | None, **options: Any) -> N
         raise CommandError(reasons + (_log_paths(local) if local else ""))
 
 
-def _log_paths(local: Folder) -> str:
+def _log_paths(local: "Folder") -> str:
     builds, instances, log = (
         os.path.relpath(path) for path in (local.builds, local.instances, local.log)
     )

@@ -53,7 +53,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
-    from local_sagemaker import upload_part_copy
+    from local_sagemaker import s3_corrections
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
@@ -67,7 +67,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     log_events.patch(cloudwatch_logs)
     alarm_records.patch(cloudwatch)
     expressions.patch(cloudwatch, provisioners)
-    upload_part_copy.patch(s3)
+    s3_corrections.patch(s3)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:

@@ -2,14 +2,10 @@
 
 import json
 import os
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-
-_CLOCK_TOLERANCE_SECONDS = 2.0
-"""Tolerance between process start times and file times: btime has a resolution of one second."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +34,32 @@ class RunningSageMaker:
             return False
         return True
 
-    def start_time(self) -> float:
-        """Return the start time of the process in Unix seconds. Raise `OSError` if it has ended.
-
-        Source: proc(5): starttime is field 22, in ticks since btime. The second field, a name in
-        parentheses, may contain spaces.
-        """
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        boot = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M)
-        return int(boot[1] if boot else 0) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-
 
 @dataclass(frozen=True)
 class Folder:
-    """Paths below the local SageMaker's folder."""
+    """Paths below the local SageMaker's folder. Raise `LocalSageMakerError` if it is none.
+
+    A link is refused, because `up` would delete and replace the files that it leads to.
+    """
 
     root: Path
+
+    def __post_init__(self) -> None:
+        is_link = self.root.is_symlink()
+        if is_link or (self.root.exists() and not self.root.is_dir()):
+            raise LocalSageMakerError(
+                f"{self.root} is a {'link' if is_link else 'file'}: the local SageMaker needs a "
+                "folder of this name: delete or rename it"
+            )
 
     @classmethod
     def default(cls) -> "Folder":
         """Return `.local_sagemaker` in the working directory."""
-        return cls(Path(".local_sagemaker").resolve())
+        return cls(Path.cwd() / ".local_sagemaker")
+
+    def server_arguments(self, port: int) -> list[str]:
+        """Return the arguments of Python that start the server; they identify its process."""
+        return ["-m", "local_sagemaker.front.server", str(self.root), str(port)]
 
     @property
     def lock(self) -> Path:
@@ -112,25 +113,35 @@ class Folder:
     def running(self) -> RunningSageMaker | None:
         """Return the local SageMaker that runs on this folder, or None.
 
-        A process that started after the state file was written is a different process with the same
-        process id.
+        The state file is not trusted: its process must be this user's server of this folder and
+        port, by its arguments. Otherwise `down` could end another process.
         """
         try:
-            running = RunningSageMaker(**json.loads(self._state.read_text()))
-            written = self._state.stat().st_mtime
-            is_same_process = (
-                running.is_alive() and running.start_time() <= written + _CLOCK_TOLERANCE_SECONDS
-            )
-        except (OSError, ValueError, TypeError):  # missing or incomplete state file
-            return None
-        return running if is_same_process else None
+            match json.loads(self._state.read_text()):
+                case {"pid": int(pid), "port": int(port), "python": str(python)}:
+                    process = Path("/proc", str(pid))
+                    arguments = os.fsdecode((process / "cmdline").read_bytes())
+                    is_server = "\0".join(["", *self.server_arguments(port), ""]) in arguments
+                    if is_server and process.stat().st_uid == os.getuid():
+                        return RunningSageMaker(pid, port, python)
+        except (OSError, ValueError, RecursionError):  # no state file, no JSON, no such process
+            pass
+        return None
 
     def require_running(self) -> RunningSageMaker:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
-        running = self.running()
-        if running is None:
-            raise LocalSageMakerError("the local SageMaker is not running: run `up` first")
-        return running
+        if running := self.running():
+            return running
+        if self._state.exists():
+            raise self.ended()
+        raise LocalSageMakerError("the local SageMaker is not running: run `up` first")
+
+    def ended(self) -> LocalSageMakerError:
+        """Return the error after the local SageMaker has ended without `down`."""
+        return LocalSageMakerError(
+            f"the local SageMaker has ended: read the end of {self.log}; `up` starts a new one, "
+            "with nothing deployed"
+        )
 
     def write_state(self, running: RunningSageMaker) -> None:
         """Write the state file atomically."""

@@ -1,5 +1,6 @@
 """Start and stop the local SageMaker."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -59,12 +60,10 @@ def _up(folder: Folder, port: int | None, parent: int | None) -> RunningSageMake
     installation = find_triton()
     for warning in filter(None, (installation.isolation_warning, installation.python_warning)):
         print(f"warning: {warning}", file=sys.stderr)  # noqa: T201
-    shutil.rmtree(folder.root, ignore_errors=True)
-    for path in (folder.cdk_home, folder.temporary):
-        path.mkdir(parents=True)
+    _make_empty(folder)
     port = port or _free_port()
     python = installation.model_python.version
-    pid = _spawn(folder, *filter(None, (port, parent)))
+    pid = _spawn(folder, port, *filter(None, [parent]))
     running = RunningSageMaker(pid=pid, port=port, python=python)
     folder.write_state(running)
     try:
@@ -128,17 +127,21 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
         watcher.join()
         signal.signal(signal.SIGINT, handler)
     if has_exited.is_set():
-        raise LocalSageMakerError(
-            f"the local SageMaker has exited: read {folder.log}; `up` starts a new one, with "
-            "nothing deployed"
-        )
+        raise folder.ended()
 
 
 @contextmanager
 def _up_lock(folder: Folder) -> Iterator[None]:
     """Hold the lock of `up` on this folder; the kernel releases it if the process ends."""
-    folder.lock.parent.mkdir(parents=True, exist_ok=True)
-    with folder.lock.open("w") as lock:
+    try:
+        folder.lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise LocalSageMakerError(
+            f"{folder.lock} cannot be opened: {reason}: delete it, or use another folder"
+        ) from None
+    with os.fdopen(descriptor, "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -148,24 +151,38 @@ def _up_lock(folder: Folder) -> Iterator[None]:
         yield
 
 
+def _make_empty(folder: Folder) -> None:
+    """Delete the state of the last run; other users must not read the state of this one."""
+    shutil.rmtree(folder.root, ignore_errors=True)  # does not follow links
+    try:
+        folder.root.mkdir(mode=0o700, exist_ok=True)  # rmtree fails for some files of models
+        folder.root.chmod(0o700)
+        for path in (folder.cdk_home, folder.temporary):
+            path.mkdir()
+    except OSError as error:
+        raise LocalSageMakerError(
+            f"{folder.root} cannot be made: {error.strerror}: delete it, or use another folder"
+        ) from None
+
+
 def _is_running(running: RunningSageMaker) -> bool:
     with suppress(ChildProcessError):
         os.waitpid(running.pid, os.WNOHANG)  # reap the process if it is a child
     return running.is_alive()
 
 
-def _spawn(folder: Folder, *arguments: int) -> int:
-    """Start the server in a new session, so that Ctrl-C does not reach it; return its PID."""
-    log = folder.log.open("wb")
-    with log:
+def _spawn(folder: Folder, port: int, *parent: int) -> int:
+    """Start the server in a new session, so that Ctrl-C does not reach it; return its PID.
+
+    It does not get the user's AWS credentials: functions would inherit them.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    with os.fdopen(os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
         return os.posix_spawn(
             sys.executable,
-            [
-                *(sys.executable, "-m", "local_sagemaker.front.server", str(folder.root)),
-                *map(str, arguments),
-            ],
+            [sys.executable, *folder.server_arguments(port), *map(str, parent)],
             {
-                **os.environ,
+                **inherited,
                 "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),
                 "TMPDIR": str(folder.temporary),
             },

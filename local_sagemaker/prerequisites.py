@@ -14,7 +14,8 @@ from pathlib import Path
 from local_sagemaker.errors import LocalSageMakerError
 
 UNSHARE = (
-    *("unshare", "--user", "--map-root-user", "--net", "--pid", "--ipc", "--mount"),
+    *(shutil.which("unshare") or "unshare", "--user", "--map-root-user"),
+    *("--net", "--pid", "--ipc", "--mount"),
     *("--fork", "--kill-child", "--mount-proc"),
 )
 """Prefix of a command that runs in new namespaces (network, pid, ipc, mount), without root."""

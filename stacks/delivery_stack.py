@@ -13,9 +13,9 @@ from stages.time_budget import JOB_MINUTES
 from triton_sagemaker.allow import allow
 
 ISSUER = "token.actions.githubusercontent.com"
-DEFAULT_QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
+    "iam:ListRoles",
     "lambda:GetAccountSettings",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
@@ -27,7 +27,7 @@ ACCOUNT_WIDE = (
 
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The delivery reads quotas and all endpoints of the account."
+PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
@@ -82,12 +82,14 @@ class DeliveryStack(Stack):
         templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
         # cdk-nag's finding about this wildcard is acknowledged below, for the deploy role.
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
-        self._allow_deploys(deploy, stage_name, existing.bootstrap_qualifier or DEFAULT_QUALIFIER)
+        qualifier = existing.bootstrap_qualifier or DefaultStackSynthesizer.DEFAULT_QUALIFIER
+        self._allow_deploys(deploy, stage_name, qualifier)
         if components:
             names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
-            allow(deploy, ["sagemaker:InvokeEndpoint"], names, STAGES)
+            actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
+            allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
-        self._allow_preflight(deploy)
+        self._allow_preflight(deploy, qualifier)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -161,7 +163,7 @@ class DeliveryStack(Stack):
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole) -> None:
+    def _allow_preflight(self, role: iam.IRole, qualifier: str) -> None:
         """Allow the read-only checks of the preflight, the first step of a delivery.
 
         If a permission is missing, the preflight reports it and the delivery continues.
@@ -169,6 +171,8 @@ class DeliveryStack(Stack):
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
+        versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{qualifier}/version")]
+        allow(role, ["ssm:GetParameter"], versions)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
         """Return an ARN; ARNs of IAM have no region, ARNs of S3 have no region and no account."""

@@ -40,6 +40,9 @@ class TritonContainer:
                 "container.environment",
                 f"{name} is set by ServerOptions or the hosting: set it there",
             )
+        for name in self.environment:
+            check_name = names.check_variable_name.at("environment", name)
+            yield from as_problems(check_name(name), name)
         environment = self.all_environment(hosting)
         for name, value in environment.items():
             for text in (name, value):

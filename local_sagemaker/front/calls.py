@@ -26,8 +26,13 @@ SAGEMAKER_RESOURCES = {
 }
 """Request member with a name -> resource type in the ARN."""
 
+REST_ACTIONS = {"GET /2016-08-19/account-settings": "lambda:GetAccountSettings"}
+"""Actions of requests that ministack does not name (Lambda API reference)."""
 ACTION_PREFIXES = {"monitoring": "cloudwatch"}
 """Signing name -> prefix of IAM actions (service authorization reference)."""
+
+ACCOUNT_SETTINGS = "/2016-08-19/account-settings"
+"""Path of Lambda's GetAccountSettings (its API reference), which ministack's table lacks."""
 
 
 class RecordedCall(NamedTuple):
@@ -104,13 +109,16 @@ def _permissions(
     service = signature[1] if signature else ""
     if service == "sagemaker" and (invocation := INVOKED_ENDPOINT.match(path)):
         return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invocation[1]}"))]
+    if service == "lambda" and path == ACCOUNT_SETTINGS:
+        return [("lambda:GetAccountSettings", "*")]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
         action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
         return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
-    action = iam_actions.extract_iam_action(service, *request)
+    action = REST_ACTIONS.get(f"{method} {path.rstrip('/')}", "")
+    action = action or iam_actions.extract_iam_action(service, *request)
     resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
     additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
     return [(action or f"{service}:{method}", resource), *additional]

@@ -1,9 +1,9 @@
-"""The HTTP server for programs on this machine: uvicorn with a guard against web pages.
+"""The HTTP server for programs of this user: uvicorn with a guard against others.
 
 A client of the local SageMaker can run commands as its user (CodeBuild, Lambda), and signatures are
-not verified. A web page in the user's browser could send requests too, because browsers connect to
-any address. Therefore browsers only get the dashboard below `PREFIX`, and only if no other site
-caused the request.
+not verified. Therefore connections of other users of this machine are refused. A web page in the
+user's browser could send requests too, because browsers connect to any address. Therefore browsers
+only get the dashboard below `PREFIX`, and only if no other site caused the request.
 
 Sources: browsers send the origin of the requesting page in `Origin` (Fetch standard, "Origin
 header") and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot change either.
@@ -12,13 +12,16 @@ page can also cause a `GET` with neither header, or with `Sec-Fetch-Site: none`:
 certificate (RFC 5280, 4.2.2.1), or by speculation rules. Therefore a `GET` has no side effects.
 """
 
+import asyncio
 import re
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from local_sagemaker.api import send_response
+from local_sagemaker.front import peers
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.watch.web_app import PREFIX
 
@@ -39,6 +42,23 @@ and responses of custom resources and wait conditions to CloudFormation."""
 
 _ERROR_HEADERS = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "AccessDenied"}
 """SDKs read the error code from x-amzn-ErrorType."""
+
+
+class UserProtocol(HttpToolsProtocol):
+    """HTTP for this user and root; requests on connections of other users are answered with 403."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Look up the user once for each connection."""
+        super().connection_made(transport)
+        if not (
+            self.client and peers.is_trusted(self.client, transport.get_extra_info("sockname"))
+        ):
+            self.app = _refuse_user
+
+
+async def _refuse_user(_scope: Any, _receive: Receive, send: Send) -> None:
+    reason = "The local SageMaker runs as another user of this machine: start your own."
+    await send_response(send, (403, _ERROR_HEADERS, f"{reason}\n".encode()))
 
 
 class RequestGuard:
@@ -110,7 +130,7 @@ def http_server(
             application,
             host="127.0.0.1",
             port=port,
-            http="httptools",
+            http=UserProtocol,
             interface="asgi3",
             lifespan=lifespan,
             ws="none",

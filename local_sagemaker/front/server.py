@@ -59,7 +59,10 @@ def run(folder: Folder, port: int, parent: int | None = None) -> None:
         finally:
             services.stop()
     finally:
+        status = emulator.poll()
         _stop_emulator(emulator)
+        if status is not None:
+            print(f"error: {_end_of_emulator(status)}", file=sys.stderr)  # noqa: T201
 
 
 def _end_with(parent: int) -> None:
@@ -90,6 +93,15 @@ def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]
             process_group=0,  # with its processes of Lambda functions
         )
         return process, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _end_of_emulator(status: int) -> str:
+    how = f"ended with status {status}"
+    if status < 0:
+        how = f"was ended by signal {-status} ({signal.strsignal(-status)})"
+    if status == -signal.SIGKILL:
+        how += ", which the kernel also sends when memory is used up"
+    return f"the local SageMaker stopped, because its process of the other AWS services {how}"
 
 
 def _stop_emulator(emulator: "subprocess.Popen[bytes]") -> None:

@@ -20,6 +20,8 @@ from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.memory_limit import INTERVAL_SECONDS as MEMORY_SECONDS
+from local_sagemaker.hosting.memory_limit import MemoryLimit
 from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
@@ -109,6 +111,8 @@ class Services:
             self._hosting, cloudwatch, speed=speed, report=events.add
         )
         instances = InstanceMetrics(self._hosting.fleets, metrics, speed=speed)
+        memory_limit = MemoryLimit(self._hosting.fleets)
+        self._memory_limit = Ticker(memory_limit.check, seconds=MEMORY_SECONDS, speed=1)
         publisher = Publisher(metrics, cloudwatch)
         self._instance_metrics = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
         self._publisher = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
@@ -147,12 +151,14 @@ class Services:
             self._publisher,
             self._scaling,
             self._instance_scaling,
+            self._memory_limit,
         ):
             ticker.start()
 
     def stop(self) -> None:
         """Stop all builds and instances."""
         for ticker in (
+            self._memory_limit,
             self._instance_scaling,
             self._scaling,
             self._instance_metrics,

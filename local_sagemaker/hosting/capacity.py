@@ -3,15 +3,17 @@
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from local_sagemaker.settings import DISK, MEMORY, whole_number
 
 MIB, GIB = 1 << 20, 1 << 30
+T = TypeVar("T")
 
 # GiB of memory of an .xlarge by family; larger sizes have multiples. EC2 instance types, without a
 # cited source.
@@ -28,7 +30,7 @@ _VOLUME_GIB = 30
 
 @dataclass(frozen=True)
 class Capacity:
-    """Memory and volume of an instance in bytes, and its number of processors."""
+    """Memory and volume of an instance in bytes, and its number of vCPUs."""
 
     memory: int
     disk: int
@@ -45,28 +47,37 @@ class Capacity:
         resources = Resources.for_type(variant.get("InstanceType", ""))
         memory = min(int(resources.memory * MIB) if resources else machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
-        sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
-        return cls(*(size or default for size, default in zip(sizes, (memory, disk), strict=True)))
+        own_memory, own_disk = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
+        cpus = resources.cpus if resources else os.cpu_count() or 1
+        return cls(own_memory or memory, own_disk or disk, cpus)
 
 
 def resident_bytes(session: int) -> int:
     """Return the memory of a session's processes in bytes; shared memory counts once."""
-    return int(_session_total(session, proportional_bytes))
+    return sum(_by_process(session, partial(proportional_bytes, kinds=("Pss",))).values())
+
+
+def unreclaimable_bytes(session: int) -> dict[int, int]:
+    """Return the memory of each of a session's processes, without pages of files.
+
+    Before the kernel kills a process, it frees pages of files, which it can read again.
+    """
+    return _by_process(session, partial(proportional_bytes, kinds=("Pss_Anon", "Pss_Shmem")))
 
 
 def cpu_seconds(session: int) -> float:
     """Return the processor time of a session's processes and of their reaped children."""
-    return _session_total(session, processor_seconds)
+    return sum(_by_process(session, processor_seconds).values())
 
 
-def _session_total(session: int, value: Callable[[Path], float]) -> float:
-    """Return the sum of `value` over the /proc folders of a session's processes."""
-    total = 0.0
+def _by_process(session: int, value: Callable[[Path], T]) -> dict[int, T]:
+    """Return `value` of the /proc folder of each of a session's processes, by process id."""
+    values = {}
     for process in Path("/proc").iterdir():
         with suppress(ValueError, OSError):  # not a process, or it has just ended
             if os.getsid(int(process.name)) == session:
-                total += value(process)
-    return total
+                values[int(process.name)] = value(process)
+    return values
 
 
 def processor_seconds(process: Path) -> float:
@@ -80,11 +91,14 @@ def processor_seconds(process: Path) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def proportional_bytes(process: Path) -> int:
-    """Return the proportional set size of a process in bytes, from its /proc folder."""
+def proportional_bytes(process: Path, kinds: Collection[str]) -> int:
+    """Return the proportional set size of a process in bytes, as the sum of `kinds`.
+
+    Source: proc_pid_smaps(5) and the kernel's Documentation/filesystems/proc.rst, smaps_rollup.
+    """
     rollup = (process / "smaps_rollup").read_text()
-    (kib,) = (line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
-    return int(kib) * 1024
+    lines = (line.partition(":") for line in rollup.splitlines())
+    return sum(int(value.split()[0]) * 1024 for kind, _, value in lines if kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,10 @@ class Container(Protocol):
         """The number of models in memory; None for a single-model container."""
 
     @property
+    def is_loading(self) -> bool:
+        """Whether a model is being loaded, for which the container makes room."""
+
+    @property
     def disk_bytes(self) -> int:
         """The size of the unpacked models on the volume."""
 

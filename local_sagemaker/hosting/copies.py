@@ -65,6 +65,7 @@ class CopyHost:
     """
 
     loaded_models = None
+    is_loading = False
 
     def __init__(self, instance_id: str, variant: Mapping[str, Any]) -> None:
         self.id, self.variant = instance_id, str(variant["VariantName"])
@@ -97,16 +98,16 @@ class CopyHost:
 
     def resident_bytes(self) -> int:
         """Return the memory of the copies in bytes."""
-        return sum(server.triton.resident_bytes() for server in self._servers())
+        return sum(server.triton.resident_bytes() for server in self.servers())
 
     def cpu_seconds(self) -> float:
         """Return the processor time of the copies in seconds."""
-        return sum(server.triton.cpu_seconds() for server in self._servers())
+        return sum(server.triton.cpu_seconds() for server in self.servers())
 
     @property
     def disk_bytes(self) -> int:
         """The size of the copies' models on the volume."""
-        return sum(server.container.disk_bytes for server in self._servers())
+        return sum(server.container.disk_bytes for server in self.servers())
 
     def statuses(self) -> "list[ModelStatus]":
         """Return the status of each copy, as a model with the name of the copy."""
@@ -134,7 +135,8 @@ class CopyHost:
     def _copies(self) -> "Iterator[Instance]":
         return (copy for slot in list(self.slots) for copy in slot.instances)
 
-    def _servers(self) -> "Iterator[RunningServer]":
+    def servers(self) -> "Iterator[RunningServer]":
+        """Return the servers of the healthy copies."""
         return (server for copy in self._copies() if (server := copy.healthy_server))
 
 

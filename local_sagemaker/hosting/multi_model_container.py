@@ -134,6 +134,11 @@ class MultiModelContainer:
         return sum(model.phase is Phase.LOADED for model in list(self._models.values()))
 
     @property
+    def is_loading(self) -> bool:
+        """Whether a load is in progress, which makes room for its model."""
+        return bool(self._loading)
+
+    @property
     def disk_bytes(self) -> int:
         """The size of its models on the volume."""
         return sum(self._store.sizes().values())

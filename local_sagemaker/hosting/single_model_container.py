@@ -13,6 +13,7 @@ class SingleModelContainer:
     """
 
     loaded_models = None
+    is_loading = False
 
     def __init__(
         self, invocations: str = "/invocations", *, disk_bytes: int = 0, archive: str = ""

@@ -1,11 +1,13 @@
 """A tritonserver process in SageMaker mode, reached over sockets of its network namespace."""
 
 import http.client
+import json
 import os
 import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -73,23 +75,26 @@ class Triton:
             visible = _required_folders(installation, backends)
             isolation = (*UNSHARE, *sandbox.command(folder, models or (folder, folder), visible))
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
-        with self.log.open("ab") as log, broker_end:
+        variables = {
+            "PATH": search_path(environment_folder(backends)),
+            "LD_LIBRARY_PATH": str(installation.model_python.library_path),
+            "HOME": os.environ.get("HOME", "/"),
+            **environment,
+        }
+        with self.log.open("ab") as log, broker_end, tempfile.TemporaryFile() as variables_file:
             log.writelines(f"{line}\n".encode() for line in log_lines)
             log.flush()
-            broker_command = [sys.executable, broker.__file__, str(broker_end.fileno())]
+            variables_file.write(json.dumps(variables).encode())
+            variables_file.seek(0)
+            broker_command = [sys.executable, "-IS", broker.__file__, str(broker_end.fileno())]
             self._process = subprocess.Popen(
                 [*isolation, *broker_command, *server],
                 pass_fds=[broker_end.fileno()],
-                stdin=subprocess.DEVNULL,
+                stdin=variables_file,
                 stdout=log,
                 stderr=log,
                 cwd=folder,
-                env={
-                    "PATH": search_path(environment_folder(backends)),
-                    "LD_LIBRARY_PATH": str(installation.model_python.library_path),
-                    "HOME": os.environ.get("HOME", "/"),
-                    **environment,
-                },
+                env={"LD_LIBRARY_PATH": str(installation.own_python.library_path)},
                 start_new_session=True,
             )
 

@@ -67,10 +67,13 @@ class InstanceMetrics:
             for instance in instances:
                 if (server := instance.healthy_server) is None:
                     continue
-                cpu = cpu_percentages.get(server.id)
                 values = {
                     family.memory: _percent(server.triton.resident_bytes(), server.capacity.memory),
-                    family.cpu: cpu and cpu / server.capacity.cpus,
+                    family.cpu: _cpu(
+                        cpu_percentages.get(server.id),
+                        server.capacity.cpus,
+                        normalized=dimensions.component is not None,
+                    ),
                     names.LOADED_MODELS: server.container.loaded_models,
                 }
                 if dimensions.component is None:
@@ -118,4 +121,21 @@ def instance_dimensions(instance: Instance, dimensions: MetricDimensions) -> lis
 
 
 def _percent(used: int, total: int) -> float:
-    return round(100 * used / total, 2)
+    """Return a utilization: MemoryUtilization and DiskUtilization have the "value range 0%-100%".
+
+    A copy can use more than it reserves; "the *Normalized variants report 0-100%" (Deepgram,
+    "Amazon SageMaker: Enhanced Metrics").
+    """
+    return min(100.0, round(100 * used / total, 2))
+
+
+def _cpu(percent: float | None, cpus: float, *, normalized: bool) -> float | None:
+    """Return a processor utilization from the percentage of one processor.
+
+    "if there are four CPUs, the CPUUtilization range is 0%-400%" (monitoring-cloudwatch). This
+    machine can have more processors than the instance.
+    """
+    if percent is None:
+        return None
+    percent = min(percent, 100 * cpus)
+    return percent / cpus if normalized else percent

@@ -1,15 +1,25 @@
+import json
 import os
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
+from local_sagemaker.tests.support.running import server_process
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
+
+
+@pytest.fixture
+def running(folder: Folder) -> Iterator[RunningSageMaker]:
+    with server_process(folder, 4566) as process:
+        yield RunningSageMaker(pid=process.pid, port=4566, python="3.10")
 
 
 def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,55 +37,89 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert len({*subfolders, folder.log}) == 6
 
 
-def test_written_state_is_read(folder: Folder) -> None:
-    running = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
+def test_written_state_is_read(folder: Folder, running: RunningSageMaker) -> None:
     folder.write_state(running)
-    assert folder.running() == running
+    assert folder.require_running() == running
     assert running.url == "http://127.0.0.1:4566"
+    folder.delete_state()
+    folder.delete_state()
+    with pytest.raises(LocalSageMakerError, match="is not running: run `up` first"):
+        folder.require_running()
 
 
 def test_ended_process_is_not_running(folder: Folder) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    folder.write_state(RunningSageMaker(pid=ended.pid, port=4566, python="3.10"))
+    with server_process(folder, 4566) as process:
+        folder.write_state(RunningSageMaker(pid=process.pid, port=4566, python="3.10"))
+    assert folder.running() is None
+    with pytest.raises(LocalSageMakerError) as ended:
+        folder.require_running()
+    assert str(ended.value) == (
+        f"the local SageMaker has ended: read the end of {folder.log}; `up` starts a new one, with "
+        "nothing deployed"
+    )
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"pid": os.getpid()},  # `down` would end it
+        {"pid": 10**30},
+        {"pid": "1"},
+        {"port": "1@evil.example"},  # a client would send its requests there
+        {"port": 80},
+        {"python": 3},
+    ],
+)
+def test_edited_state_is_not_trusted(
+    folder: Folder, running: RunningSageMaker, edited: dict[str, Any]
+) -> None:
+    folder.write_state(running)
+    assert folder.running() == running
+    folder._state.write_text(json.dumps({**json.loads(folder._state.read_text()), **edited}))
     assert folder.running() is None
 
 
-def test_deleted_state_can_be_deleted_again(folder: Folder) -> None:
-    folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    folder.delete_state()
-    folder.delete_state()
-    assert folder.running() is None
+def test_server_of_another_folder_is_ignored(
+    folder: Folder, running: RunningSageMaker, tmp_path: Path
+) -> None:
+    copied = Folder(tmp_path / "copied")
+    copied.root.mkdir()
+    copied.write_state(running)
+    assert copied.running() is None
 
 
 def test_process_of_another_user_is_ignored(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, running: RunningSageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(pid: int, number: int) -> None:
-        raise PermissionError
-
-    folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    monkeypatch.setattr(os, "kill", refuse)
+    folder.write_state(running)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert folder.running() is None
 
 
-def test_reused_process_id_is_ignored(folder: Folder) -> None:
-    folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    before = folder.require_running().start_time() - 60
-    os.utime(folder._state, (before, before))
-    assert folder.running() is None
-
-
-@pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
+@pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1", "[" * 100_000])
 def test_incomplete_state_file_is_ignored(folder: Folder, text: str) -> None:
-    folder.write_state(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     folder._state.write_text(text)
     assert folder.running() is None
 
 
-def test_state_file_is_written_atomically(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = RunningSageMaker(pid=os.getpid(), port=1, python="3.10")
-    folder.write_state(first)
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_link_or_file_in_place_of_the_folder_is_refused(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "state"
+    if kind == "link":
+        root.symlink_to(tmp_path)
+    else:
+        root.touch()
+    with pytest.raises(LocalSageMakerError) as refused:
+        Folder(root)
+    assert str(refused.value) == (
+        f"{root} is a {kind}: the local SageMaker needs a folder of this name: delete or rename it"
+    )
+
+
+def test_state_file_is_written_atomically(
+    folder: Folder, running: RunningSageMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write_state(running)
 
     def fail_during_write(path: Path, text: str) -> None:
         path.open("w").close()
@@ -84,4 +128,4 @@ def test_state_file_is_written_atomically(folder: Folder, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "write_text", fail_during_write)
     with pytest.raises(OSError, match="no space left"):
         folder.write_state(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
-    assert folder.running() == first
+    assert folder.running() == running

@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 assert sys.argv[1:3] == ["-m", "local_sagemaker.front.server"], sys.argv
 print("started with", os.environ["TMPDIR"], flush=True)
+print([name for name in os.environ if name.startswith("AWS_")], flush=True)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,6 +88,26 @@ def test_up_during_another_up_is_refused(folder: Folder) -> None:
     assert folder.log.read_text() == "a log line"
 
 
+def test_link_in_place_of_the_lock_is_refused(folder: Folder, tmp_path: Path) -> None:
+    """A commit can contain it; opening the lock would empty the file that it leads to."""
+    target = tmp_path / "target"
+    target.write_text("of the user")
+    folder.lock.symlink_to(target)
+    with pytest.raises(LocalSageMakerError) as refused:
+        lifecycle.up(folder)
+    assert str(refused.value) == (
+        f"{folder.lock} cannot be opened: it is a link: delete it, or use another folder"
+    )
+    assert target.read_text() == "of the user"
+
+
+def test_folder_that_cannot_be_made_is_an_error(folder: Folder, tmp_path: Path) -> None:
+    above = tmp_path / "file"
+    above.touch()
+    with pytest.raises(LocalSageMakerError, match=r"state\.lock cannot be opened: File exists"):
+        lifecycle.up(Folder(above / "state"))
+
+
 def test_used_port_is_refused(folder: Folder) -> None:
     folder.root.mkdir()
     folder.log.write_text("a log line")
@@ -150,6 +171,8 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.root.mkdir()
     (folder.root / "of the last run").touch()
     replace_server(EMULATOR, tmp_path, monkeypatch)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_PROFILE", "production")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -161,7 +184,8 @@ def test_up_and_down(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert folder.running() == running
     assert runs(running.pid)
     assert not (folder.root / "of the last run").exists()
-    assert folder.log.read_text().startswith(f"started with {folder.temporary}\n")
+    assert folder.log.read_text().startswith(f"started with {folder.temporary}\n[]\n")
+    assert [path.stat().st_mode & 0o777 for path in (folder.root, folder.log)] == [0o700, 0o600]
     with pytest.raises(
         LocalSageMakerError, match=rf"is already running: {running.url} \(stop it with `down`\)"
     ):

@@ -1,5 +1,6 @@
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from local_sagemaker import lifecycle
 from local_sagemaker.__main__ import main
 from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.settings import INSTANCES, SPEED
+from local_sagemaker.tests.support.running import server_process
 
 RUNNING = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
 
@@ -33,8 +35,9 @@ def test_env_without_a_running_local_sagemaker_fails(
 
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    folder.write_state(RUNNING)
-    assert main(["env"]) == 0
+    with server_process(folder, RUNNING.port) as process:
+        folder.write_state(replace(RUNNING, pid=process.pid))
+        assert main(["env"]) == 0
     script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
     completed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert completed.stdout.splitlines() == ["http://127.0.0.1:4566", str(folder.cdk_home)]

@@ -10,6 +10,9 @@ MAX_NAME = 63
 MAX_VARIABLE_BYTES = 1024
 MAX_VARIABLES = 100
 MAX_ENVIRONMENT_BYTES = 32 * 1024
+CODE_VARIABLES = ("BASH_ENV", "GCONV_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
+"""Besides LD_*, the variables by which bash, glibc and Python find code; `serve` is a bash script,
+and Triton's Python backend embeds Python."""
 
 
 @rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")
@@ -50,6 +53,17 @@ def check_variable_text(text: str) -> str | None:
         return "has a NUL byte, which environment variables cannot contain: remove it"
     if len(text.encode()) > MAX_VARIABLE_BYTES:
         return f"has more than {MAX_VARIABLE_BYTES} bytes: shorten it"
+    return None
+
+
+@rule("environment", "ld.so(8); bash(1); Python, Command line and environment")
+def check_variable_name(name: str) -> str | None:
+    """No variable selects programs or libraries of the container (PATH, LD_PRELOAD, ...)."""
+    if name.startswith("LD_") or name in CODE_VARIABLES:
+        return (
+            "decides which programs or libraries the container runs, which are the image's and the "
+            "archive's: remove it, and pack libraries into the model's archive"
+        )
     return None
 
 

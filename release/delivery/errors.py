@@ -8,6 +8,10 @@ from botocore.exceptions import BotoCoreError, ClientError, UnauthorizedSSOToken
 
 from endpoint_client import EndpointError
 
+NO_CAPACITY = "InsufficientInstanceCapacity"
+"""The error code in an endpoint's FailureReason, which CloudFormation repeats: "Unable to provision
+requested ML compute capacity due to InsufficientInstanceCapacity error. [...]"
+(aws/deep-learning-containers, tests of SageMaker endpoints)."""
 EXPIRED_CODES = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 """Error codes for expired credentials.
 
@@ -95,6 +99,12 @@ def explain_error(error: Exception) -> str:
     if credentials_expired(error):
         return f"the credentials have expired: get new ones ({error})"
     return f"AWS: {error}"
+
+
+def next_steps(message: str) -> Iterator[str]:
+    """Yield what to do after a deploy that failed with a message, as lines for its end."""
+    if NO_CAPACITY in message:
+        yield "AWS has no capacity for an instance type: docs/runbook.md, AWS has no capacity"
 
 
 @contextmanager

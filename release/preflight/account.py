@@ -14,7 +14,6 @@ from botocore.exceptions import ClientError, NoCredentialsError
 from release.preflight.clients import client
 from release.preflight.running_endpoints import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
-from release.stack_template import stack_template
 from release.template_resources import resources
 from release.tree import Template, Tree, templates
 
@@ -99,12 +98,6 @@ class Account:
         if stack not in self._physical_ids:
             self._physical_ids[stack] = self._list_physical_ids(stack)
         return self._physical_ids[stack]
-
-    def deployed_template(self, stack: str) -> Template | None:
-        """Return the deployed template of a stack, None if it has no resources."""
-        if not self.physical_ids(stack):
-            return None
-        return stack_template(self.client("cloudformation"), stack)
 
     def _list_physical_ids(self, stack: str) -> dict[str, str]:
         pages = self.client("cloudformation").get_paginator("list_stack_resources")

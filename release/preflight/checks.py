@@ -1,7 +1,7 @@
 """The checks of a preflight: faults that would make a deploy fail late or after it cost money.
 
 CloudFormation and the cdk CLI report other faults within a minute, before anything changes: the
-version of `cdk bootstrap`, the syntax of policies, names that exist already;
+syntax of policies, names that exist already;
 `cdk diff --method=change-set` makes only those checks
 (https://aws.amazon.com/blogs/devops/ship-infrastructure-faster-with-cloudformation-and-cdk-pre-deployment-validation-on-every-stack-operation/).
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import existing_resources, images, quotas
+from release.preflight import existing_resources, first_deploy, images, quotas
 from release.preflight.account import Account
 from release.preflight.failure_reasons import failure_reason
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -36,10 +36,13 @@ def check_caller(account: Account) -> Iterator[CheckFinding]:
 
 CHECKS: Checks = {
     "identity": check_caller,
+    "bootstrap": first_deploy.check_bootstrap,
     "existing": existing_resources.check,
     "images": images.check,
     "instances": quotas.check_instances,
+    "scaling": first_deploy.check_scaling_role,
     "builds": quotas.check_builds,
+    "functions": quotas.check_functions,
 }
 
 

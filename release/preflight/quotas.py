@@ -1,11 +1,15 @@
-"""Compare the account's quotas with the instances and builds of a deploy."""
+"""Compare the account's quotas with the instances, builds and functions of a deploy."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from release.preflight.account import Account
 from release.preflight.builds import archives_to_build, engines_to_build
-from release.preflight.findings import CheckFinding, unknown
-from release.preflight.fleets import Peak, instance_types, peaks
+from release.preflight.findings import CheckFinding, ok, refused, unknown
+from release.stack_endpoints import stack_endpoints
+from release.template_resources import references
+from release.tree import Template
 
 SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
@@ -25,6 +29,12 @@ BUILDS_PER_QUOTA = 6
 """Builds that CodeBuild accepts per unit of the quota: one that runs, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
+CONCURRENCY, CONCURRENCY_QUOTA, DEFAULT_LIMIT = "Concurrent executions", "L-B99A9384", 1000
+"""Lambda's quota, and its default
+(https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
+EXECUTIONS_PER_RESOURCE = 2
+"""A custom resource runs the CDK's provider framework, which waits for the handler."""
+
 
 def instances_quota(instance_type: str) -> str:
     """Return the name of an instance type's quota, as in CreateEndpoint's errors.
@@ -40,25 +50,41 @@ def builds_quota(environment: tuple[str, str]) -> str:
 
 
 def check_instances(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quotas on endpoint instances with the peak of this deploy.
+    """Compare the quotas on endpoint instances with those that this deploy starts.
 
-    No source documents a quota on the number of endpoints.
+    Refused is what new endpoints need. The instances of an update and of scaling are only named: a
+    SageMaker that refuses them (ResourceLimitExceeded) changes nothing. All instances of a variant
+    count for each of its types. No source documents a quota on the number of endpoints.
     """
-    by_type = peaks(account)
-    names = sorted(instance_types(account))
-    for name in names:
-        yield _compare(account, instances_quota(name), by_type[name])
-    if names:
-        preferred = peaks(account, only_preferred=True).values()
-        total = Peak(
-            sum(peak.running for peak in preferred),
-            sum(peak.needed for peak in preferred),
-            sum(peak.maximum for peak in preferred),
-        )
-        yield _compare(account, ALL_INSTANCES, total)
-    for name, endpoint in account.running_endpoints.items():
-        if endpoint.error:
-            yield unknown(name, f"{endpoint.error}: its instances are not counted")
+    running, started, maximum = Counter[str](), Counter[str](), Counter[str]()
+    stage_endpoints = {
+        endpoint.name: endpoint for endpoint in stack_endpoints(account.stage, account.templates)
+    }
+    for name, running_endpoint in account.running_endpoints.items():
+        for counts in running_endpoint.variants.values():
+            for instance_type, count in counts.items():
+                quotas = {instances_quota(instance_type): count, ALL_INSTANCES: count}
+                running.update(quotas)
+                if name not in stage_endpoints:
+                    maximum.update(quotas)
+    of_stage = set[str]()
+    for name, endpoint in stage_endpoints.items():
+        own = account.running_endpoints.get(name)
+        for variant in endpoint.variants:
+            count = sum(own.variants.get(variant.name, {}).values()) if own else 0
+            for quota in (*map(instances_quota, variant.instance_types), ALL_INSTANCES):
+                of_stage.add(quota)
+                maximum[quota] += max(variant.maximum, 2 * max(variant.initial, count))
+                if own is None:
+                    started[quota] += variant.initial
+    for quota in sorted(of_stage):
+        amount = running[quota] + started[quota] if started[quota] else 0
+        message = f"{running[quota]} run, this deploy starts {started[quota]}"
+        message += f", updates and scaling up to {maximum[quota]} in all"
+        yield account.quotas.compare(SAGEMAKER, quota, amount, message, maximum=maximum[quota])
+    for name, running_endpoint in account.running_endpoints.items():
+        if running_endpoint.error:
+            yield unknown(name, f"{running_endpoint.error}: its instances are not counted")
 
 
 def check_builds(account: Account) -> Iterator[CheckFinding]:
@@ -79,9 +105,43 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
         )
 
 
-def _compare(account: Account, quota: str, peak: Peak) -> CheckFinding:
-    message = f"{peak.running} run, {peak.needed} at the peak of this deploy"
-    if peak.maximum > peak.needed:
-        message += f", {peak.maximum} at the maximum of scaling"
-    amount = peak.needed if peak.needed > peak.running else 0
-    return account.quotas.compare(SAGEMAKER, quota, amount, message, maximum=peak.maximum)
+def check_functions(account: Account) -> Iterator[CheckFinding]:
+    """Compare Lambda's limit on concurrent executions with the custom resources of the stacks.
+
+    A new account may have 10, whatever Service Quotas shows as the default. A throttled provider
+    leaves CloudFormation waiting for its hour: its framework calls once more, and its handler of
+    the time-out cannot parse the error (aws-cdk-lib, custom-resources/lib/provider-framework).
+    Deliveries deploy so many stacks in parallel as the limit allows.
+    """
+    by_stack = [
+        EXECUTIONS_PER_RESOURCE * _parallel_custom_resources(template)
+        for template in account.templates.values()
+    ]
+    largest, total = max(by_stack, default=0), sum(by_stack)
+    limit = account.client("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    message = f"{limit}; one stack needs up to {largest}, all at once {total}"
+    command = "aws service-quotas request-service-quota-increase --service-code lambda "
+    command += f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(total, DEFAULT_LIMIT)}"
+    if largest > limit:
+        yield refused(CONCURRENCY, message, command)
+    else:
+        yield ok(CONCURRENCY, message, command if total > limit else "")
+
+
+def _parallel_custom_resources(template: Template) -> int:
+    """Return how many custom resources of a stack CloudFormation may create at the same time.
+
+    One that depends on another waits for it, so that each chain counts once.
+    """
+    custom = {
+        name: resource
+        for name, resource in template.get("Resources", {}).items()
+        if resource["Type"].startswith("Custom::")
+    }
+    return sum(not custom.keys() & {*_dependencies(resource)} for resource in custom.values())
+
+
+def _dependencies(resource: Any) -> Iterator[str]:
+    depends_on = resource.get("DependsOn", ())
+    yield from [depends_on] if isinstance(depends_on, str) else depends_on
+    yield from references(resource.get("Properties", {}))

@@ -54,6 +54,7 @@ VariableName = Annotated[
         "is not allowed here: write letters, digits and _, no digit first; variables that begin "
         "with SAGEMAKER_ are set by the keys server, hosting and publish_metrics",
     ),
+    rule_validator(names.check_variable_name),
 ]
 """API reference, ContainerDefinition. Names with SAGEMAKER_ are rejected because each variable of
 `serve` has its own key."""

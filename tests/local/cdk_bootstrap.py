@@ -1,10 +1,11 @@
-"""Bootstrap of the CDK by API calls like those of `cdk bootstrap`."""
+"""What an account needs once: the bootstrap of the CDK, and the role of scaling."""
 
 from pathlib import Path
 
 import boto3
 
 import cdk_cli
+from release.preflight.first_deploy import SCALING_SERVICE
 
 STACK = "CDKToolkit"
 TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")
@@ -14,7 +15,8 @@ AWS_MANAGED_KEY = "AWS_MANAGED_KEY"
 
 
 def bootstrap() -> None:
-    """Create the stack with the roles and the bucket that the CDK needs for deployments."""
+    """Create what `cdk bootstrap` creates, and the service-linked role of scaling."""
+    boto3.client("iam").create_service_linked_role(AWSServiceName=SCALING_SERVICE)
     cloudformation = boto3.client("cloudformation")
     cloudformation.create_stack(
         StackName=STACK,

@@ -10,13 +10,13 @@ from typing import Self
 
 import pytest
 
-from account_test.checkout import copy_app
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 from model_build import BuildTarget
 from release import tree
 from release.tree import Tree
 from tests import warm_app
+from tests.app_copy import copy_app
 from tests.local.cdk_bootstrap import bootstrap
 from tests.local.permissions import unlisted_calls
 

@@ -6,7 +6,6 @@ was not verified on AWS with these templates. The tests depend on each other, in
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -117,10 +116,6 @@ def test_deploy_without_capacity_keeps_the_instances(
         assert parse_command(["deploy", "pooled", "--local"])() == 1
     error = capfd.readouterr().err
     assert "InsufficientInstanceCapacity" in error
-    assert re.search(
-        r"stages/pooled\.yaml:6: endpoints\.math: no capacity in us-east-1 for ml\.g6\.xlarge or "
-        r"ml\.g6\.2xlarge: write instance_types: \[ml\.g6\.xlarge, ml\.g6\.2xlarge, ",
-        error,
-    )
+    assert "docs/runbook.md, AWS has no capacity" in error
     assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
     assert predict(client) == 14

@@ -223,6 +223,14 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         ),
         f"{VARIANT}.container.environment.V: has more than 1024 bytes: shorten it",
     ),
+    "variable that selects code": (
+        lambda sample: sample.endpoint(
+            sample.variant(container=sample.container(environment={"LD_PRELOAD": "x.so"}))
+        ),
+        f"{VARIANT}.container.environment.LD_PRELOAD: decides which programs or libraries the "
+        "container runs, which are the image's and the archive's: remove it, and pack libraries "
+        "into the model's archive",
+    ),
     "too large environment": (
         lambda sample: sample.endpoint(
             sample.variant(

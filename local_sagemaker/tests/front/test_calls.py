@@ -66,6 +66,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
     ("service", "request_", "permissions"),
     [
         (
+            "lambda",
+            {"method": "GET", "path": "/2016-08-19/account-settings/"},
+            [("lambda:GetAccountSettings", "*")],
+        ),
+        (
             "sagemaker",
             target("DescribeEndpoint", EndpointName="a-text"),
             [("sagemaker:DescribeEndpoint", own_arn("sagemaker", "endpoint/a-text"))],
@@ -134,6 +139,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
                 "x_amz_copy_source": "from/k",
             },
             [("s3:PutObject", "arn:aws:s3:::b/k"), ("s3:GetObject", "arn:aws:s3:::from/k")],
+        ),
+        (
+            "lambda",
+            {"method": "GET", "path": "/2016-08-19/account-settings"},
+            [("lambda:GetAccountSettings", "*")],
         ),
         ("ssm", {"x_amz_target": "X.Any", "body": b"no JSON"}, [("ssm:Any", "*")]),
     ],

@@ -46,7 +46,9 @@ class Services:
 installed = types.SimpleNamespace(model_python=types.SimpleNamespace(version="3.10"))
 server.find_triton = lambda: installed
 server.Services = Services
-server.sys = types.SimpleNamespace(executable=os.path.abspath("python"))
+server.sys = types.SimpleNamespace(
+    executable=os.path.abspath("python"), stderr=sys.stderr
+)
 server.run(server.Folder(pathlib.Path.cwd()), int(sys.argv[1]))
 """
 NEVER = {"early": "False", "broken": "False"}
@@ -136,6 +138,10 @@ def test_end_of_the_child_ends_the_server(front: Front) -> None:
     os.kill(front.emulator, signal.SIGKILL)
     assert front.process.wait() == 0
     assert front.stopped
+    assert front.log == (
+        "error: the local SageMaker stopped, because its process of the other AWS services was "
+        "ended by signal 9 (Killed), which the kernel also sends when memory is used up\n"
+    )
 
 
 def test_killed_server_leaves_no_child(front: Front) -> None:

@@ -95,12 +95,13 @@ def fake_servers(root: Path, instance_folder: Path) -> Iterator[StartTriton]:
     binary.write_text(f"#!{sys.executable} -IS\n{SERVER}")
     binary.chmod(0o755)
     python = Interpreter(Path(sys.executable), "3.11", root / "libpython", root / "stub")
-    installation = TritonInstallation(root, python, python, isolated=False)
+    not_isolated = TritonInstallation(root, python, python, isolated=False)
 
     def start(
         *arguments: str,
         folder: Path = instance_folder,
         environment: dict[str, str] | None = None,
+        installation: TritonInstallation = not_isolated,
         **options: Any,
     ) -> Triton:
         port = free_port()

@@ -53,8 +53,15 @@ class Broker:
         with broker_socket, Path("log").open("ab") as log:
             program = [sys.executable, broker.__file__, str(broker_socket.fileno()), *server]
             self.process = subprocess.Popen(
-                program, pass_fds=[broker_socket.fileno()], stdout=log, stderr=log
+                program,
+                pass_fds=[broker_socket.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
             )
+            assert self.process.stdin
+            with self.process.stdin as environment:
+                environment.write(b"{}")
 
     def close(self) -> int:
         """Close the parent's socket, wait for the broker and return its exit code."""
@@ -113,7 +120,7 @@ def test_server_that_ignores_sigterm_is_killed(
     parent_socket, broker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     async def close_running_broker() -> int:
-        running = asyncio.ensure_future(broker.run(broker_socket.detach(), ignore_sigterm))
+        running = asyncio.ensure_future(broker.run(broker_socket.detach(), ignore_sigterm, {}))
         while not server_pid(folder):
             await asyncio.sleep(0.005)
         parent_socket.close()

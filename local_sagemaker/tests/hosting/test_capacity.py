@@ -47,7 +47,7 @@ def test_environment_variables_override_the_capacity(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(MEMORY, "300")
     monkeypatch.setenv(DISK, "200")
     variant = {"InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 7}
-    assert Capacity.for_variant(variant) == Capacity(memory=300 * MIB, disk=200 * MIB)
+    assert Capacity.for_variant(variant) == Capacity(300 * MIB, 200 * MIB, cpus=4)
 
 
 def test_resident_bytes_count_all_processes_of_a_session() -> None:

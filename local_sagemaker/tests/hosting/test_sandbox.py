@@ -78,13 +78,19 @@ class User:
     def run(
         self, *command: str, descriptor: int | None = None, also: Sequence[Path] = ()
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a command in the sandbox; its standard input and `descriptor` stay open."""
+        """Run a command in the sandbox; its standard input and `descriptor` stay open.
+
+        With `descriptor` the command is a broker, which reads an environment to the end.
+        """
         stdin_reader, stdin_writer = os.pipe()
         with (
             pytest.MonkeyPatch.context() as patch,
             os.fdopen(stdin_reader),
-            os.fdopen(stdin_writer),
+            os.fdopen(stdin_writer, "w") as stdin,
         ):
+            if descriptor is not None:
+                stdin.write("{}")
+                stdin.close()
             patch.setenv("HOME", str(self.home))
             patch.chdir(self.project)
             pythons = Path(sys.prefix), Path(sys.base_prefix)

@@ -1,5 +1,6 @@
 import json
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.triton import Triton
+from local_sagemaker.prerequisites import Interpreter, TritonInstallation, _can_unshare
 from local_sagemaker.tests.hosting.conftest import StartTriton, fake_servers, server_pid
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually, runs
 
@@ -63,6 +65,32 @@ def test_server_has_only_the_environment_of_the_container(
     python = tmp_path / "backends" / "python" / "environment" / "bin"
     assert environment["PATH"].split(os.pathsep)[0] == str(python)
     assert "AWS_SECRET_ACCESS_KEY" not in environment
+
+
+@pytest.mark.parametrize(
+    "isolated",
+    [False, pytest.param(True, marks=pytest.mark.skipif(not _can_unshare(), reason="no unshare"))],
+)
+def test_environment_of_the_container_starts_no_code_outside_of_the_sandbox(
+    start_triton: StartTriton, tmp_path: Path, isolated: bool
+) -> None:
+    """Programs that start the sandbox must not look up commands or modules in the Model's."""
+    attack = tmp_path / "attack"
+    attack.mkdir()
+    mark = f"touch {attack}/escaped"
+    for program in ("unshare", "python3", "tritonserver"):
+        (attack / program).write_text(f"#!/bin/sh\n{mark}\n")
+        (attack / program).chmod(0o755)
+    for module in ("sitecustomize", "asyncio", "usercustomize"):
+        (attack / f"{module}.py").write_text(f"import os; os.system({mark!r})")
+    hostile = {"PATH": str(attack), "PYTHONPATH": str(attack), "PYTHONHOME": str(attack)}
+    python = Interpreter(Path(sys.executable), "3.11", tmp_path / "libpython", tmp_path / "stub")
+    installation = TritonInstallation(tmp_path, python, python, isolated=isolated)
+    triton = start_triton(environment=hostile, installation=installation)
+    triton.wait_until_healthy(TIMEOUT_SECONDS)
+    _, environment = json.loads(get(triton, "/started-with"))
+    assert hostile.items() <= environment.items()
+    assert not (attack / "escaped").exists()
 
 
 def test_log_starts_with_the_given_lines(start_triton: StartTriton) -> None:

@@ -35,7 +35,7 @@ class Fleet:
             triton=triton,
             container=container,
             id=str(folder),
-            capacity=Capacity(memory=1000, disk=40),
+            capacity=Capacity(memory=1000, disk=40, cpus=4),
         )
         return SimpleNamespace(calls=0, max_calls=0, healthy_server=server, pool=None)
 
@@ -101,6 +101,16 @@ def test_instance_metrics_are_collected_every_minute(measured: Measured) -> None
 def test_cpu_utilization_is_never_negative(measured: Measured) -> None:
     measured.after(60, cpu=100)
     assert measured.after(60, cpu=-40)["CPUUtilization"] == [0, 0]
+
+
+def test_utilization_has_the_documented_range(measured: Measured) -> None:
+    """A machine can have more processors than the instance, and memory can be exceeded."""
+    for instance in measured.fleet.instances:
+        instance.healthy_server.capacity = Capacity(memory=100, disk=20, cpus=4)
+    measured.after(60)
+    values = measured.after(60, cpu=60 * 16)
+    assert values["CPUUtilization"] == [400, 400]
+    assert values["MemoryUtilization"] == values["DiskUtilization"] == [100, 100]
 
 
 def test_replaced_instance_has_no_metrics(measured: Measured) -> None:

@@ -20,6 +20,7 @@ from local_sagemaker.tests.support.endpoint_caller import (
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET = "shop-models"
 MEMORY_MIB = "100"
@@ -35,17 +36,18 @@ def _memory() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def caller(
     _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> EndpointCaller:
-    """A caller of the endpoint `many`, which has MODELS models."""
+    """A caller of the endpoint `many`, which has MODELS models, and one that outgrows it."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
-    for number in range(MODELS):
-        folder = tmp_path_factory.mktemp("models") / f"m{number}"
-        archive = pack_python(folder, times(number))
-        s3.put_object(Bucket=BUCKET, Key=f"m{number}.tar.gz", Body=archive)
+    models = {f"m{number}": times(number) for number in range(MODELS)}
+    models["grows"] = times(7, execute="self.kept = b'x' * (200 << 20)")
+    for name, code in models.items():
+        archive = pack_python(tmp_path_factory.mktemp("models") / name, code)
+        s3.put_object(Bucket=BUCKET, Key=f"{name}.tar.gz", Body=archive)
     create_endpoint("many", multi_model(f"s3://{BUCKET}/"))
     return EndpointCaller("many")
 
@@ -71,3 +73,22 @@ def test_cold_calls_beyond_the_memory_are_answered(
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
     log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
     assert log.count("successfully unloaded") >= MODELS - 4
+
+
+def test_model_that_outgrows_the_instance_is_killed_visibly(
+    local_sagemaker: LocalSageMaker, caller: EndpointCaller
+) -> None:
+    caller.predict_or_failure("grows")  # it can be killed before it answers
+    reported = "The process of grows.tar.gz, which used "
+    logs: Any = boto3.client("logs")
+    group = "/aws/sagemaker/Endpoints/many"
+    pattern = '"local SageMaker: It is out of memory"'
+    (line,) = eventually(
+        lambda: logs.filter_log_events(logGroupName=group, filterPattern=pattern)["events"]
+    )
+    assert reported in line["message"]
+    assert reported in local_sagemaker.folder.log.read_text()
+    failure = caller.failure("grows")
+    assert (failure.status, failure.code) == (424, "ModelError")
+    assert "Stub process 'grows.tar.gz_0' is not healthy" in failure.message
+    assert caller.predict("m1") == INPUT

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.tests.recorded import coverage, report
+from local_sagemaker.tests.recorded import coverage
 from local_sagemaker.tests.recorded.account import Account
 from local_sagemaker.tests.recorded.recording import Scenario, difference, scenarios
 
@@ -44,29 +44,3 @@ def test_each_row_has_a_source() -> None:
 
 def test_coverage_table_is_current() -> None:
     assert coverage.FILE.read_text() == coverage.page(), coverage.COMMAND
-
-
-def test_report_is_converted_to_rows() -> None:
-    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 2}
-    answer = {
-        "step": "scale",
-        "date": "2026-11-22T22:35:59+00:00",
-        "operation": "sagemaker:DescribeEndpoint",
-        "request": {"EndpointName": "probe-cpu"},
-        "response": {
-            "EndpointStatus": "Updating",
-            "EndpointConfigName": "probe-cpu-1",
-            "CreationTime": "2026-11-22T22:35:54+00:00",
-            "ProductionVariants": [variant],
-        },
-        "error": None,
-    }
-    (step,) = report.steps({"answers": [answer, {**answer, "operation": "app:TimeBudget"}]})
-    assert step["case"] == "scale"
-    assert step["answer"] == {
-        "EndpointStatus": '= "Updating"',
-        "EndpointConfigName": "text",
-        "CreationTime": "time",
-        "ProductionVariants[0].VariantName": '= "AllTraffic"',
-        "ProductionVariants[0].CurrentInstanceCount": "= 2",
-    }

@@ -1,5 +1,7 @@
 """A local SageMaker that runs inside a with block."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,20 @@ import pytest
 from local_sagemaker import lifecycle
 from local_sagemaker.environment import client_environment
 from local_sagemaker.folder import Folder, RunningSageMaker
+
+
+@contextmanager
+def server_process(folder: Folder, port: int) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a process that `folder.running()` takes for the server; it is killed afterwards."""
+    wait = "import signal, sys; print('ready', flush=True); signal.pause()"
+    command = [sys.executable, "-c", wait, *folder.server_arguments(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @dataclass(frozen=True)

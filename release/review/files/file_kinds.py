@@ -84,7 +84,6 @@ KINDS = (
     FileKind("LICENSE", why_omitted="text for people"),
     FileKind("local_sagemaker/*", why_omitted="the local emulator is not deployed"),
     FileKind("bench/*", why_omitted="measurements are not deployed"),
-    FileKind("account_test/*", why_omitted="tests in a separate account"),
     FileKind("*", describe_size, "other code"),
 )
 

@@ -10,6 +10,7 @@ from cli import dispatch
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.dispatch import parse_command
 from local_sagemaker import Folder, RunningSageMaker, client_environment
+from local_sagemaker.tests.support.running import server_process
 from tests.unit.test_repository import ROOT
 
 
@@ -101,11 +102,11 @@ def test_local_option_configures_the_local_sagemaker(
     )
     folder, environment = Folder.default(), dict[str, str]()
     folder.root.mkdir()
-    running = RunningSageMaker(pid=1, port=4566, python="3.10")
-    monkeypatch.setattr(RunningSageMaker, "is_alive", lambda _: True)
-    folder.write_state(running)
-    monkeypatch.setattr("os.environ", environment)
-    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(environment)))
-    with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
-        command()
+    with server_process(folder, 4566) as process:
+        running = RunningSageMaker(pid=process.pid, port=4566, python="3.10")
+        folder.write_state(running)
+        monkeypatch.setattr("os.environ", environment)
+        monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(environment)))
+        with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
+            command()
     assert environment == client_environment(running, folder)

@@ -214,6 +214,15 @@ def test_malformed_value_is_an_error_at_its_line(
             "endpoints.text.environment.A: has a NUL byte, which environment variables cannot "
             "contain: remove it",
         ),
+        *(
+            (
+                f'    environment: {{ {name}: "/models" }}',
+                f"endpoints.text.environment.{name}: decides which programs or libraries the "
+                "container runs, which are the image's and the archive's: remove it, and pack "
+                "libraries into the model's archive",
+            )
+            for name in ("BASH_ENV", "LD_AUDIT", "LD_PRELOAD", "PATH", "PYTHONPATH")
+        ),
         (
             "    server: { additional_args: ' ' }",
             "endpoints.text.server.additional_args: ' ' has no argument: write one, or remove it",

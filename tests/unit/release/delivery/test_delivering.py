@@ -10,7 +10,6 @@ import pytest
 from release.checkouts import Clone
 from release.delivery import delivering
 from release.delivery.errors import FaultyDeployment, NotDelivered
-from release.preflight import capacity_errors
 from release.tree import CheckoutError
 from tests.tritonsm import tritonsm
 
@@ -53,12 +52,11 @@ def test_missing_capacity_is_reported_with_the_fix(
 ) -> None:
     for name in ("build_missing_archives", "deploy", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_: None)
-    monkeypatch.setattr(delivering, step, _raises(FaultyDeployment("prod-text: no capacity")))
-    monkeypatch.setattr(capacity_errors, "advice", lambda message, *_: [f"fix of {message}"])
+    monkeypatch.setattr(delivering, step, _raises(FaultyDeployment("InsufficientInstanceCapacity")))
     deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
     history: Any = FakeHistory()
     tree: Any = SimpleNamespace(models=Path())
-    with pytest.raises(FaultyDeployment, match="fix of prod-text: no capacity"):
+    with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
         delivering._build_and_deploy(deployment, history, tree)
 
 

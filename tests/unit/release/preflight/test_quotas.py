@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from release.plan import PLAN
-from release.preflight.findings import Verdict
-from release.preflight.fleets import peaks
-from release.preflight.quotas import check_builds, check_instances
+from release.preflight.account import Account
+from release.preflight.findings import CheckFinding, Verdict
+from release.preflight.quotas import check_builds, check_functions, check_instances
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -19,11 +19,10 @@ from tests.unit.release.preflight.conftest import (
     quotas,
     resources,
     run_endpoints,
-    template,
 )
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
-G5 = "ml.g5.xlarge for endpoint usage"
+G5, G6 = "ml.g5.xlarge for endpoint usage", "ml.g6.xlarge for endpoint usage"
 ALL = "Number of instances across active endpoints"
 
 
@@ -34,25 +33,25 @@ def set_quotas(
     aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas(**(default or {}))
 
 
-def deploy_stacks(aws: Aws, before: dict[str, Any] | None) -> None:
-    """Deploy every stack with these resources; with None, no stack."""
-    if before is None:
-        aws.answers["cloudformation.ListStackResources"] = not_deployed()
-        return
-    aws.answers["cloudformation.ListStackResources"] = resources(Endpoint="prod-text")
-    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template(before))}
+def instance_findings(aws: Aws, account: Account, **values: float) -> dict[str, CheckFinding]:
+    """Return the findings about instances by their quota."""
+    set_quotas(aws, {G5: 99, G6: 99, ALL: 99, **values})
+    return {finding.subject: finding for finding in check_instances(account)}
 
 
-def test_new_endpoint_adds_its_instances(make_account: MakeAccount, aws: Aws) -> None:
+def test_new_endpoint_needs_its_instances(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
-    deploy_stacks(aws, None)
-    peak = peaks(make_account(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed, peak.maximum) == (3, 5, 13)
+    account = make_account(prod_text=endpoint_stack(count=2, max_capacity=10))
+    finding = instance_findings(aws, account, **{G5: 4})[G5]
+    assert finding.verdict is REFUSED
+    assert finding.message == (
+        "quota 4; 3 run, this deploy starts 2, updates and scaling up to 13 in all"
+    )
+    assert finding.fix.endswith("--quota-code L-0 --desired-value 13")
 
 
 def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws)
-    deploy_stacks(aws, None)
     stack = endpoint_stack(count=2, max_capacity=4)
     (variant,) = stack["Config"][1]["ProductionVariants"]
     del variant["InstanceType"]
@@ -60,107 +59,59 @@ def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, 
         {"InstanceType": "ml.g5.xlarge", "Priority": 2},
         {"InstanceType": "ml.g6.xlarge", "Priority": 1},
     ]
-    account = make_account(prod_text=stack)
-    by_type = peaks(account)
-    assert {name: (peak.needed, peak.maximum) for name, peak in by_type.items()} == {
-        "ml.g5.xlarge": (2, 4),
-        "ml.g6.xlarge": (2, 4),
-    }
-    assert list(peaks(account, only_preferred=True)) == ["ml.g6.xlarge"]
+    findings = instance_findings(aws, make_account(prod_text=stack))
+    assert findings.keys() == {G5, G6, ALL}
+    for finding in findings.values():
+        assert finding.message.endswith("starts 2, updates and scaling up to 4 in all")
 
 
 def test_scheduled_action_can_raise_the_maximum(make_account: MakeAccount, aws: Aws) -> None:
     run_endpoints(aws)
-    deploy_stacks(aws, None)
     stack = endpoint_stack(count=2, max_capacity=4)
     launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
     stack["Target"][1]["ScheduledActions"] = [launch]
-    assert peaks(make_account(prod_text=stack))["ml.g5.xlarge"].maximum == 9
+    assert "up to 9 in all" in instance_findings(aws, make_account(prod_text=stack))[G5].message
 
 
-TAGS = [{"Key": "team", "Value": "search"}]
-UNCHANGED = endpoint_stack(image="old")
-TAGGED = {name: (kind, {**rest, "Tags": TAGS}) for name, (kind, rest) in UNCHANGED.items()}
-
-
-@pytest.mark.parametrize(
-    ("new_stack", "needed"),
-    [
-        ({**UNCHANGED, "Other": ("AWS::SSM::Parameter", {"Name": "x"})}, 7),
-        (TAGGED, 7),
-        (endpoint_stack(), 14),
-        (endpoint_stack(retain=False), 7 + 2),
-        (endpoint_stack(rolling={"Type": "INSTANCE_COUNT", "Value": 2}), 7 + 2),
-        (endpoint_stack(rolling={"Type": "INSTANCE_COUNT", "Value": 50}), 14),
-        (endpoint_stack(rolling={"Type": "CAPACITY_PERCENT", "Value": 50}), 7 + 3),
-        (endpoint_stack(rolling={"Type": "CAPACITY_PERCENT", "Value": 10}), 7 + 1),
-    ],
-    ids=["other resource", "tags", "blue/green", "count of the template", *map(str, range(4))],
-)
-def test_update_adds_instances(
-    make_account: MakeAccount, aws: Aws, new_stack: dict[str, Any], needed: int
-) -> None:
+def test_running_endpoint_is_not_refused(make_account: MakeAccount, aws: Aws) -> None:
+    """SageMaker refuses an update beyond the quota, and then changes nothing."""
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, UNCHANGED)
-    peak = peaks(make_account(prod_text=new_stack))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed) == (7, needed)
-
-
-def test_all_endpoints_are_updated_in_parallel(make_account: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
-    deploy_stacks(aws, endpoint_stack(image="another"))
-    account = make_account(
-        prod_text=endpoint_stack(),
-        prod_vision=endpoint_stack("prod-vision"),
-        prod_new=endpoint_stack("prod-new", count=2),
-    )
-    peak = peaks(account)["ml.g5.xlarge"]
-    assert (peak.running, peak.needed) == (7, 7 + 2 + 4 + 3)
+    finding = instance_findings(aws, make_account(prod_text=endpoint_stack()), **{G5: 1})[G5]
+    assert finding.verdict is OK
+    assert "7 run, this deploy starts 0, updates and scaling up to 14 in all" in finding.message
+    assert finding.fix.endswith("--desired-value 14")
 
 
 @pytest.mark.parametrize(
-    ("applied", "default", "verdicts", "message", "desired"),
+    ("applied", "default", "verdicts", "desired"),
     [
-        ({G5: 1, ALL: 20}, {}, (REFUSED, OK), "quota 1; 0 run, 2 at the peak", 6),
-        ({G5: 4, ALL: 40}, {}, (OK, OK), "2 at the peak of this deploy, 6 at the maximum of", 6),
-        ({G5: 6, ALL: 1}, {}, (OK, REFUSED), "quota 6; 0 run", None),
+        ({G5: 1, ALL: 20}, {}, (REFUSED, OK), 6),
+        ({G5: 4, ALL: 40}, {}, (OK, OK), 6),
+        ({G5: 6, ALL: 1}, {}, (OK, REFUSED), None),
         # The account may have more than the default.
-        ({ALL: 20}, {G5: 0, ALL: 4}, (UNKNOWN, OK), "quota 0, AWS default;", 6),
-        ({ALL: 20}, {}, (UNKNOWN, OK), "Service Quotas has no such quota in this region", None),
+        ({ALL: 20}, {G5: 0, ALL: 4}, (UNKNOWN, OK), 6),
+        ({ALL: 20}, {}, (UNKNOWN, OK), None),
     ],
-    ids=["below the peak", "below the maximum", "all types", "AWS default", "missing quota"],
+    ids=["below the need", "below the maximum", "all types", "AWS default", "missing quota"],
 )
-def test_quotas_are_compared_with_the_peak(
+def test_quotas_are_compared_with_the_need(
     make_account: MakeAccount,
     aws: Aws,
     applied: dict[str, float],
     default: dict[str, float],
     verdicts: tuple[Verdict, Verdict],
-    message: str,
     desired: int | None,
 ) -> None:
     run_endpoints(aws)
-    deploy_stacks(aws, None)
     set_quotas(aws, applied, default)
-    first, second = check_instances(make_account(prod_text=endpoint_stack(count=2, max_capacity=6)))
-    assert (first.subject, second.subject) == (G5, ALL)
-    assert (first.verdict, second.verdict) == verdicts
-    assert message in first.message
+    account = make_account(prod_text=endpoint_stack(count=2, max_capacity=6))
+    findings = {finding.subject: finding for finding in check_instances(account)}
+    assert (findings[G5].verdict, findings[ALL].verdict) == verdicts
     command = (
         "aws service-quotas request-service-quota-increase --service-code sagemaker "
         f"--quota-code L-0 --desired-value {desired}"
     )
-    assert first.fix == (command if desired else "")
-
-
-def test_exceeded_quota_does_not_refuse_an_unchanged_stage(
-    make_account: MakeAccount, aws: Aws
-) -> None:
-    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    deploy_stacks(aws, endpoint_stack(count=2))
-    set_quotas(aws, {G5: 1, ALL: 40})
-    first, _ = check_instances(make_account(prod_text=endpoint_stack(count=2)))
-    assert first.verdict is OK
+    assert findings[G5].fix == (command if desired else "")
 
 
 def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
@@ -172,7 +123,6 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
         deleted=("ml.g5.xlarge", 4),
         no_config=("ml.g5.xlarge", 5),
     )
-    deploy_stacks(aws, None)
     describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
     config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
 
@@ -193,7 +143,7 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
     aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
     set_quotas(aws, {G5: 9, ALL: 9})
     findings = list(check_instances(make_account(prod_text=endpoint_stack(count=1))))
-    assert "0 run" in findings[0].message
+    assert "0 run" in findings[1].message
     assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]
 
 
@@ -202,7 +152,6 @@ def test_denied_endpoint_is_unknown_and_others_count(
     make_account: MakeAccount, aws: Aws, operation: str
 ) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
-    deploy_stacks(aws, None)
     answer: Any = aws.answers[f"sagemaker.{operation}"]
 
     def answer_or_deny(request: dict[str, Any]) -> dict[str, Any]:
@@ -213,8 +162,8 @@ def test_denied_endpoint_is_unknown_and_others_count(
 
     aws.answers[f"sagemaker.{operation}"] = answer_or_deny
     set_quotas(aws, {G5: 9, ALL: 9})
-    first, _, denied_endpoint = check_instances(make_account(prod_text=endpoint_stack(count=1)))
-    assert "4 run, 5 at the peak" in first.message
+    _, first, denied_endpoint = check_instances(make_account(prod_text=endpoint_stack(count=1)))
+    assert "4 run, this deploy starts 1" in first.message
     assert (denied_endpoint.subject, denied_endpoint.verdict) == ("other-team", UNKNOWN)
     assert denied_endpoint.message == (
         f"no permission (sagemaker:{operation}): its instances are not counted"
@@ -256,7 +205,7 @@ def write_plan(account: Any, **engines: list[str]) -> None:
 
 
 def test_engine_needs_a_gpu_build(make_account: MakeAccount, aws: Aws) -> None:
-    deploy_stacks(aws, None)
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
     set_quotas(aws, {GPU: 0, CPU: 1})
     account = make_account(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
     write_plan(account, a=["m/1/model.plan"], b=[])
@@ -272,7 +221,7 @@ def test_builds_beyond_queue_and_quota_are_refused(
     make_account: MakeAccount, aws: Aws, archives: int, verdict: Verdict
 ) -> None:
     # CodeBuild queues five builds for each running one (user guide, builds-working).
-    deploy_stacks(aws, None)
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
     set_quotas(aws, {GPU: 1, CPU: 2})
     models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
     account = make_account(prod_models=MODELS, prod_text=models)
@@ -298,3 +247,25 @@ def test_existing_archives_are_not_built(make_account: MakeAccount, aws: Aws) ->
     assert [finding.verdict for finding in check_builds(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
     assert [finding.verdict for finding in check_builds(account)] == [OK, REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict", "has_command"), [(12, OK, False), (10, OK, True), (3, REFUSED, True)]
+)
+def test_functions_need_two_executions_for_each_custom_resource_at_once(
+    make_account: MakeAccount, aws: Aws, limit: int, verdict: Verdict, *, has_command: bool
+) -> None:
+    aws.answers["lambda.GetAccountSettings"] = {"AccountLimit": {"ConcurrentExecutions": limit}}
+    stack = {
+        "Resources": {
+            "A": {"Type": "Custom::Any"},
+            "B": {"Type": "Custom::Any", "DependsOn": ["A"]},
+            "C": {"Type": "Custom::Any", "Properties": {"After": {"Ref": "A"}}},
+            "D": {"Type": "Custom::Any", "DependsOn": "Bucket"},
+            "Bucket": {"Type": "AWS::S3::Bucket"},
+        }
+    }
+    (finding,) = check_functions(make_account(prod_a=stack, prod_b=stack, prod_c=stack))
+    assert finding.verdict is verdict
+    assert finding.message == f"{limit}; one stack needs up to 4, all at once 12"
+    assert ("--service-code lambda --quota-code L-B99A9384" in finding.fix) == has_command

@@ -1,1 +1,0 @@
-"""Test of the open assumptions of docs/aws.md in an AWS account: `make account-test`."""
