@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         from local_sagemaker import Folder
 
         local = Folder.default()
-        bootstrap(region, local, config.existing.bootstrap_qualifier)
+        bootstrap(region, local, plan.config.existing.bootstrap_qualifier)
     try:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
