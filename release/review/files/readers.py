@@ -45,12 +45,12 @@ class _UniqueKeys(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping. Raise `yaml.constructor.ConstructorError` for a duplicate key."""
-        seen = set[str]()
+        earlier = set[str]()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
+            if key.value in earlier:
                 problem = f"the key {key.value} is there twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value)
+            earlier.add(key.value)
         return super().construct_mapping(node, deep)
 
 
