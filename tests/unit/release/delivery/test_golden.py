@@ -172,7 +172,7 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
             b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
             [
                 "2: inputs.X.shape: write a valid list, not 1",
-                "3: inputs.X.data: is empty: add one",
+                "3: inputs.X.data: has 0 entries: write 1 or more",
                 "3: inputs.Y.datatype: missing: add this key",
                 "3: inputs.Y.shape: missing: add this key",
                 "3: inputs.Y.data: missing: add this key",
