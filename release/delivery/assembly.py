@@ -2,14 +2,12 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from release.artefact import ReleaseArtefact
 from release.assemblies import read_synthesis
@@ -17,23 +15,11 @@ from release.delivery.errors import NotDelivered
 from release.stack_catalog import StackArchive, archives
 from release.stack_endpoints import StackEndpoint, stack_endpoints
 from release.template_resources import resolve
-from release.tree import SUFFIX, Template, templates
+from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
 SERVICE_TOKEN = "ServiceToken"
 """The property of a custom resource that CloudFormation reads; it is not part of a build."""
-
-
-UNKNOWN_ACCOUNT = "unknown-account"
-"""The account of an environment-agnostic stack (aws-cdk-lib, cx-api/lib/environment.js)."""
-_ENVIRONMENT = re.compile(r"aws://(?P<account>[\w-]+)/(?P<region>[\w-]+)")
-
-
-class StageEnvironment(NamedTuple):
-    """The account of a stage, None if its file has none, and the region."""
-
-    account: str | None
-    region: str
 
 
 @dataclass(frozen=True)
@@ -73,15 +59,10 @@ class Assembly:
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
-    @cached_property
-    def environment(self) -> StageEnvironment:
-        """The account and region of the stacks."""
-        return stage_environment(self.stage, (self.folder / MANIFEST).read_bytes())
-
     @property
-    def models(self) -> Path:
-        """The folder with the golden files of the models."""
-        return self.folder / "models"
+    def tree(self) -> Tree:
+        """The stage's file and the golden files of the models, which a release has copies of."""
+        return Tree(self.folder)
 
     @property
     def endpoints(self) -> list[StackEndpoint]:
@@ -134,19 +115,3 @@ def open_assembly(release: ReleaseArtefact, stage: str) -> Iterator[Assembly]:
             if not stack.startswith(f"{stage}-"):
                 raise NotDelivered(f"release {release.name}: {stack} is not a stack of {stage}")
         yield Assembly(folder / stage, stage)
-
-
-def stage_environment(stage: str, manifest: bytes) -> StageEnvironment:
-    """Return the environment of the stacks in a manifest. Raise `NotDelivered`."""
-    artifacts = json.loads(manifest)["artifacts"].values()
-    environments = {
-        str(artifact.get("environment"))
-        for artifact in artifacts
-        if artifact["type"] == "aws:cloudformation:stack"
-    }
-    match [_ENVIRONMENT.fullmatch(environment) for environment in environments]:
-        case [re.Match() as match]:
-            account = None if match["account"] == UNKNOWN_ACCOUNT else match["account"]
-            return StageEnvironment(account, match["region"])
-    names = ", ".join(sorted(environments))
-    raise NotDelivered(f"the stacks of {stage} are not in one account and region: {names}")

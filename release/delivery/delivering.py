@@ -13,7 +13,7 @@ from release.artefact import ReleaseArtefact
 from release.delivery import golden
 from release.delivery.archive_bucket import model_bucket
 from release.delivery.archives import build_missing_archives, promote_archives
-from release.delivery.assembly import open_assembly, stage_environment
+from release.delivery.assembly import open_assembly
 from release.delivery.catalog_checks import check_catalog_before
 from release.delivery.delivery_order import refuse_older_release, require_delivered_release
 from release.delivery.deploying import deploy
@@ -26,6 +26,7 @@ from release.delivery.recording import record_delivery
 from release.delivery.steps import say
 from release.delivery.store import save_release, stored_release
 from release.delivery.verifying import verify
+from release.tree import Tree
 from stage_record import Event
 
 RESTORED_EVENTS = 100
@@ -55,14 +56,15 @@ def deliver(
     with open_assembly(release, stage) as assembly:
         if release.commit is None:
             raise NotDelivered(UNCOMMITTED_CHANGES)
-        golden.check_golden_files(assembly.models)
-        session = boto3.Session(region_name=assembly.environment.region)
+        golden.check_golden_files(assembly.tree.models)
+        session = _session(assembly.tree, stage)
         history = stage_history(session, stage)
         if not allow_older:
             refuse_older_release(release, stage, history.live_delivery())
         history.refuse_in_progress(release.digest, take_over=take_over)
         if from_stage is not None:
-            source = _session(release, from_stage)
+            with open_assembly(release, from_stage) as source_assembly:
+                source = _session(source_assembly.tree, from_stage)
             require_delivered_release(stage_history(source, from_stage), release)
         run_preflight(assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
@@ -133,7 +135,7 @@ def _build_and_deploy(
     try:
         deploy(deployment)
         _save(deployment, release)
-        return verify(deployment, deployment.assembly.models)
+        return verify(deployment, deployment.assembly.tree.models)
     except DeliveryError as error:
         message = str(error)
         raise type(error)("\n  ".join([message, *next_steps(message)])) from error.__cause__
@@ -180,9 +182,5 @@ def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:
         )
 
 
-def _session(release: ReleaseArtefact, stage: str) -> boto3.Session:
-    """Return a session in the region of another stage in the release."""
-    name = f"{stage}/manifest.json"
-    if name not in release.files:
-        raise NotDelivered(f"release {release.name} has no stage {stage!r}")
-    return boto3.Session(region_name=stage_environment(stage, release.read(name)).region)
+def _session(tree: Tree, stage: str) -> boto3.Session:
+    return boto3.Session(region_name=tree.stage(stage).region)

@@ -20,8 +20,8 @@ def run_preflight(
     """
     with step("check the account (make preflight)"):
         try:
-            expected = assembly.environment.account
-            account = Account(session, caller(session), assembly.stage, assembly.folder, expected)
+            identity = caller(session)
+            account = Account(session, identity, assembly.tree, assembly.stage, assembly.folder)
         except NoCredentials as error:
             raise NotDelivered(f"no credentials: {error}") from None
         findings = list(run_checks(account))

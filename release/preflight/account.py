@@ -49,15 +49,15 @@ def caller(session: boto3.Session) -> Caller:
 class Account:
     """The account of a stage; AWS's answers are cached.
 
-    `session` is in the stage's region, `assembly` the folder of its cloud assembly. `expected` is
-    the number of the account in the stage's file, None if it has none.
+    `session` is in the stage's region, `tree` the checkout to deploy, `assembly` the folder of its
+    cloud assembly.
     """
 
     session: boto3.Session
     caller: Caller
+    tree: Tree
     stage: str
     assembly: Path
-    expected: str | None = None
     _clients: dict[str, Any] = field(default_factory=dict, repr=False)
     _physical_ids: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
 
@@ -121,9 +121,8 @@ def account_of(tree: Tree, stage: str) -> Iterator[Account]:
 
     Raise `CheckoutError`, `NotSynthesised`, `NoCredentials` and `BotoCoreError`.
     """
-    file = tree.stage(stage)
-    session = boto3.Session(region_name=file.region)
+    session = boto3.Session(region_name=tree.stage(stage).region)
     identity = caller(session)
     with TemporaryDirectory(prefix="preflight-") as folder:
         tree.synthesise(stage, to=Path(folder))
-        yield Account(session, identity, stage, Path(folder), file.account)
+        yield Account(session, identity, tree, stage, Path(folder))

@@ -23,7 +23,7 @@ Checks = Mapping[str, Check]
 
 def check_caller(account: Account) -> Iterator[CheckFinding]:
     """Compare the caller's account with the account in the stage's file."""
-    expected, caller = account.expected, account.caller
+    expected, caller = account.tree.stage(account.stage).account, account.caller
     if expected is not None and expected != caller.account:
         yield refused(
             "account",

@@ -9,7 +9,7 @@ import pytest
 from release.artefact import ReleaseArtefact
 from release.delivery import assembly, delivering
 from release.delivery.errors import FaultyDeployment, NotDelivered
-from release.tree import NotSynthesised
+from release.tree import NotSynthesised, Tree
 from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
 
 
@@ -34,7 +34,7 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
     history: Any = FakeHistory()
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
-    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(models=Path()))
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Tree(Path())))
     delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
     steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
     assert history.calls == steps
@@ -51,7 +51,9 @@ def test_missing_capacity_is_reported_with_the_fix(
         raise FaultyDeployment("InsufficientInstanceCapacity")
 
     monkeypatch.setattr(delivering, step, fail)
-    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(models=tmp_path))
+    deployment: Any = SimpleNamespace(
+        assembly=SimpleNamespace(tree=SimpleNamespace(models=tmp_path))
+    )
     history: Any = FakeHistory()
     with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
         delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
 
 from release.preflight.account import Account, Caller
+from release.tree import Tree
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
 CALLER = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
@@ -110,13 +111,15 @@ MakeAccount = Callable[..., Account]
 def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
     """Return a function that makes an account of the stage prod with templates of stacks."""
 
-    def make(*, expected: str | None = None, **stacks: dict[str, Any]) -> Account:
-        assembly = tmp_path / "assembly"
-        assembly.mkdir(exist_ok=True)
+    def make(*, stage: str = "region: us-east-1\n", **stacks: dict[str, Any]) -> Account:
+        tree, assembly = tmp_path / "tree", tmp_path / "assembly"
+        for folder in (tree / "stages", assembly):
+            folder.mkdir(parents=True, exist_ok=True)
+        (tree / "stages" / "prod.yaml").write_text(stage)
         for name, content in stacks.items():
             path = assembly / f"{name.replace('_', '-')}.template.json"
             path.write_text(json.dumps(content if "Resources" in content else template(content)))
-        return Account(aws.session, CALLER, "prod", assembly, expected)
+        return Account(aws.session, CALLER, Tree(tree), "prod", assembly)
 
     return make
 

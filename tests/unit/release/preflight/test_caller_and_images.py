@@ -18,12 +18,13 @@ OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
 
 @pytest.mark.parametrize(
     ("account", "verdicts"),
-    [(None, [OK]), (ACCOUNT, [OK]), ("999988887777", [REFUSED, OK])],
+    [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])],
 )
 def test_caller_is_compared_with_the_stage_account(
-    make_account: MakeAccount, account: str | None, verdicts: list[Verdict]
+    make_account: MakeAccount, account: str, verdicts: list[Verdict]
 ) -> None:
-    findings = list(checks.check_caller(make_account(expected=account)))
+    stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
+    findings = list(checks.check_caller(make_account(stage=stage)))
     assert [finding.verdict for finding in findings] == verdicts
     assert ACCOUNT in findings[0].message
 

@@ -135,8 +135,7 @@ def run_preflight(
     arn = "arn:aws:iam::111122223333:root"
     aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
     monkeypatch.setattr(preflight_gate, "run_checks", lambda _: iter(findings))
-    environment = SimpleNamespace(account=None)
-    assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"), environment=environment)
+    assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"), tree=None)
     preflight_gate.run_preflight(assembly, aws.session, ignore_findings=ignore_findings)
 
 

@@ -43,9 +43,6 @@ ADMIN = """
 HOSTILE_APP = APP.replace("import json,", "import getpass, os, socket, time, json,").replace(
     "\n    stacks =", ADMIN.replace("SWITCH", " or ".join(SWITCHES.values()))
 )
-HOSTILE_APP = HOSTILE_APP.replace(
-    '"properties": {', '"environment": "aws://unknown-account/us-east-1", "properties": {'
-)
 
 
 @pytest.fixture
@@ -66,7 +63,8 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
     def deploy(deployment: StageDeployment) -> None:
         folder = deployment.assembly.folder
-        files.update({path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()})
+        for path in folder.rglob("*.*"):
+            files[f"prod/{path.relative_to(folder)}"] = path.read_bytes()
 
     history = SimpleNamespace(
         live_delivery=lambda: None,
@@ -108,7 +106,7 @@ def test_reviewed_release_is_deployed_byte_for_byte(
     monkeypatch.setattr(os, "fork", run_no_app)
     delivered = ReleaseArtefact.load(release.folder, expected=release.digest)
     delivering.deliver(delivered, "prod", from_stage=None)
-    assert {f"prod/{name}": content for name, content in deployed.items()} == reviewed
+    assert deployed == reviewed
     assert b"Admin" not in b"".join(deployed.values())
 
 
