@@ -86,3 +86,6 @@ NEED_ALL_PACKAGES = {
     *("publish", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""
+
+STAGE_MODEL_COMMANDS = {MODELS + name for name in ("publish", "rollback", "retire")}
+"""Modules whose commands use the default session of boto3."""

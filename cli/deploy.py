@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,15 @@ from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
 from release.delivery.errors import next_steps
-from release.tree import WITHOUT_VALIDATION, Tree
-from stages import load_stage
+from release.tree import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
 if TYPE_CHECKING:  # see cli.local_option
     from local_sagemaker import Folder
 
 BOOTSTRAP_STACK = "CDKToolkit"
+_CONCURRENT = re.compile(r"(?:Other CLIs|Another CLI) \(PID=([\d, ]+)\)")
+"""The cdk CLI's error if another one uses the same folder of output (RWLock in lib/index.js)."""
 TAIL_BYTES = 4096
 
 
@@ -39,10 +41,10 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Deploy the stage; return the exit code."""
     stage = options.stage
-    tree = Tree(Path.cwd())
-    region = tree.stage(stage).region
-    config = load_stage(stage)  # reports an invalid file before AWS is called
-    if config.account == ACCOUNT and not options.local:
+    # Reports an invalid stage or model before AWS is called.
+    plan = StagePlan.load(stage, python=os.environ.get(PYTHON_VARIABLE))
+    region = plan.config.region
+    if plan.config.account == ACCOUNT and not options.local:
         raise CommandError(
             f"stage {stage} is for the local SageMaker (account {ACCOUNT}): add --local"
         )
@@ -51,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
         from local_sagemaker import Folder
 
         local = Folder.default()
-        bootstrap(region, local)
-    plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
+        bootstrap(region, local, plan.config.existing.bootstrap_qualifier)
     try:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
@@ -95,14 +96,18 @@ def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = 
     _run(command, *arguments, title=title, local=local, environment=environment)
 
 
-def bootstrap(region: str, local: "Folder") -> None:
+def bootstrap(region: str, local: "Folder", qualifier: str | None = None) -> None:
     """Bootstrap the local SageMaker if necessary: it is empty after each start."""
+    stack, options = BOOTSTRAP_STACK, list[str]()
+    if qualifier:
+        stack = f"{BOOTSTRAP_STACK}-{qualifier}"
+        options = ["--qualifier", qualifier, "--toolkit-stack-name", stack]
     try:
-        boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
+        boto3.client("cloudformation", region).describe_stacks(StackName=stack)
     except ClientError:
         # In a folder without cdk.json, the CLI does not synthesise the app, which is not needed.
         account = f"aws://{ACCOUNT}/{region}"
-        _run("bootstrap", account, title="cdk bootstrap", local=local, cwd=local.root)
+        _run("bootstrap", account, *options, title="cdk bootstrap", local=local, cwd=local.root)
 
 
 def _run(*arguments: str, title: str, local: "Folder | None", **options: Any) -> None:
@@ -112,6 +117,11 @@ def _run(*arguments: str, title: str, local: "Folder | None", **options: Any) ->
     except OSError as error:
         raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
     if not result.succeeded:
+        if match := next(filter(None, map(_CONCURRENT.search, result.error_lines)), None):
+            raise CommandError(
+                f"nothing was changed: process {match[1]} deploys from this folder. Wait until it "
+                "ends, then run the command again"
+            )
         reasons = "\n  ".join(reason.removeprefix("error: ") for reason in result.error_lines)
         raise CommandError(reasons + (_log_paths(local) if local else ""))
 
