@@ -219,7 +219,8 @@ def test_members_of_variants_that_boto3_does_not_know_are_kept(
     body = json.dumps({"EndpointConfigName": "c", "ProductionVariants": variants}).encode()
 
     def respond(**_: Any) -> AWSResponse:
-        return AWSResponse("https://aws", 200, {}, SimpleNamespace(stream=lambda: iter([body])))
+        headers: Any = {}
+        return AWSResponse("https://aws", 200, headers, SimpleNamespace(stream=lambda: [body]))
 
     client.meta.events.register("before-send", respond)
     handler: Any = _load_handler()
