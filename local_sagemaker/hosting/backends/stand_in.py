@@ -112,10 +112,6 @@ class StandIn(ABC):
     def _run_batch(self, requests: list[Inputs]) -> list[Any]:
         """Run requests with rows of equal shapes together, and return their responses."""
         rows = [len(next(iter(each.values()))) if self.max_batch_size else 0 for each in requests]
-        if self.max_batch_size and not sum(rows):
-            # `total_batch_size == 0` in ProcessRequests of onnxruntime_backend, src/onnxruntime.cc.
-            problem = "the request has no rows: the C++ backends never answer it: send at least 1"
-            return [_error(ValueError(problem))] * len(requests)
         joined = requests[0]
         if len(requests) > 1:
             joined = {name: np.concatenate([each[name] for each in requests]) for name in joined}
