@@ -81,7 +81,9 @@ class ModelStack(Stack):
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
             if engines.mirrors:
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
-        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
+        self.update_checks = UpdateChecks(
+            self, "UpdateChecks", bucket=self.bucket, stacks=f"{stage_name}-*"
+        )
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {

@@ -67,6 +67,8 @@ class InputTensor(BaseModel):
         dtype = triton_to_np_dtype(self.datatype)
         if dtype is None:
             raise ValueError(f"unknown datatype {self.datatype}")
+        if wrong := [value for value in self.data if not _fits(value, np.dtype(dtype))]:
+            raise ValueError(f"{wrong[0]!r} does not fit into {self.datatype}")
         try:
             return np.resize(np.array(self.data, dtype), self.shape)
         except ValueError as error:
@@ -232,6 +234,21 @@ def local_stand_ins(model: Path) -> str | None:
     used = {name.partition("_")[0] for config in configs for name in BACKEND.findall(config)}
     frameworks = [name for backend, name in json.loads(stand_ins).items() if backend in used]
     return f"local SageMaker: {', '.join(frameworks)}" if frameworks else None
+
+
+def _fits(value: Value, dtype: np.dtype[Any]) -> bool:
+    """Return whether a value stays the same in a dtype; numpy would wrap or truncate it."""
+    if dtype.kind == "O":
+        return isinstance(value, str)
+    if isinstance(value, str):
+        return False
+    if dtype.kind == "b":
+        return value in (0, 1)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return math.isfinite(value) and value == int(value) and limits.min <= value <= limits.max
+    is_large = dtype.kind == "f" and abs(value) > np.finfo(dtype).max
+    return not is_large or not math.isfinite(value)
 
 
 def _to_json_value(value: Any) -> Value:

@@ -76,6 +76,25 @@ def test_other_answer_is_a_difference(expected: Golden, answer: Array, message: 
     assert expected.differences({"Y": answer}) == [f"Y: {message}"]
 
 
+@pytest.mark.parametrize(
+    ("datatype", "value"),
+    [
+        *(("UINT8", value) for value in (300, -1, 1.5, "1", float("nan"))),
+        *(("FP16", 1e6), ("FP32", "1"), ("BOOL", 2), ("BYTES", 1), ("INT64", 2**63)),
+    ],
+)
+def test_input_that_its_datatype_would_change_is_an_error(datatype: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"does not fit into {datatype}"):
+        InputTensor(datatype=datatype, shape=[1], data=[value])
+
+
+def test_inputs_at_the_limits_of_their_datatype() -> None:
+    data: list[Any] = [0, 2**64 - 1]
+    assert InputTensor(datatype="UINT64", shape=[2], data=data).array().tolist() == data
+    assert InputTensor(datatype="BF16", shape=[1], data=[1.5]).array().tolist() == [1.5]
+    assert InputTensor(datatype="FP16", shape=[0], data=[-INFINITY]).array().shape == (0,)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.uint16, np.bool_])
 def test_whole_numbers_must_be_equal(dtype: Any) -> None:
     labels = np.array([[1, 0]], dtype)
@@ -187,7 +206,7 @@ def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     ("tensor", "text"),
     [
         ({"datatype": "FP23", "shape": [1], "data": [1]}, "unknown datatype FP23"),
-        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "cannot be FP32 of shape"),
+        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "does not fit into FP32"),
         ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "cannot be FP32 of shape"),
     ],
 )
