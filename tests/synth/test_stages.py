@@ -190,11 +190,11 @@ def synth_error(tmp_path: Path) -> Callable[[str], str]:
 
 
 def _without_alarms_and_logs(template: dict[str, Any]) -> dict[str, Any]:
-    """Drop alarm topics and log groups, which differ by stage."""
+    """Drop alarm topics, budgets and log groups, which differ by stage."""
     resources = {
         name: resource
         for name, resource in template["Resources"].items()
-        if not name.startswith(("Alarms", "Log"))
+        if not name.startswith(("Alarms", "Budget", "Log"))
     }
     result: dict[str, Any] = _in_fixed_order({**template, "Resources": resources})
     return result
