@@ -133,8 +133,7 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
 def count_rows(entry: CatalogEntry, arrays: Mapping[str, Array]) -> int:
     """Return the number of rows of a model with a batch axis. Raises `InvalidInput` for 0.
 
-    Triton's ONNX and PyTorch backends never answer a request without rows (`total_batch_size == 0`
-    in `ProcessRequests` of onnxruntime_backend, src/onnxruntime.cc).
+    Triton 2.51 rejects a request without rows: "input byte size mismatch ... Expected 8, got 0".
     """
     counts = {name: len(array) for name, array in arrays.items()}
     if len({*counts.values()}) != 1 or 0 in counts.values():

@@ -51,7 +51,8 @@ def test_yaml_block_is_valid_as_what_its_keys_say(page: str, block: str, tmp_pat
         checked_yaml.parse(Path("recipe.yaml"), text.encode(), Recipe)
         return
     if keys <= StageConfig.model_fields.keys():
-        stage = STAGE | content
+        region = re.search(r"[a-z]{2}-[a-z]+-[0-9]", block)  # that of ARNs and images in it
+        stage = STAGE | ({"region": region[0]} if region else {}) | content
     else:
         assert keys <= EndpointConfig.model_fields.keys()
         pools = {"instance_type": None} if "instance_types" in content else {}
