@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import boto3
@@ -74,8 +74,9 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
 
 
 class FakeSession:
-    def client(self, _: str) -> None:
-        return None
+    def client(self, _: str) -> Any:
+        limit = {"AccountLimit": {"ConcurrentExecutions": 1000}}
+        return SimpleNamespace(get_account_settings=lambda: limit)
 
 
 @pytest.fixture
