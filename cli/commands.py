@@ -60,6 +60,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "deployed models": (
         Command("status", "show endpoints, models, alarms, and drift", "cli.status"),
+        Command(
+            "report", "collect what explains a failure, for a bug report", "cli.failure_report"
+        ),
         Command("history", "list the deliveries and model changes of a stage", "cli.history"),
         Command("invoke", "invoke a model", "cli.invoke"),
         Command("load", "load-test models up to a latency objective", "cli.load"),
@@ -81,6 +84,6 @@ OFFLINE = {
 
 NEED_ALL_PACKAGES = {
     *("build", "deliver", "demo", "golden", "invoke", "load"),
-    *("publish", "rollback-stage", "size", "try"),
+    *("publish", "report", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""

@@ -53,10 +53,10 @@ def test_missing_capacity_is_reported_with_the_fix(
     for name in ("build_missing_archives", "deploy", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_: None)
     monkeypatch.setattr(delivering, step, _raises(FaultyDeployment("InsufficientInstanceCapacity")))
-    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(stage="prod"), session=None)
     history: Any = FakeHistory()
     tree: Any = SimpleNamespace(models=Path())
-    with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
+    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
         delivering._build_and_deploy(deployment, history, tree)
 
 
