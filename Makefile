@@ -227,7 +227,7 @@ format: install ## format the code
 
 .PHONY: synth
 synth: install-cdk ## write a stage's templates (STAGE=prod); needs no credentials
-	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
+	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { grep -v 'Subprocess exited with' cdk.out.log; exit 1; }
 	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema

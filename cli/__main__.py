@@ -7,6 +7,7 @@ import sys
 from types import FrameType
 
 from cli.interrupts import INTERRUPTS
+from cli.printable import protect_output
 
 INTERRUPTED = 128 + signal.SIGINT
 INTERRUPT_MESSAGE = "error: interrupted\n"
@@ -78,4 +79,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    protect_output()
     sys.exit(main(sys.argv[1:]))

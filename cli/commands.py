@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "models": (
         Command("list", "list the models, their versions and descriptions", MODELS + "listing"),
         Command("lint", "find what Triton on SageMaker would reject or misread", MODELS + "lint"),
+        Command("lock", "pin the packages of a model, with hashes", "cli.lock"),
         Command("build", "build the archive of a model", MODELS + "build"),
         Command("inspect", "show the contents of an archive", MODELS + "inspect"),
         Command("try", "build a model, load it into Triton, invoke it", "cli.try_model"),
@@ -78,12 +79,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 OFFLINE = {
-    *("demo", "down", "env", "inspect", "lint", "list", "new", "review", "stages", "try", "up"),
+    *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
+    *("stages", "try", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
-    *("build", "deliver", "demo", "golden", "invoke", "load"),
+    *("build", "deliver", "demo", "golden", "invoke", "load", "lock"),
     *("publish", "report", "rollback-stage", "size", "try"),
 }
-"""Commands that export or invoke models, with packages that `make install-cdk` leaves out."""
+"""Commands with packages that `make install-cdk` leaves out, such as those that export models."""
+
+STAGE_MODEL_COMMANDS = {MODELS + name for name in ("publish", "rollback", "retire")}
+"""Modules whose commands use the default session of boto3."""

@@ -94,15 +94,17 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "PutScalingPolicyRequest": "PolicyType StepScalingPolicyConfiguration "
         "TargetTrackingScalingPolicyConfiguration",
         "PutScheduledActionRequest": "ScalableTargetAction Schedule Timezone",
-        "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN Tags",
+        "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN SuspendedState Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
+        "SuspendedState": "DynamicScalingInSuspended DynamicScalingOutSuspended "
+        "ScheduledScalingSuspended",
         "StepAdjustment": "MetricIntervalLowerBound MetricIntervalUpperBound",
         "StepScalingPolicyConfiguration": "AdjustmentType Cooldown MetricAggregationType "
         "StepAdjustments",
         "TargetTrackingMetric": "Dimensions MetricName Namespace",
         "TargetTrackingMetricDataQuery": "Expression Label MetricStat ReturnData",
         "TargetTrackingMetricStat": "Unit",
-        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
+        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },
     "codebuild": {
@@ -119,6 +121,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "UpdateProjectInput": _PROJECT_MEMBERS,
     },
     "service-quotas": {
+        "ListServicesRequest": _PAGE_MEMBERS,
         "ListAWSDefaultServiceQuotasRequest": _PAGE_MEMBERS,
         "ListServiceQuotasRequest": _PAGE_MEMBERS,
     },

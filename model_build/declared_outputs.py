@@ -51,6 +51,9 @@ def declared_outputs(
             )
         is_reshaped = backend and config_output.HasField("reshape")
         dims = list(config_output.reshape.shape if is_reshaped else config_output.dims)
+        if model.backend == "fil":
+            # Axes of size 1 are removed: squeeze_output in fil_backend, src/shared_state.h.
+            dims = [size for size in dims if size != 1]
         shape = [batch or -1, *dims] if has_batch_axis else dims
         if not dims_match(shape, tensor.shape):
             yield Finding(

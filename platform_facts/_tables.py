@@ -23,6 +23,8 @@ def read_table(file_name: str) -> dict[str, Any]:
 
 def find(kind: str, name: str, rows: Mapping[str, Row]) -> Row:
     """Return the row with this name. Raise `UnknownFact` with the closest names."""
+    if not isinstance(name, str):
+        raise UnknownFact(f'{kind}: {name!r} is not text: write "{name}", in quotes')
     if name in rows:
         return rows[name]
     raise UnknownFact(_unknown_message(kind, name, tuple(rows)))

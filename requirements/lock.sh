@@ -4,7 +4,6 @@
 # PyPI's torch names CUDA packages of several GB, which nothing here needs: the locks have the builds
 # for CPUs of requirements/torch.txt instead.
 set -euo pipefail
-python -m pip install --quiet uv==0.13.8
 compile() {
   uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 "$@"
 }

@@ -86,7 +86,8 @@ class DeliveryStack(Stack):
         self._allow_deploys(deploy, stage_name)
         if components:
             names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
-            allow(deploy, ["sagemaker:InvokeEndpoint"], names, STAGES)
+            actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
+            allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from)
         self._allow_preflight(deploy, stage_name)
 

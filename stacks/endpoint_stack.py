@@ -25,6 +25,7 @@ from triton_sagemaker import (
     CaptureBucket,
     EndpointUpdateChecks,
     ModelCatalog,
+    ModelEntry,
     TritonEndpoint,
 )
 
@@ -109,7 +110,8 @@ class EndpointStack(Stack):
                 if component.model == model
             ]
             catalog.publish(
-                entry, after=[*builds_by_model[model], self.endpoint.updated, *components]
+                ModelEntry(**entry),
+                after=[*builds_by_model[model], self.endpoint.updated, *components],
             )
 
     def _create_builds(self) -> dict[str, list[CustomResource]]:

@@ -24,6 +24,7 @@ from platform_facts.rules import Violation, prefix_violations
 from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.server import check_decoupled_model
 from stages.hosting import MODES, StageHosting
+from stages.load import at_lines_of_stage, load_stage
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
 from stages.time_budget import TimeBudget
@@ -233,6 +234,13 @@ class StagePlan:
     name: str
     config: StageConfig
     endpoints: dict[str, EndpointPlan]
+
+    @classmethod
+    def load(cls, name: str, *, python: str | None = None) -> Self:
+        """Return the plan of a stage's file. Raise the errors of `load_stage`, and `BuildError`."""
+        config = load_stage(name)
+        with at_lines_of_stage(name):
+            return cls.of(name, config, python=python)
 
     @classmethod
     def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:

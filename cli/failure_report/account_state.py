@@ -24,14 +24,14 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A file of the report: its name, and the function that reads its content."""
 
     name: str
     read: Callable[[], Any]
 
 
-def sections(session: boto3.Session, stage: str, stages: list[str]) -> Iterator[Section]:
+def sections(session: boto3.Session, stage: str, stages: list[str]) -> Iterator[ReportSection]:
     """Yield the sections of a stage's stacks. Raise `ClientError` if the stacks cannot be listed.
 
     `stages` are all stages of the repository, because the name of one may begin with another's.
@@ -44,47 +44,49 @@ def sections(session: boto3.Session, stage: str, stages: list[str]) -> Iterator[
             newest.setdefault(stack["StackName"], stack)  # deleted ones are listed later
     for name, stack in sorted(newest.items()):
         identifier = stack["StackId"]
-        yield Section(f"stacks/{name}.json", partial(dict, stack))
+        yield ReportSection(f"stacks/{name}.json", partial(dict, stack))
         events = cloudformation.get_paginator("describe_stack_events").paginate(
             StackName=identifier, PaginationConfig={"MaxItems": MAX_EVENTS}
         )
-        yield Section(f"stacks/{name}-events.json", partial(_members, events, "StackEvents"))
+        yield ReportSection(f"stacks/{name}-events.json", partial(_members, events, "StackEvents"))
         if stack["StackStatus"] == "DELETE_COMPLETE":
             continue
         pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=identifier)
         resources = _members(pages, "StackResourceSummaries")
-        yield Section(f"stacks/{name}-resources.json", partial(list, resources))
+        yield ReportSection(f"stacks/{name}-resources.json", partial(list, resources))
         for resource in resources:
             if physical_id := resource.get("PhysicalResourceId"):
                 yield from _resource_sections(session, resource["ResourceType"], physical_id)
     alarms = client(session, "cloudwatch").get_paginator("describe_alarms")
     pages = alarms.paginate(AlarmNamePrefix=f"{stage}-", AlarmTypes=["MetricAlarm"])
-    yield Section("alarms.json", partial(_members, pages, "MetricAlarms"))
+    yield ReportSection("alarms.json", partial(_members, pages, "MetricAlarms"))
 
 
-def _resource_sections(session: boto3.Session, kind: str, physical_id: str) -> Iterator[Section]:
+def _resource_sections(
+    session: boto3.Session, kind: str, physical_id: str
+) -> Iterator[ReportSection]:
     name = physical_id.rpartition("/")[2]
     sagemaker = client(session, "sagemaker")
     match kind:
         case "AWS::SageMaker::Endpoint":
             read = partial(sagemaker.describe_endpoint, EndpointName=name)
-            yield Section(f"endpoints/{name}.json", read)
+            yield ReportSection(f"endpoints/{name}.json", read)
             yield from _scaling(session, f"endpoint/{name}/")
         case "AWS::SageMaker::EndpointConfig":
             read = partial(sagemaker.describe_endpoint_config, EndpointConfigName=name)
-            yield Section(f"endpoint-configs/{name}.json", read)
+            yield ReportSection(f"endpoint-configs/{name}.json", read)
         case "AWS::SageMaker::InferenceComponent":
             read = partial(sagemaker.describe_inference_component, InferenceComponentName=name)
-            yield Section(f"components/{name}.json", read)
+            yield ReportSection(f"components/{name}.json", read)
             yield from _scaling(session, f"inference-component/{name}")
         case "AWS::CodeBuild::Project":
-            yield Section(f"builds/{name}.json", partial(_builds, session, name))
+            yield ReportSection(f"builds/{name}.json", partial(_builds, session, name))
         case "AWS::Logs::LogGroup":
             file = physical_id.strip("/").replace("/", "-")
-            yield Section(f"logs/{file}.log", partial(_log, session, physical_id))
+            yield ReportSection(f"logs/{file}.log", partial(_log, session, physical_id))
 
 
-def _scaling(session: boto3.Session, prefix: str) -> Iterator[Section]:
+def _scaling(session: boto3.Session, prefix: str) -> Iterator[ReportSection]:
     """Yield the scalable targets and activities of resources with a prefix."""
     scaling = client(session, "application-autoscaling")
     name = prefix.strip("/").replace("/", "-")
@@ -100,7 +102,7 @@ def _scaling(session: boto3.Session, prefix: str) -> Iterator[Section]:
             records = _members(pages, member)
             return [record for record in records if record["ResourceId"].startswith(prefix)]
 
-        yield Section(f"scaling/{name}-{member}.json", read)
+        yield ReportSection(f"scaling/{name}-{member}.json", read)
 
 
 def _builds(session: boto3.Session, project: str) -> list[Record]:

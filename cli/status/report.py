@@ -169,14 +169,17 @@ def _components(sagemaker: Any, models: Iterable[CatalogModel]) -> Iterator[Comp
                 raise
             yield ComponentStatus(model.component, model.endpoint, "does not exist")
             continue
-        copies = record.get("RuntimeConfig", {})
+        copies, status = record.get("RuntimeConfig", {}), record["InferenceComponentStatus"]
+        counts = copies.get("CurrentCopyCount", 0), copies.get("DesiredCopyCount", 0)
+        # SageMaker keeps the reason of an earlier failure.
+        is_healthy = status == "InService" and counts[0] == counts[1]
         yield ComponentStatus(
             name=model.component,
             endpoint=model.endpoint,
-            status=record["InferenceComponentStatus"],
-            reason=record.get("FailureReason"),
-            copies=copies.get("CurrentCopyCount", 0),
-            desired_copies=copies.get("DesiredCopyCount", 0),
+            status=status,
+            reason=None if is_healthy else record.get("FailureReason"),
+            copies=counts[0],
+            desired_copies=counts[1],
         )
 
 

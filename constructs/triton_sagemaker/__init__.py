@@ -20,6 +20,9 @@ from triton_sagemaker.inference_component import ModelComponent as ModelComponen
 from triton_sagemaker.model_bucket import ModelBucket as ModelBucket
 from triton_sagemaker.model_builder import ModelBuilder as ModelBuilder
 from triton_sagemaker.model_catalog import ModelCatalog as ModelCatalog
+from triton_sagemaker.model_catalog import ModelEntry as ModelEntry
+from triton_sagemaker.model_catalog import ModelSignature as ModelSignature
+from triton_sagemaker.model_catalog import TensorSpec as TensorSpec
 from triton_sagemaker.multi_model_hosting import MultiModelHosting as MultiModelHosting
 from triton_sagemaker.problems import Problem as Problem
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount as ScalableCopyCount

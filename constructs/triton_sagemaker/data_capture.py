@@ -7,7 +7,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import monitoring, ranges
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,9 @@ class DataCapture:
     percent: int = 100
     requests: bool = True
     responses: bool = True
+
+    def __post_init__(self) -> None:
+        reject_plain_values(bucket=self.bucket)
 
     def config_property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
         """Return the DataCaptureConfig of the EndpointConfig."""

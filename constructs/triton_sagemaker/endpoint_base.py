@@ -71,15 +71,19 @@ class EndpointBase(Resource):
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint.
 
-        `models` restricts the permission to all versions of these models, delivered or published,
-        with the condition key `sagemaker:TargetModel`, whose value is `<model>-<version>.tar.gz`.
-        Raise `ValueError` if the hosting mode is known and has no `TargetModel`.
+        `models` restricts the permission to these models, with the condition key
+        `sagemaker:TargetModel`: to the archive `<model>.tar.gz`, and to all delivered and published
+        versions, `<model>-<version>.tar.gz` with 12 characters of a version. Raise `ValueError` if
+        the hosting mode is known and has no `TargetModel`.
         """
-        named_models = checked_models(models)
         archives = [
-            f"{folder}{model}-????????????.tar.gz"
-            for model in named_models or ()
-            for folder in ("", PUBLISHED)
+            archive
+            for model in checked_models(models) or ()
+            for archive in (
+                f"{model}.tar.gz",
+                f"{model}-????????????.tar.gz",
+                f"{PUBLISHED}{model}-????????????.tar.gz",
+            )
         ]
         return iam.Grant.add_to_principal(
             grantee=grantee,

@@ -8,6 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.hosting_mode import VpcConfig
 from triton_sagemaker.variant import Variant
 
@@ -18,7 +19,7 @@ def create_models(
     scope: Construct,
     variants: Sequence[Variant],
     images: Mapping[str, str],
-    role: iam.IRole,
+    role: EndpointRole,
     vpc_config: VpcConfig | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
     """Return the Models by variant name and location of their source.
@@ -33,7 +34,7 @@ def create_models(
             model = sagemaker.CfnModel(
                 scope,
                 f"Model-{variant.variant_name}{suffix}",
-                execution_role_arn=role.role_arn,
+                execution_role_arn=role.role.role_arn,
                 primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                     environment=variant.container.all_environment(source),
                     image=images.get(variant.variant_name, ""),
@@ -43,7 +44,7 @@ def create_models(
                 **variant.hosting.model_properties(vpc_config),
             )
             # On the role and its policy, because CreateModel checks the permissions.
-            model.node.add_dependency(role)
+            model.node.add_dependency(role, role.role)
             variant_models[source.location] = model
     return resources
 

@@ -28,7 +28,7 @@ log then (aws/ec2-image-builder-roadmap#109).
 
 
 class EndpointRole(Construct):
-    """The execution role of an endpoint.
+    """The execution role of an endpoint: `role`, or a new one.
 
     The role may read the endpoint's archives, pull its images, and write logs and metrics. The
     arguments `vpc`, `volume_key` and `data_capture` add the permissions for these. Source: the
@@ -47,15 +47,19 @@ class EndpointRole(Construct):
         vpc: ec2.IVpc | None = None,
         volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
+        role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._arns = StackArns(self)
-        self.role = iam.Role(
-            self,
-            "Role",
-            assumed_by=trusted_service("sagemaker.amazonaws.com", account=self._arns.account),
-            description=f"Instances of the endpoint {endpoint_name}",
-        )
+        parent: Construct = self
+        if role is None:
+            role = parent = iam.Role(
+                self,
+                "Role",
+                assumed_by=trusted_service("sagemaker.amazonaws.com", account=self._arns.account),
+                description=f"Instances of the endpoint {endpoint_name}",
+            )
+        self.role: iam.IRole = role
         for statement in (
             *self._read_archives(variants),
             *allow_image_pulls(self, images, partition=self._arns.partition),
@@ -63,9 +67,11 @@ class EndpointRole(Construct):
             *(self._encrypt_volumes(volume_key) if volume_key else ()),
             *(self._write_captured_data(data_capture) if data_capture else ()),
         ):
-            self.role.add_to_policy(statement)
+            if parent is self:
+                statement.sid = None  # other endpoints with this role have the same statements
+            self.role.add_to_principal_policy(statement)
         if vpc:
-            create_vpc_policy(self, self.role, vpc, self._arns)
+            create_vpc_policy(self, self.role, vpc, self._arns, parent=parent)
 
     def _read_archives(self, variants: Sequence[Variant]) -> Statements:
         sources = [source for variant in variants for source in variant.sources.values()]

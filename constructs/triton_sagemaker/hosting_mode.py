@@ -14,7 +14,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import Chart
 from triton_sagemaker.charts import variant_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, reject_plain_values
 from triton_sagemaker.server_options import PingMode, ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
 
@@ -120,6 +120,9 @@ class ModelHosting(HostingMode):
     """
 
     bucket: s3.IBucket
+
+    def __post_init__(self) -> None:
+        reject_plain_values(bucket=self.bucket)
 
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ from constructs import Construct
 
 from platform_facts.rules.updates import CONTAINER_SECONDS, CopiesUpdate
 from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.problems import reject_plain_values
 from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.updates import UpdatePolicy
@@ -31,6 +32,9 @@ class ModelComponent:
     cpus: float | None = None
     accelerators: int | None = None
     initial_copy_count: int = 1
+
+    def __post_init__(self) -> None:
+        reject_plain_values(memory=self.memory)
 
 
 def component_resource(

@@ -1,8 +1,9 @@
 """The catalog, in which clients look up the current archive of each model."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TypedDict
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -10,6 +11,46 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from platform_facts.rules.catalog import check_catalog_entry
+
+
+class TensorSpec(TypedDict):
+    """An input or output: KServe v2 datatype, and shape with -1 for variable dimensions."""
+
+    name: str
+    datatype: str
+    shape: Sequence[int]
+
+
+class ModelSignature(TypedDict):
+    """The tensors of a model; `max_batch_size` is 0 without a batch axis."""
+
+    inputs: Sequence[TensorSpec]
+    outputs: Sequence[TensorSpec]
+    max_batch_size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry:
+    """How clients invoke a model by its name.
+
+    `target_model` is the `TargetModel` of InvokeEndpoint, None for single-model endpoints and
+    inference components; `inference_component` is the name of the component, if the model is one.
+    Clients pass `version` to their callers: any text that changes with the archive.
+    """
+
+    model: str
+    version: str
+    endpoint: str
+    target_model: str | None
+    inference_component: str | None = None
+    signature: ModelSignature
+
+    def as_json(self) -> str:
+        """Return the entry as the JSON text that `endpoint_client` reads."""
+        fields = asdict(self)
+        if self.inference_component is None:
+            del fields["inference_component"]
+        return json.dumps(fields, separators=(",", ":"))
 
 
 class ModelCatalog(Construct):
@@ -23,17 +64,17 @@ class ModelCatalog(Construct):
         super().__init__(scope, construct_id)
         self.prefix = f"/triton/{stage}/{endpoint}"
 
-    def publish(self, entry: Mapping[str, Any], *, after: list[Construct]) -> ssm.StringParameter:
+    def publish(self, entry: ModelEntry, *, after: Sequence[Construct]) -> ssm.StringParameter:
         """Write the entry of a model, after everything in `after` is deployed.
 
-        `entry` contains what a client needs to invoke the model by its name: `model`, `version`,
-        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint (None for single-model
-        endpoints and inference components); `inference_component`, the name of the component, if
-        the model is one; and `signature`: `inputs` and `outputs` (name, KServe v2 datatype, shape
-        with -1 for variable dimensions) and `max_batch_size`. Raise `ValueError` if the entry is
-        too long for a parameter.
+        Raise `ValueError` if the entry is too long for a parameter.
         """
-        model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
+        if not isinstance(entry, ModelEntry):
+            raise TypeError(
+                f"entry: {entry!r} is of type {type(entry).__name__}: write ModelEntry(model=, "
+                "version=, endpoint=, target_model=, signature=)"
+            )
+        model, value = entry.model, entry.as_json()
         for problem in check_catalog_entry(model, value):
             raise ValueError(problem.message)
         parameter = ssm.StringParameter(

@@ -1,6 +1,7 @@
 """Problems of the arguments of constructs, which are all reported together."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from aws_cdk import Token
@@ -23,6 +24,32 @@ ARGUMENTS = {
     "provision_timeout_minutes": "provision_timeout",
 }
 """Key of a stage file -> argument of the construct, if the names differ."""
+WORDS = {
+    "max_rps": "scale_on_invocations",
+    "gpu_percent": "scale_on_gpu_utilization",
+    "cpu_percent": "scale_on_cpu_utilization",
+    "or concurrency": "or scale_on_concurrency",
+    "instance_types": "fallbacks",
+    "memory_mb": "memory",
+    "cache_models: false": "cache_models=False",
+    "cache_models: true": "cache_models=True",
+    "hosting: multi-model": "MultiModelHosting",
+}
+"""Words of the rules' messages, which name keys of a stage file -> words of the constructs."""
+EXAMPLES = {
+    "bucket": 's3.Bucket.from_bucket_name(self, "Models", "my-bucket")',
+    "encryption_key": 'kms.Key.from_key_arn(self, "Key", "arn:aws:kms:...")',
+    "instance_type": 'platform_facts.instance_type("ml.g5.xlarge")',
+    "memory": "Size.gibibytes(4)",
+    "provision_timeout": "Duration.minutes(15)",
+    "release": 'platform_facts.release("25.09")',
+    "role": 'iam.Role.from_role_arn(self, "Role", "arn:aws:iam::...")',
+    "security_groups": 'ec2.SecurityGroup.from_security_group_id(self, "Group", "sg-...")',
+    "topics": 'sns.Topic.from_topic_arn(self, "Topic", "arn:aws:sns:...")',
+    "vpc": 'ec2.Vpc.from_lookup(self, "Vpc", vpc_id="vpc-...")',
+    "wait": "Duration.minutes(5)",
+}
+"""Argument -> an example of its value."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +74,18 @@ def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Proble
         yield replace(problem, argument=f"{parent}.{problem.argument}")
 
 
+def reject_plain_values(**arguments: object) -> None:
+    """Raise `TypeError` if an argument, or an item of it, is text or a number.
+
+    The CDK's own check would fail later, without the name of the argument.
+    """
+    for name, value in arguments.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, (str, int, float, Mapping)):
+                kind = type(item).__name__
+                raise TypeError(f"{name}: {item!r} is of type {kind}: write {EXAMPLES[name]}")
+
+
 def as_problems(
     violations: Iterable[rules.Violation], *values: object, argument: str | None = None
 ) -> Iterator[Problem]:
@@ -56,6 +95,7 @@ def as_problems(
     """
     for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):
+            message = _STAGE_WORDS.sub(lambda match: WORDS[match[0]], message)
             yield Problem(argument or _argument(".".join(map(str, path))), message, path)
 
 
@@ -64,3 +104,6 @@ def _argument(key: str) -> str:
         if key == prefix or key.startswith(f"{prefix}."):
             return argument + key.removeprefix(prefix)
     return key
+
+
+_STAGE_WORDS = re.compile("|".join(rf"\b{re.escape(word)}" for word in WORDS))

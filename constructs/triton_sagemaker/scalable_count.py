@@ -8,7 +8,6 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
 from platform_facts.rules import Violation
-from platform_facts.rules import scaling as rules
 from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.target_tracking import Cooldowns, TrackingConfiguration, target_tracking
 
@@ -62,8 +61,11 @@ class ScalableCount(Construct):
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that Application Auto Scaling would reject or never use."""
-        unused = rules.check_scaling_target(self._metrics, self._actions)
-        problems = [*self._problems, *as_problems(unused, argument=self.method)]
+        problems = self._problems
+        if not (problems or self._metrics or self._actions):
+            methods = [name for name in dir(self) if name.startswith("scale_on_")]
+            message = f"nothing scales the count: call {', '.join(methods[:-1])} or {methods[-1]}"
+            problems = [Problem(self.method, message)]
         yield from prefix_problems(self._parent_argument, problems)
 
     def _track(

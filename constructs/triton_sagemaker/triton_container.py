@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from platform_facts import Release
 from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 from triton_sagemaker.server_options import ServerOptions
 
 
@@ -21,6 +21,9 @@ class TritonContainer:
     release: Release
     options: ServerOptions = field(default_factory=ServerOptions)
     environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        reject_plain_values(release=self.release)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return all environment variables of the container."""

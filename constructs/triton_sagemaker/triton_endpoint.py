@@ -29,7 +29,7 @@ from triton_sagemaker.endpoint_resources import (
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, reject_plain_values
 from triton_sagemaker.region_images import region_images
 from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.update_checks import EndpointUpdateChecks
@@ -53,12 +53,14 @@ class TritonEndpoint(EndpointBase):
       5xx responses, and for error responses of the container to a share `rollback_error_rate` of
       requests. With more than five variants, only the second alarm exists, because SageMaker
       supports ten alarms.
-    - `vpc`: instances are in its private subnets, with `security_groups` and a security group that
-      this construct creates, which allows outbound traffic only without `security_groups`. A VPC
-      without internet access needs a gateway endpoint for S3.
+    - `vpc`: instances are in its private subnets, or in `vpc_subnets`, with `security_groups` and a
+      security group that this construct creates, which allows outbound traffic only without
+      `security_groups`. A VPC without internet access needs a gateway endpoint for S3.
     - `encryption_key` encrypts the volumes of the instances. Omit it for instance types with local
       NVMe storage: AWS's documents disagree on whether SageMaker ignores or rejects the key.
     - `data_capture` captures requests and responses.
+    - `role` is the execution role, by default a new one. It gets the permissions that the endpoint
+      needs, unless it was imported with `mutable=False`. SageMaker must be able to assume it.
     - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
       CloudWatch charges by the GB. (AWS's default is true.)
     - `update_checks` adds a guard before updates, and a check after them: see `UpdateChecks`.
@@ -88,28 +90,38 @@ class TritonEndpoint(EndpointBase):
         update: UpdatePolicy = DEFAULT_UPDATE,
         rollback_error_rate: float = MODEL_ERROR_RATE,
         vpc: ec2.IVpc | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         encryption_key: kms.IKey | None = None,
+        role: iam.IRole | None = None,
         data_capture: DataCapture | None = None,
         detailed_observability: bool = False,
         update_checks: EndpointUpdateChecks | None = None,
         log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
+        groups = list(security_groups)
+        reject_plain_values(vpc=vpc, security_groups=groups, encryption_key=encryption_key)
+        reject_plain_values(role=role)
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
         unique_variants = list(self._variants.values())
-        own_group = vpc_config = None
+        own_group, vpc_config, vpc_problems = None, None, list[Problem]()
         if vpc:
-            own_group = endpoint_security_group(self, vpc, allow_all_outbound=not security_groups)
-            vpc_config = create_vpc_config(vpc, [*security_groups, own_group])
+            own_group = endpoint_security_group(self, vpc, allow_all_outbound=not groups)
+            groups.append(own_group)
+            vpc_config, vpc_problems = create_vpc_config(vpc, vpc_subnets, groups)
+        elif vpc_subnets or groups:
+            message = "missing, and vpc_subnets and security_groups belong to it: write vpc"
+            vpc_problems = [Problem("vpc", message)]
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
             *endpoint_problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
             *image_problems,
+            *vpc_problems,
         ]
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
-        self.role = EndpointRole(
+        endpoint_role = EndpointRole(
             self,
             "Role",
             endpoint_name=endpoint_name,
@@ -118,8 +130,10 @@ class TritonEndpoint(EndpointBase):
             vpc=vpc,
             volume_key=encryption_key,
             data_capture=data_capture,
-        ).role
-        self.models = create_models(self, unique_variants, images, self.role, vpc_config)
+            role=role,
+        )
+        self.role = endpoint_role.role
+        self.models = create_models(self, unique_variants, images, endpoint_role, vpc_config)
         self.config = create_endpoint_config(
             self,
             unique_variants,
@@ -224,6 +238,7 @@ class TritonEndpoint(EndpointBase):
 
         `client_metrics` is the namespace of the metrics of `endpoint_client`, for the dashboard.
         """
+        reject_plain_values(topics=list(topics))
         self._problems += monitoring_problems(thresholds, topics, self._region)
         return EndpointMonitoring(
             self,

@@ -10,7 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 
 Cfn = sagemaker.CfnEndpoint
 FIVE_MINUTES = Duration.minutes(5)
@@ -82,6 +82,9 @@ class StepwiseUpdate(UpdatePolicy):
 
     percent: int = 25
     wait: Duration = FIVE_MINUTES
+
+    def __post_init__(self) -> None:
+        reject_plain_values(wait=self.wait)
 
     @cached_property
     def times(self) -> UpdateTimes:

@@ -10,7 +10,7 @@ from platform_facts import InstanceType
 from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 from triton_sagemaker.triton_container import TritonContainer
 
 Cfn = sagemaker.CfnEndpointConfig
@@ -22,6 +22,9 @@ class Fallback:
 
     instance_type: InstanceType
     hosting: ModelHosting
+
+    def __post_init__(self) -> None:
+        reject_plain_values(instance_type=self.instance_type)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,11 @@ class Variant:
     variant_name: str = "AllTraffic"
     fallbacks: Sequence[Fallback] = ()
     provision_timeout: Duration | None = None
+
+    def __post_init__(self) -> None:
+        reject_plain_values(
+            instance_type=self.instance_type, provision_timeout=self.provision_timeout
+        )
 
     @property
     def instance_types(self) -> list[InstanceType]:

@@ -10,6 +10,7 @@ from constructs import Construct
 
 from triton_sagemaker.allow import NO_RESOURCES, Conditions, StackArns, allow_statement
 from triton_sagemaker.hosting_mode import VpcConfig
+from triton_sagemaker.problems import Problem
 
 DESCRIBE_ACTIONS = [
     "ec2:DescribeDhcpOptions",
@@ -44,15 +45,72 @@ def endpoint_security_group(
     )
 
 
-def create_vpc_config(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> VpcConfig:
-    """Return the VpcConfig with the private subnets of a VPC, and security groups."""
-    return {
+def create_vpc_config(
+    vpc: ec2.IVpc,
+    selection: ec2.SubnetSelection | None,
+    security_groups: Sequence[ec2.ISecurityGroup],
+) -> tuple[VpcConfig, list[Problem]]:
+    """Return the VpcConfig with the selected or private subnets of a VPC, and its problems.
+
+    SageMaker requires "at least two subnets in different availability zones in your private VPC"
+    (developer guide, host-vpc).
+    """
+    argument, subnets = "vpc_subnets" if selection else "vpc", list[ec2.ISubnet]()
+    problem = "no subnet matches: write vpc_subnets, or import the VPC with its private subnets"
+    try:
+        subnets, is_public = _selected_subnets(vpc, selection)
+    except RuntimeError:  # the CDK's error about an empty selection
+        pass
+    else:
+        zones = {_zone(subnet) for subnet in subnets}
+        problem = ""
+        if is_public and not selection:
+            problem = (
+                "has only public subnets, in which instances get no public address: import its "
+                "private subnets, or write vpc_subnets"
+            )
+        elif len(zones) < 2:
+            problem = (
+                f"{len(subnets)} subnet(s) in one availability zone, and SageMaker needs subnets "
+                "in two zones: add a subnet in another zone"
+            )
+    config: VpcConfig = {
         "security_group_ids": [group.security_group_id for group in security_groups],
-        "subnets": vpc.select_subnets().subnet_ids,
+        "subnets": [subnet.subnet_id for subnet in subnets],
     }
+    return config, [Problem(argument, problem)] if problem else []
 
 
-def create_vpc_policy(scope: Construct, role: iam.Role, vpc: ec2.IVpc, arns: StackArns) -> None:
+def _selected_subnets(
+    vpc: ec2.IVpc, selection: ec2.SubnetSelection | None
+) -> tuple[list[ec2.ISubnet], bool]:
+    """Return the subnets, and whether one of them is public. Raise `RuntimeError` without any."""
+    if selection is None:
+        selected = vpc.select_subnets()
+    elif selection.subnets is not None:  # `select_subnets` would read their zones
+        return selection.subnets, False
+    else:
+        selected = vpc.select_subnets(
+            availability_zones=selection.availability_zones,
+            one_per_az=selection.one_per_az,
+            subnet_filters=selection.subnet_filters,
+            subnet_group_name=selection.subnet_group_name,
+            subnet_type=selection.subnet_type,
+        )
+    return selected.subnets, selected.has_public
+
+
+def _zone(subnet: ec2.ISubnet) -> str:
+    """Return the zone of a subnet; of one that is imported by its ID only, the ID."""
+    try:
+        return subnet.availability_zone
+    except RuntimeError:
+        return subnet.subnet_id
+
+
+def create_vpc_policy(
+    scope: Construct, role: iam.IRole, vpc: ec2.IVpc, arns: StackArns, *, parent: Construct
+) -> None:
     """Allow SageMaker to create and delete the instances' network interfaces, in this VPC only.
 
     The permissions are a separate policy for each VPC. If an endpoint leaves the VPC,
@@ -70,10 +128,9 @@ def create_vpc_policy(scope: Construct, role: iam.Role, vpc: ec2.IVpc, arns: Sta
     create = ["ec2:CreateNetworkInterface"]
     reason = "SageMaker creates and deletes network interfaces, whose IDs are not known before."
     allow = partial(allow_statement, scope)
-    iam.Policy(
-        role,
+    policy = iam.Policy(
+        parent,
         f"VpcPolicy-{name}",
-        roles=[role],
         statements=[
             allow(DESCRIBE_ACTIONS, ["*"], NO_RESOURCES, sid="SeeNetwork"),
             allow(create, interfaces, reason, sid="CreateInterfaces"),
@@ -81,3 +138,4 @@ def create_vpc_policy(scope: Construct, role: iam.Role, vpc: ec2.IVpc, arns: Sta
             allow(INTERFACE_ACTIONS, interfaces, reason, sid="OwnInterfaces", conditions=in_vpc),
         ],
     )
+    role.attach_inline_policy(policy)  # without effect on a role that may not be changed

@@ -19,4 +19,17 @@ endpoint = triton.TritonEndpoint(stack, "Endpoint", endpoint_name="vision", vari
 scaling = served.auto_scale_instance_count(min_capacity=2, max_capacity=8)
 scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
+catalog = triton.ModelCatalog(stack, "Catalog", stage="prod", endpoint="vision")
+churn = triton.ModelEntry(
+    model="churn",
+    version="1",
+    endpoint=endpoint.endpoint_name,
+    target_model="churn.tar.gz",
+    signature={
+        "inputs": [{"name": "rows", "datatype": "FP32", "shape": [-1, 8]}],
+        "outputs": [{"name": "probability", "datatype": "FP32", "shape": [-1, 1]}],
+        "max_batch_size": 64,
+    },
+)
+catalog.publish(churn, after=[endpoint.updated])
 app.synth()

@@ -69,7 +69,8 @@ class Scaler:
             for target in self._store.targets.values():
                 self._finish_step(target)
                 for action in _due_actions(target, last_tick, self._last_tick):
-                    self._set_limits(target, action)
+                    if not target.is_suspended("ScheduledScalingSuspended"):
+                        self._set_limits(target, action)
                 self._apply_policies(target, states)
 
     def scale_into_limits(self, target: RegisteredTarget) -> None:
@@ -147,6 +148,9 @@ class Scaler:
             ]
             bases = {policy.name: policy.base for policy in policies}
             old_capacity = bases[decision.policy] if decision.scales_out else current
+        direction = "Out" if decision.scales_out else "In"
+        if target.is_suspended(f"DynamicScaling{direction}Suspended"):
+            return
         cause = f"monitor alarm {alarm} in state ALARM triggered policy {decision.policy}"
         if capacity.status != "InService":
             decision = replace(
@@ -201,6 +205,7 @@ class Scaler:
             high=high.points if high and high.in_alarm else None,
             low=low.points if low and low.in_alarm else None,
             base=target.scale_out.old_capacity if target.scale_out and is_cooling_down else current,
+            scales_in=not configuration.get("DisableScaleIn"),
         )
 
     def _is_cooling_down(self, step: ScalingStep | None, policy: Record, member: str) -> bool:

@@ -78,6 +78,9 @@ class AutoScaling:
                 "DeleteScheduledAction": self.delete_action,
                 "DescribeScheduledActions": self.describe_actions,
                 "DescribeScalingActivities": self.describe_activities,
+                "ListTagsForResource": self.list_tags,
+                "TagResource": self.tag,
+                "UntagResource": self.untag,
             },
         )
 
@@ -104,8 +107,13 @@ class AutoScaling:
                 **(registered.record if registered else defaults),
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
+            record["SuspendedState"] = {**SUSPENDED, **record["SuspendedState"]}
             check_limits(record)
-            target = self._store.targets.setdefault(key, RegisteredTarget(key, record))
+            if registered and "Tags" in request:  # source: the API reference; words without one
+                raise invalid("To tag an existing scalable target, use TagResource.")
+            target = self._store.targets.setdefault(
+                key, RegisteredTarget(key, record, tags=request.get("Tags", {}))
+            )
             target.record = record
             self.scaler.scale_into_limits(target)
         return {"ScalableTargetARN": record["ScalableTargetARN"]}
@@ -137,6 +145,29 @@ class AutoScaling:
             self._store.targets.pop(target.key, None)
         for policy in target.policies.values():
             self._delete_alarms(policy)
+
+    def list_tags(self, request: Record) -> Record:
+        """ListTagsForResource."""
+        return {"Tags": self._by_arn(request["ResourceARN"]).tags}
+
+    def tag(self, request: Record) -> Record:
+        """TagResource: add or overwrite tags."""
+        target = self._by_arn(request["ResourceARN"])
+        target.tags = {**target.tags, **request["Tags"]}
+        return {}
+
+    def untag(self, request: Record) -> Record:
+        """UntagResource; ignores keys that do not exist."""
+        target, keys = self._by_arn(request["ResourceARN"]), request["TagKeys"]
+        target.tags = {key: value for key, value in target.tags.items() if key not in keys}
+        return {}
+
+    def _by_arn(self, arn: str) -> RegisteredTarget:
+        with self._store.lock:
+            for target in self._store.targets.values():
+                if target.record["ScalableTargetARN"] == arn:
+                    return target
+        raise ApiError("ResourceNotFoundException", f"{arn} does not exist.")
 
     # Policies
 

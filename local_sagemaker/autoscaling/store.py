@@ -38,6 +38,11 @@ class RegisteredTarget:
     step: ScalingStep | None = None
     scale_out: ScalingStep | None = None
     scale_in: ScalingStep | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def is_suspended(self, kind: str) -> bool:
+        """Return whether scaling of a kind, a member of SuspendedState, is suspended."""
+        return bool(self.record["SuspendedState"][kind])
 
     @property
     def limits(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ class PolicyState:
 
     `high` and `low` are the evaluated data points of AlarmHigh and AlarmLow, the oldest first, or
     None if the alarm is not in ALARM. `base` is the capacity to which the data points refer: during
-    the cooldown of a scale-out, the capacity before it.
+    the cooldown of a scale-out, the capacity before it. `scales_in` is False with DisableScaleIn.
     """
 
     name: str
@@ -25,6 +25,7 @@ class PolicyState:
     high: Sequence[float] | None
     low: Sequence[float] | None
     base: int
+    scales_in: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,17 @@ def decide(
     minutes, the cooldown and the rounding here.
     """
     scales_out = any(policy.high for policy in policies)
+    scale_in = [policy for policy in policies if policy.scales_in]
     if scales_out:
         capacities = {
             policy.name: capacity_for(policy.base, policy.high[-1], policy.target)
             for policy in policies
             if policy.high
         }
-    elif policies and all(policy.low for policy in policies):
+    elif scale_in and all(policy.low for policy in scale_in):
         capacities = {
             policy.name: capacity_for(current, max(policy.low or [0]), policy.target)
-            for policy in policies
+            for policy in scale_in
         }
     else:
         return None

@@ -26,6 +26,8 @@ SAGEMAKER_RESOURCES = {
 }
 """Request member with a name -> resource type in the ARN."""
 
+REST_ACTIONS = {"GET /2016-08-19/account-settings": "lambda:GetAccountSettings"}
+"""Actions of requests that ministack does not name (Lambda API reference)."""
 ACTION_PREFIXES = {"monitoring": "cloudwatch"}
 """Signing name -> prefix of IAM actions (service authorization reference)."""
 
@@ -115,7 +117,8 @@ def _permissions(
         return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
-    action = iam_actions.extract_iam_action(service, *request)
+    action = REST_ACTIONS.get(f"{method} {path.rstrip('/')}", "")
+    action = action or iam_actions.extract_iam_action(service, *request)
     resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
     additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
     return [(action or f"{service}:{method}", resource), *additional]

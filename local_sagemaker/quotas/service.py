@@ -24,27 +24,60 @@ SERVICES = {
 def service_quotas(quotas: AccountQuotas) -> JsonService:
     """Return the service for the account's quotas."""
 
+    def records(request: Record, value: Callable[[Quota], int]) -> list[Record]:
+        code = request["ServiceCode"]
+        if code not in SERVICES:
+            raise ApiError(
+                "NoSuchResourceException",
+                f"The local SageMaker has no quotas for the service {code}.",
+            )
+        return [_record(quota, value(quota)) for quota in quotas.by_service(code)]
+
     def list_operation(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
         def list_quotas(request: Record) -> Record:
-            code = request["ServiceCode"]
-            if code not in SERVICES:
-                raise ApiError(
-                    "NoSuchResourceException",
-                    f"The local SageMaker has no quotas for the service {code}.",
-                )
-            records = [_record(quota, value(quota)) for quota in quotas.by_service(code)]
-            records_page, next_token = page(records, request, key=_sort_key, size=PAGE_SIZE)
+            records_page, next_token = page(
+                records(request, value), request, key=_sort_key, size=PAGE_SIZE
+            )
             return {"Quotas": records_page, **next_token}
 
         return list_quotas
 
-    services = [{"ServiceCode": code, "ServiceName": name} for code, name in SERVICES.items()]
+    def get_operation(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
+        def get_quota(request: Record) -> Record:
+            for record in records(request, value):
+                if record["QuotaCode"] == request["QuotaCode"]:
+                    return {"Quota": record}
+            raise ApiError(
+                "NoSuchResourceException",
+                f"The local SageMaker has no quota {request['QuotaCode']}.",
+            )
+
+        return get_quota
+
+    def list_services(request: Record) -> Record:
+        services = ({"ServiceCode": code, "ServiceName": name} for code, name in SERVICES.items())
+        services_page, next_token = page(
+            services,
+            request,
+            key=lambda service: (service["ServiceCode"], service["ServiceName"]),
+            size=PAGE_SIZE,
+        )
+        return {"Services": services_page, **next_token}
+
+    def applied(quota: Quota) -> int:
+        return quota.value
+
+    def default(quota: Quota) -> int:
+        return quota.default
+
     return JsonService(
         "service-quotas",
         {
-            "ListServiceQuotas": list_operation(lambda quota: quota.value),
-            "ListAWSDefaultServiceQuotas": list_operation(lambda quota: quota.default),
-            "ListServices": lambda _: {"Services": services},
+            "GetServiceQuota": get_operation(applied),
+            "GetAWSDefaultServiceQuota": get_operation(default),
+            "ListServiceQuotas": list_operation(applied),
+            "ListAWSDefaultServiceQuotas": list_operation(default),
+            "ListServices": list_services,
         },
     )
 

@@ -1,9 +1,13 @@
 """Deliver a commit to a stage, and roll back to an earlier one."""
 
+from collections.abc import Iterator
+
 import boto3
 
+import stage_record
 from release.checkouts import Clone
 from release.delivery import golden
+from release.delivery.archive_bucket import model_bucket
 from release.delivery.archives import build_missing_archives, promote_archives
 from release.delivery.assembly import synthesise_stage
 from release.delivery.catalog_checks import check_catalog_before
@@ -11,13 +15,16 @@ from release.delivery.delivery_order import refuse_older_commit, require_deliver
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered, next_steps
-from release.delivery.history import History
+from release.delivery.history import ROLLBACK, History
 from release.delivery.preflight_gate import run_preflight
 from release.delivery.recording import record_delivery
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
+from stage_record import Event
 
+RESTORED_EVENTS = 100
+"""Number of events in which a deleted record's deliveries are looked for."""
 UNCOMMITTED_CHANGES = (
     "the working tree has uncommitted changes, to which no rollback is possible: commit or stash "
     "them (git status)"
@@ -90,9 +97,8 @@ def roll_back(
         deployment = StageDeployment(assembly, _session(tree, stage))
         deployment.wait_for_operations()
         check_catalog_before(deployment)
-        action = "rollback-stage"
         with record_delivery(
-            deployment, history, action, target.commit, rolls_back_to=target, take_over=take_over
+            deployment, history, ROLLBACK, target.commit, rolls_back_to=target, take_over=take_over
         ):
             return target.commit, _build_and_deploy(deployment, history, tree)
 
@@ -111,7 +117,13 @@ def _build_and_deploy(deployment: StageDeployment, history: History, tree: Tree)
 
 
 def _history(tree: Tree, stage: str) -> History:
-    return History(_session(tree, stage).client("ssm"), stage)
+    session = _session(tree, stage)
+
+    def events() -> Iterator[Event]:
+        if bucket := model_bucket(session.client("cloudformation"), stage):
+            yield from stage_record.read(session.client("s3"), bucket, latest=RESTORED_EVENTS)
+
+    return History(session.client("ssm"), stage, events)
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:

@@ -1,18 +1,24 @@
-"""The commits that were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
+"""The commits that were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`.
+
+If it was deleted, the deliveries are read from the stage's events, and the next one writes it anew.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import stage_record
 from release.delivery.errors import NotDelivered
+from release.delivery.steps import say
 from stage_record import (
     BrokenRecord,
     Deliveries,
     Delivery,
     DeliveryOutcome,
+    Event,
     delivered_parameter,
 )
 
@@ -27,6 +33,8 @@ LIVE_OUTCOMES = (
     DeliveryOutcome.WRONG,
     DeliveryOutcome.UNFINISHED,
 )
+ROLLBACK = "rollback-stage"
+"""The action of a rollback in its event."""
 TAKE_OVER_OPTION = "TAKE_OVER=1"
 """The option that allows a delivery while another delivery is in progress."""
 
@@ -35,11 +43,14 @@ class History:
     """The record of a stage's last deliveries.
 
     Of the failed deliveries only the newest is kept, so that the record always has the last
-    successful delivery and the live delivery.
+    successful delivery and the live delivery. `events` returns the stage's latest events, the
+    newest first.
     """
 
-    def __init__(self, ssm: "SSMClient", stage: str) -> None:
-        self._ssm = ssm
+    def __init__(
+        self, ssm: "SSMClient", stage: str, events: Callable[[], Iterable[Event]] = tuple
+    ) -> None:
+        self._ssm, self._events = ssm, events
         self.stage = stage
         self.parameter = delivered_parameter(stage)
         self.current_delivery: Delivery | None = None
@@ -150,9 +161,25 @@ class History:
 
     def _read(self) -> Deliveries:
         try:
-            return stage_record.read_deliveries(self._ssm, self.stage)
+            recorded = stage_record.read_deliveries(self._ssm, self.stage)
         except BrokenRecord as error:
             raise NotDelivered(str(error)) from None
+        return recorded if recorded.entries else self._restored
+
+    @cached_property
+    def _restored(self) -> Deliveries:
+        """The deliveries among the events, for a parameter that was deleted."""
+        entries: list[Delivery] = []
+        for event in reversed([*self._events()]):
+            if event.commit is None:  # of a publication
+                continue
+            targets = [delivery for delivery in entries if delivery.commit == event.commit]
+            if event.action == ROLLBACK and targets:
+                entries = _mark_rolled_back(entries, targets[-1])
+            entries.append(Delivery(event.commit, event.begun, _outcome(event)))
+        if entries:
+            say(f"! {self.parameter} was deleted: its deliveries are read from history/")
+        return Deliveries(tuple(entries))
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         record = {"deliveries": [asdict(delivery) for delivery in deliveries[-MAX_ENTRIES:]]}
@@ -163,6 +190,14 @@ class History:
             Type="String",
             Overwrite=True,
         )
+
+
+def _outcome(event: Event) -> DeliveryOutcome:
+    """Return the outcome in an event; its other results are faults of a deployed commit."""
+    try:
+        return DeliveryOutcome(event.result)
+    except ValueError:
+        return DeliveryOutcome.WRONG
 
 
 def _live_delivery(deliveries: Sequence[Delivery]) -> Delivery | None:

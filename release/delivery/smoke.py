@@ -1,18 +1,23 @@
 """Invoke the models of a stage and compare their answers with the golden files."""
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import boto3
 
-from endpoint_client import EndpointClient, EndpointError
+from endpoint_client import EndpointClient, EndpointError, NoCopies
+from endpoint_client._payload import Array, Inputs
 from release.delivery import golden
 from release.delivery.errors import Unfinished, is_caller_error
 from release.delivery.golden import Golden
 from release.delivery.steps import say, step
+
+if TYPE_CHECKING:
+    from mypy_boto3_sagemaker import SageMakerClient
 
 CONCURRENCY = 16
 """Maximum number of endpoints and inference components that are invoked in parallel."""
@@ -20,6 +25,10 @@ CONCURRENCY = 16
 WAKE_SECONDS = 900.0
 """Time for an inference component to scale up from zero: on ml.g5.xlarge, the first answer took
 9 min 24 s (huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS)."""
+WAKE_PAUSE_SECONDS = 2.0
+"""Pause between calls of a component without a copy, shorter than a copy without calls serves."""
+MAX_LOST_COPIES = 2
+"""A component has lost its copies this often before it answered: no wait will help."""
 
 ANSWER_SECONDS = 7 * 60
 """Time for all attempts of the client to invoke the last model after the deadline."""
@@ -46,7 +55,8 @@ def invoke_all(
     `endpoints` is short name -> model -> version. Endpoints are invoked in parallel. The models of
     an endpoint are invoked one after the other, because the endpoint may have to load each of them.
     The models of endpoints in `component_endpoints` are invoked in parallel, because each component
-    may have to scale up, which takes minutes. If a file has only inputs, the model must answer, but
+    may have to scale up, which takes minutes; one that loses its copies again and again is given
+    up. If a file has only inputs, the model must answer, but
     the answer is not compared. A model without a file is not invoked, because a generated request
     could cause damage in production. Raise `Unfinished` if a model was not invoked before
     `deadline` (`time.monotonic` seconds).
@@ -55,8 +65,13 @@ def invoke_all(
 
     def invoke(batch: tuple[str, Mapping[str, str]]) -> SmokeTestResult:
         endpoint, versions = batch
-        client = _client(session, stage, endpoint)
-        return _invoke(client, f"{stage}-{endpoint}", versions, models, deadline)
+        invoke_model: Callable[..., dict[str, Array]]
+        if endpoint in component_endpoints:
+            client = _client(session, stage, endpoint, wait_until_ready=0)
+            invoke_model = partial(_wake_and_invoke, client, session.client("sagemaker"))
+        else:
+            invoke_model = _client(session, stage, endpoint).invoke
+        return _invoke(invoke_model, f"{stage}-{endpoint}", versions, models, deadline)
 
     batches: list[tuple[str, Mapping[str, str]]] = []
     for endpoint, versions in endpoints.items():
@@ -89,8 +104,41 @@ def write_golden(
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
 
 
-def _invoke(
+def _wake_and_invoke(
     client: EndpointClient,
+    sagemaker: "SageMakerClient",
+    model: str,
+    inputs: Inputs,
+    *,
+    timeout: float,
+) -> dict[str, Array]:
+    """Return the outputs of an inference component; wait while it starts a copy.
+
+    Raise `NoCopies` after `WAKE_SECONDS`, or if it has lost its copies `MAX_LOST_COPIES` times.
+    """
+    component = client.resolve(model).inference_component or model
+    end, lost, had_copies = time.monotonic() + WAKE_SECONDS, 0, False
+    while True:
+        try:
+            return client.invoke(model, inputs, timeout=timeout)
+        except NoCopies:
+            if time.monotonic() >= end:
+                raise
+        described = sagemaker.describe_inference_component(InferenceComponentName=component)
+        has_copies = described["RuntimeConfig"].get("CurrentCopyCount", 0) > 0
+        lost, had_copies = lost + (had_copies and not has_copies), has_copies
+        if lost >= MAX_LOST_COPIES:
+            raise NoCopies(
+                f"{component} started copies and lost them {lost} times before it answered: read "
+                f"why in its log (aws logs tail /aws/sagemaker/InferenceComponents/{component}) "
+                "and in aws application-autoscaling describe-scaling-activities "
+                f"--service-namespace sagemaker --resource-id inference-component/{component}"
+            )
+        time.sleep(WAKE_PAUSE_SECONDS)
+
+
+def _invoke(
+    invoke_model: Callable[..., dict[str, Array]],
     endpoint: str,
     versions: Mapping[str, str],
     models: Path,
@@ -109,7 +157,7 @@ def _invoke(
         if remaining <= 0:
             raise Unfinished(f"everything is deployed, but {name} was not invoked in time")
         try:
-            answer = client.invoke(model, expected.arrays(), timeout=remaining + ANSWER_SECONDS)
+            answer = invoke_model(model, expected.arrays(), timeout=remaining + ANSWER_SECONDS)
             differences = expected.differences(answer)
         except EndpointError as error:
             if is_caller_error(error):
@@ -120,7 +168,9 @@ def _invoke(
     return result
 
 
-def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:
+def _client(
+    session: boto3.Session, stage: str, endpoint: str, *, wait_until_ready: float = WAKE_SECONDS
+) -> EndpointClient:
     return EndpointClient(
-        stage=stage, endpoint=endpoint, session=session, wait_until_ready=WAKE_SECONDS
+        stage=stage, endpoint=endpoint, session=session, wait_until_ready=wait_until_ready
     )

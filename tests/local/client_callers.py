@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
+from local_sagemaker.tests.support.waiting import LIMIT_SECONDS
 
 FIRST_INPUT = 1000
 """Input of the first caller. Each caller sends a different number, so that responses differ."""
@@ -53,7 +54,9 @@ class Calls:
     def wait_for(self, condition: Callable[[], object]) -> None:
         """Wait until a condition holds. Raise the exception of a caller that ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self.ended_callers or condition())
+            assert self._changed.wait_for(
+                lambda: self.ended_callers or condition(), timeout=LIMIT_SECONDS
+            )
         for caller in self.ended_callers:
             caller.result()
 

@@ -12,7 +12,7 @@ from typing import Self
 import pytest
 
 from local_sagemaker.tests.support.tiny_models import Barrier, write_python
-from release.delivery import steps
+from release.delivery import smoke, steps
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.tritonsm import tritonsm
@@ -61,6 +61,7 @@ class Repository(Checkout):
         """
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)
+            patch.setattr(smoke, "WAKE_PAUSE_SECONDS", 0.2)
             process = run_as("delivery", tritonsm, *arguments)
         output = process.stdout + process.stderr
         assert process.returncode == code, output

@@ -44,16 +44,13 @@ ENDPOINT = "parts-math-m5-xlarge"
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    return {SPEED: "240"}
-
-
-@pytest.fixture(autouse=True)
-def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
+    return {SPEED: "120"}  # a copy without calls ends after 15 minutes: here, seven seconds
 
 
 @pytest.fixture(scope="module")
-def repository(checkout: Checkout) -> Repository:
+def repository(checkout: Checkout, module_patch: pytest.MonkeyPatch) -> Repository:
+    # Longer pauses could exceed the idle time of a copy.
+    module_patch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
     repository = Repository.create(checkout, parts=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("idle", TIMES.replace("FACTOR", "3"), answer=21)

@@ -236,7 +236,9 @@ def test_served_version_cannot_be_retired() -> None:
 
 def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: Path) -> None:
     boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
-    boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
+    boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(
+        EndpointName="live-math", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )
     (endpoint,) = _differences(repository, "live-math")
     assert endpoint["text"].startswith("does not exist: it was deleted")
     output = repository.deliver(code=EndpointLost.exit_code)

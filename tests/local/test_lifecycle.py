@@ -143,7 +143,7 @@ def test_report_explains_the_failed_build(deployed: Checkout, tmp_path: Path) ->
     assert texts.pop("problems.txt") == ""
     logs = "".join(text for name, text in texts.items() if name.startswith("logs/"))
     assert "the recipe's gate allows 1.00e-06: nothing is published" in logs
-    assert "successfully loaded 'line'" in texts["logs/aws-sagemaker-Endpoints-local-text.log"]
+    assert "TargetModel: twice-" in texts["logs/aws-sagemaker-Endpoints-local-text.log"]
     assert "UPDATE_ROLLBACK_COMPLETE" in texts["stacks/local-text-events.json"]
     assert json.loads(texts["endpoints/local-text.json"])["EndpointStatus"] == "InService"
     assert "text" in json.loads(texts["plan.json"])["endpoints"]

@@ -39,7 +39,7 @@ endpoints:
     models: [plus]
     instance_type: ml.m5.xlarge
     instance_count: 2
-    update: { strategy: canary, percent: 50, wait_seconds: 600 }
+    update: { strategy: canary, percent: 50, wait_seconds: 1800 }
 """
 SLOW = PLUS_ONE.replace("execute(self, requests):", "execute(self, requests):\n        SLEEP")
 DISK = "DiskUtilization"
@@ -47,7 +47,7 @@ DISK = "DiskUtilization"
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: time is 30 times faster, a canary waits for 20 seconds."""
+    """Settings of the local SageMaker: an hour takes two minutes."""
     return {SPEED: "30"}
 
 

@@ -138,7 +138,9 @@ def test_transitions_have_the_documented_outcome(stack: DeployedStack, base: str
             outcomes[pair.name] = {outcome, reverse}
             expected[pair.name] = {page_outcome(pair)}
     boto3.client("cloudformation").delete_stack(StackName=NAME)
-    boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=NAME)
+    boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(
+        StackName=NAME, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )
     assert outcomes == expected
 
 

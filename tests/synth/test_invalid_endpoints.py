@@ -1,10 +1,13 @@
 """Invalid arguments of TritonEndpoint and their messages."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aws_cdk import Duration, TimeZone
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from aws_cdk.aws_applicationautoscaling import Schedule
@@ -15,6 +18,7 @@ from triton_sagemaker import (
     Canary,
     DataCapture,
     Linear,
+    ModelComponent,
     Rolling,
     ScalableInstanceCount,
     ServerOptions,
@@ -93,9 +97,51 @@ def topic(sample: SampleStack, name: str, region: str = "us-east-1") -> sns.ITop
     return sns.Topic.from_topic_arn(sample.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
 
 
+def imported_vpc(sample: SampleStack, **subnets: Any) -> ec2.IVpc:
+    return ec2.Vpc.from_vpc_attributes(
+        sample.stack, "Vpc", vpc_id="vpc-1", availability_zones=["us-east-1a"], **subnets
+    )
+
+
 VARIANT = "variants.AllTraffic"
 HOUR = Duration.hours(1)
 CASES: dict[str, tuple[EndpointFactory, str]] = {
+    "one private subnet": (
+        lambda sample: sample.endpoint(vpc=imported_vpc(sample, private_subnet_ids=["subnet-1"])),
+        "vpc: 1 subnet(s) in one availability zone, and SageMaker needs subnets in two zones: add "
+        "a subnet in another zone",
+    ),
+    "public subnets": (
+        lambda sample: sample.endpoint(vpc=imported_vpc(sample, public_subnet_ids=["subnet-1"])),
+        "vpc: has only public subnets, in which instances get no public address: import its "
+        "private subnets, or write vpc_subnets",
+    ),
+    "VPC without subnets": (
+        lambda sample: sample.endpoint(vpc=imported_vpc(sample)),
+        "vpc: no subnet matches: write vpc_subnets, or import the VPC with its private subnets",
+    ),
+    "selection without subnets": (
+        lambda sample: sample.endpoint(
+            vpc=ec2.Vpc(sample.stack, "Vpc", max_azs=2),
+            vpc_subnets=ec2.SubnetSelection(subnet_group_name="Database"),
+        ),
+        "vpc_subnets: no subnet matches: write vpc_subnets, or import the VPC with its private "
+        "subnets",
+    ),
+    "one selected subnet": (
+        lambda sample: sample.endpoint(
+            vpc=ec2.Vpc(sample.stack, "Vpc", max_azs=2),
+            vpc_subnets=ec2.SubnetSelection(
+                subnets=[ec2.Subnet.from_subnet_id(sample.stack, "Subnet", "subnet-1")]
+            ),
+        ),
+        "vpc_subnets: 1 subnet(s) in one availability zone, and SageMaker needs subnets in two "
+        "zones: add a subnet in another zone",
+    ),
+    "subnets without a VPC": (
+        lambda sample: sample.endpoint(vpc_subnets=ec2.SubnetSelection()),
+        "vpc: missing, and vpc_subnets and security_groups belong to it: write vpc",
+    ),
     "endpoint name": (
         lambda sample: sample.endpoint(endpoint_name="my_endpoint"),
         "endpoint_name: 'my_endpoint', of 11 characters, is not an endpoint name: write up "
@@ -289,8 +335,9 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "scaling without policy": (
         scaled_endpoint(lambda _: None),
-        f"{VARIANT}.auto_scale_instance_count: missing target metric: write max_rps, concurrency, "
-        "gpu_percent, cpu_percent or schedules",
+        f"{VARIANT}.auto_scale_instance_count: nothing scales the count: call "
+        "scale_on_concurrency, scale_on_cpu_utilization, scale_on_gpu_utilization, "
+        "scale_on_invocations or scale_on_schedule",
     ),
     "duplicate scaling metric": (
         scaled_endpoint(on_gpus(50, 60)),
@@ -310,7 +357,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     "concurrency scaling of a multi-model endpoint": (
         scaled_endpoint(lambda c: c.scale_on_concurrency("C", requests_per_instance=5)),
         f"{VARIANT}.scale_on_concurrency: AWS documents no concurrency metric for multi-model "
-        "endpoints: scale by requests (max_rps), or host a single model",
+        "endpoints: scale by requests (scale_on_invocations), or host a single model",
     ),
     "invalid schedule": (
         scaled_endpoint(scheduled(Schedule.expression("garbage"))),
@@ -356,6 +403,54 @@ def test_invalid_argument_is_a_problem_with_its_path(case: str) -> None:
     assert [str(problem) for problem in make(SampleStack()).problems] == [message]
 
 
+STAGE_KEYS = re.compile(
+    r"\b(max_rps|min_count|max_count|\w+_percent|memory_mb|\w+_(seconds|minutes)|instance_types"
+    r"|schedules)\b"
+)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_messages_name_no_keys_of_a_stage(case: str) -> None:
+    assert not STAGE_KEYS.search(CASES[case][1])
+
+
+TEXT: Any = "text"
+PLAIN_VALUES: dict[str, Callable[[SampleStack], object]] = {
+    "bucket: 'text' is of type str: write s3.Bucket.from_": lambda sample: sample.multi_model(
+        bucket=TEXT
+    ),
+    "instance_type: 'text' is of type str: write platform_facts.instance_type(": lambda sample: (
+        replace(sample.variant(), instance_type=TEXT)
+    ),
+    "release: 'text' is of type str: write platform_facts.release(": lambda sample: (
+        sample.container(release=TEXT)
+    ),
+    "vpc: 'text' is of type str: write ec2.Vpc.from_lookup(": lambda sample: sample.endpoint(
+        vpc=TEXT
+    ),
+    "security_groups: 'text' is of type str: write ec2.SecurityGroup.": lambda sample: (
+        sample.endpoint(security_groups=[TEXT])
+    ),
+    "encryption_key: 'text' is of type str: write kms.Key.from_key_arn(": lambda sample: (
+        sample.endpoint(encryption_key=TEXT)
+    ),
+    "role: 'text' is of type str: write iam.Role.from_role_arn(": lambda sample: sample.endpoint(
+        role=TEXT
+    ),
+    "topics: 'text' is of type str: write sns.Topic.from_": lambda sample: monitored(sample, TEXT),
+    "wait: 'text' is of type str: write Duration.minutes(5)": lambda _: Canary(wait=TEXT),
+    "memory: 'text' is of type str: write Size.": lambda sample: ModelComponent(
+        name="a", source=sample.single_model(), memory=TEXT
+    ),
+}
+
+
+@pytest.mark.parametrize("message", PLAIN_VALUES)
+def test_text_instead_of_a_construct_is_an_error(message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        PLAIN_VALUES[message](SampleStack())
+
+
 def test_zero_percent_is_a_problem() -> None:
     for update in (Linear(percent=0), Rolling(percent=0)):
         assert len(SampleStack().endpoint(update=update).problems) == 1
@@ -396,5 +491,5 @@ def test_synthesis_fails_with_problems_of_all_endpoints(
     with pytest.raises(RuntimeError) as error:
         synthesise(sample)
     _, *lines = str(error.value).splitlines()
-    assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 6
+    assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 5
     assert "  [Stack/Second] variants: 0 variants: write one to 10" in lines

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
+from tests.synth.conftest import CONTEXT
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     AllAtOnce,
@@ -278,6 +279,47 @@ def test_default_subnets_and_security_group(sample: SampleStack) -> None:
     assert rule["CidrIp"] == "0.0.0.0/0"
 
 
+def test_selected_subnets_are_used(sample: SampleStack) -> None:
+    vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
+    public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+    sample.endpoint(vpc=vpc, vpc_subnets=public)
+    assert sample.properties(MODEL)["VpcConfig"]["Subnets"] == sample.stack.resolve(
+        [subnet.subnet_id for subnet in vpc.public_subnets]
+    )
+
+
+ROLE = "arn:aws:iam::111122223333:role/models/serving"
+
+
+@pytest.mark.parametrize("mutable", [True, False])
+def test_endpoints_share_a_given_role(mutable: bool) -> None:
+    sample = SampleStack(CONTEXT)
+    vpc = ec2.Vpc.from_vpc_attributes(
+        sample.stack,
+        "Vpc",
+        availability_zones=["a", "b"],
+        private_subnet_ids=["subnet-1", "subnet-2"],
+        vpc_id="vpc-1",
+    )
+    role = iam.Role.from_role_arn(sample.stack, "Given", ROLE, mutable=mutable)
+    for name in ("first", "second"):
+        TritonEndpoint(
+            sample.stack, name, endpoint_name=name, variants=[sample.variant()], role=role, vpc=vpc
+        )
+    template = sample.template()
+    template.resource_count_is("AWS::IAM::Role", 0)
+    models, policies = (template.find_resources(kind) for kind in (MODEL, "AWS::IAM::Policy"))
+    assert {model["Properties"]["ExecutionRoleArn"] for model in models.values()} == {ROLE}
+    assert len(policies) == (3 if mutable else 0)  # the shared one, and one for the VPC of each
+    for model in models.values():
+        assert len(policies.keys() & model.get("DependsOn", [])) == (2 if mutable else 0)
+    for policy in policies.values():
+        assert policy["Properties"]["Roles"] == ["serving"]
+        statements = policy["Properties"]["PolicyDocument"]["Statement"]
+        sids = [statement["Sid"] for statement in statements if "Sid" in statement]
+        assert len(sids) == len(set(sids))
+
+
 def test_models_depend_on_the_vpc_policy(sample: SampleStack) -> None:
     # CloudFormation updates a policy before its dependents, and deletes a policy last.
     sample.endpoint(vpc=ec2.Vpc(sample.stack, "Vpc", max_azs=2))
@@ -384,8 +426,10 @@ def test_grant_invoke_by_model(sample: SampleStack) -> None:
     assert _user_statement(sample)["Condition"] == {
         "StringLike": {
             "sagemaker:TargetModel": [
+                "minilm.tar.gz",
                 "minilm-????????????.tar.gz",
                 "published/minilm-????????????.tar.gz",
+                "bert.tar.gz",
                 "bert-????????????.tar.gz",
                 "published/bert-????????????.tar.gz",
             ]

@@ -172,6 +172,35 @@ def test_updating_endpoint_is_not_scaled(scaled_target: ScaledTarget) -> None:
     assert scaled_target.tick() == [4]
 
 
+@pytest.mark.parametrize(
+    ("kind", "points", "suspended"),
+    [
+        (HIGH, 120, "DynamicScalingOutSuspended"),
+        (LOW, 1, "DynamicScalingInSuspended"),
+    ],
+)
+def test_suspended_target_is_not_scaled(
+    scaled_target: ScaledTarget, kind: str, points: float, suspended: str
+) -> None:
+    scaled_target.variants.count = scaled_target.variants.desired = 4
+    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: True}})
+    scaled_target.alarm(kind, points)
+    assert scaled_target.tick() == []
+    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: False}})
+    assert len(scaled_target.tick()) == 1
+
+
+def test_suspended_schedule_sets_no_limits(scaled_target: ScaledTarget) -> None:
+    suspended = {"SuspendedState": {"ScheduledScalingSuspended": True}}
+    scaled_target.scaling.register({**TARGET, **suspended})
+    scaled_target.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    assert scaled_target.tick(90) == []
+    scaled_target.scaling.register(
+        {**TARGET, "SuspendedState": {"ScheduledScalingSuspended": False}}
+    )
+    assert scaled_target.tick(90) == [4]
+
+
 def test_not_scaled_activity_is_recorded_once(
     scaled_target: ScaledTarget, dashboard_events: list[DashboardEvent]
 ) -> None:

@@ -233,3 +233,15 @@ def test_pages_of_policies(scaling: AutoScaling) -> None:
     ]
     assert len(first["ScalingPolicies"]) == 10
     assert sorted(listed) == sorted(names)
+
+
+def test_tags_of_a_target(scaling: AutoScaling) -> None:
+    arn = scaling.register({**TARGET, "Tags": {"team": "shop"}})["ScalableTargetARN"]
+    with pytest.raises(ApiError, match="use TagResource"):
+        scaling.register({**TARGET, "Tags": {"team": "other"}})
+    scaling.tag({"ResourceARN": arn, "Tags": {"stage": "test"}})
+    scaling.untag({"ResourceARN": arn, "TagKeys": ["team", "absent"]})
+    assert scaling.list_tags({"ResourceARN": arn}) == {"Tags": {"stage": "test"}}
+    with pytest.raises(ApiError) as refused:
+        scaling.list_tags({"ResourceARN": arn + "x"})
+    assert refused.value.code == "ResourceNotFoundException"

@@ -78,6 +78,13 @@ def test_scale_in_needs_all_policies() -> None:
     assert decide_with_defaults(policy("a", low=50), policy("b", low=70)) == Decision("b", False, 3)
 
 
+def test_policy_without_scale_in_is_not_asked() -> None:
+    only_out = replace(policy("b"), scales_in=False)
+    assert decide_with_defaults(policy("a", low=50), only_out) == Decision("a", False, 2)
+    assert decide_with_defaults(replace(only_out, low=[1.0])) is None
+    assert decide_with_defaults(replace(only_out, high=[150.0])) == Decision("b", True, 6)
+
+
 def test_scale_in_uses_the_largest_datapoint() -> None:
     falling = replace(policy(), low=[74.0, 10.0, 1.0])
     assert decide_with_defaults(falling) == Decision("p", False, 3)

@@ -66,6 +66,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
     ("service", "request_", "permissions"),
     [
         (
+            "lambda",
+            {"method": "GET", "path": "/2016-08-19/account-settings/"},
+            [("lambda:GetAccountSettings", "*")],
+        ),
+        (
             "sagemaker",
             target("DescribeEndpoint", EndpointName="a-text"),
             [("sagemaker:DescribeEndpoint", own_arn("sagemaker", "endpoint/a-text"))],

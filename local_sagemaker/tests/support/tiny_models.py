@@ -10,6 +10,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from local_sagemaker.tests.support.waiting import LIMIT_SECONDS
+
 CONFIG = """
 backend: "python"
 max_batch_size: 8
@@ -155,7 +157,7 @@ class Barrier:
 
     def wait_until_reached(self) -> None:
         """Wait until a model has reached the barrier."""
-        self._reached.wait()
+        assert self._reached.wait(LIMIT_SECONDS)
 
     def open(self) -> None:
         """Let all waiting and all later models continue."""

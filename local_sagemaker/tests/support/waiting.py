@@ -7,6 +7,8 @@ from typing import TypeVar
 
 TIMEOUT_SECONDS = 3600.0
 """A timeout that no test reaches, for calls that need one."""
+LIMIT_SECONDS = 300.0
+"""Waits of tests take seconds, on a busy machine a minute: later, nothing will come."""
 
 T = TypeVar("T")
 
@@ -14,10 +16,11 @@ T = TypeVar("T")
 def eventually(condition: Callable[[], T]) -> T:
     """Call `condition` until its result is true, and return the result.
 
-    The pauses grow to 0.05 s. There is no timeout: pytest ends a test that hangs.
+    The pauses grow to 0.05 s. A condition that stays false is an `AssertionError`.
     """
-    pause = 0.005
+    pause, end = 0.005, time.perf_counter() + LIMIT_SECONDS
     while not (value := condition()):
+        assert time.perf_counter() < end, f"the condition is still false after {LIMIT_SECONDS} s"
         time.sleep(pause)
         pause = min(0.05, 1.5 * pause)
     return value

@@ -94,7 +94,10 @@ def test_wrong_arguments_have_the_exit_code_of_the_command(
 def test_local_option_configures_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "dev.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
     command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == (

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from packaging.version import Version
 
@@ -116,3 +118,9 @@ def test_oldest_release_with_a_feature() -> None:
     oldest = oldest_release(lambda row: (row.onnx_opset or 0) >= 20)
     assert oldest == release("24.03")
     assert oldest_release(lambda row: row.name > "99") is None
+
+
+def test_release_that_is_a_number_is_an_error() -> None:
+    number: Any = 25.09
+    with pytest.raises(UnknownFact, match=r'release: 25.09 is not text: write "25.09", in quotes'):
+        release(number)

@@ -154,6 +154,7 @@ def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
         if name.endswith("deleted"):
             raise error("ValidationException", f'Could not find inference component "{name}".')
         arn = f"arn:aws:sagemaker:us-east-1:111122223333:inference-component/{name}"
+        is_asleep = name.endswith("asleep")
         return {
             "InferenceComponentName": name,
             "InferenceComponentArn": arn,
@@ -161,14 +162,18 @@ def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
             "EndpointArn": _summary(NIGHT)["EndpointArn"],
             "CreationTime": NOW,
             "LastModifiedTime": NOW,
-            "InferenceComponentStatus": "Updating",
+            "InferenceComponentStatus": "InService" if is_asleep else "Updating",
             "FailureReason": "no room",
-            "RuntimeConfig": {"DesiredCopyCount": 2, "CurrentCopyCount": 1},
+            "RuntimeConfig": {
+                "DesiredCopyCount": 0 if is_asleep else 2,
+                "CurrentCopyCount": 0 if is_asleep else 1,
+            },
         }
 
-    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("bert", "deleted")
+    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("asleep", "bert", "deleted")
     aws.answers["sagemaker.DescribeInferenceComponent"] = describe
     assert _report(aws).components == [
+        ComponentStatus(f"{NIGHT}-asleep", NIGHT, "InService", copies=0, desired_copies=0),
         ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
         ComponentStatus(f"{NIGHT}-deleted", NIGHT, "does not exist"),
     ]

@@ -1,7 +1,9 @@
 """Tests of the history of deliveries, with a fake SSM parameter."""
 
 import json
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -9,12 +11,13 @@ import pytest
 import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import MAX_ENTRIES, History
-from stage_record import DeliveryOutcome
+from stage_record import DeliveryOutcome, Event
 from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
+NUMBERS = count()
 FAILURES = (DeliveryOutcome.FAILED, DeliveryOutcome.WRONG, DeliveryOutcome.UNFINISHED)
 
 
@@ -139,6 +142,44 @@ def test_outcome_is_recorded_after_the_record_was_emptied(history: History, ssm:
     ssm.values.append('{"deliveries": []}')
     history.record_outcome(DeliveryOutcome.DELIVERED)
     assert commits(history) == ["a"]
+
+
+def event(commit: str | None, result: str, action: str = "deliver") -> Event:
+    number = next(NUMBERS)
+    begun = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+    return Event(
+        stage="prod", action=action, who="me", versions={}, commit=commit, result=result,
+        begun=begun.isoformat(),
+    )  # fmt: skip
+
+
+def test_deleted_record_is_read_from_the_events(ssm: FakeSsm) -> None:
+    """Its guards stay: the live commit, the targets of rollbacks, and a delivery in progress."""
+    events = [
+        event("a", "delivered"),
+        event("b", "delivered"),
+        event("c", "delivered"),
+        event(None, "done", "publish"),
+        event("d", "failed"),
+        event("b", "delivered", "rollback-stage"),
+        event("e", "changed by hand"),
+    ]
+    history = History(cast("SSMClient", ssm), "prod", lambda: reversed(events))
+    assert live_commit(history) == "e"
+    assert history.rollback_target(None).commit == "b"
+    assert history.rollback_target("c").outcome is DeliveryOutcome.ROLLED_BACK
+    with pytest.raises(NotDelivered, match="no commit d"):
+        history.rollback_target("d")
+    deliver(history, "f")
+    assert commits(new_history(ssm)) == ["a", "b", "c", "b", "e", "f"]
+    assert roll_back(new_history(ssm)) == "b"
+
+
+def test_delivery_in_progress_is_known_from_its_event(ssm: FakeSsm) -> None:
+    start = replace(event("a", "started"), begun=datetime.now(UTC).isoformat())
+    history = History(cast("SSMClient", ssm), "prod", lambda: [start])
+    with pytest.raises(NotDelivered, match="commit a to prod is in progress"):
+        history.record_start("b")
 
 
 def test_second_delivery_is_refused_until_the_first_ends(history: History, ssm: FakeSsm) -> None:

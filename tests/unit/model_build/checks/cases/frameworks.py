@@ -20,9 +20,12 @@ CASES = [
         },
         *[
             f"twice/1/{location}: imports {module}, which neither Python's standard library, nor "
-            "numpy, nor this model directory has: add it with a `python-packages` step in "
-            "recipe.yaml (docs/models.md), or catch ImportError [python_imports]"
-            for location, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
+            "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to twice "
+            f"--add {fix}, or catch ImportError [python_imports]"
+            for location, module, fix in (
+                ("model.py:4:5", "cupy", "PACKAGE`, where PACKAGE is the one of PyPI that has it"),
+                ("words.py:2:5", "sklearn", "scikit-learn`"),
+            )
         ],
     ),
     # python_models
