@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
         ),
+        Command("permissions", "write IAM policies for whoever deploys a stage", "cli.permissions"),
         Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
         Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
@@ -80,7 +81,7 @@ COMMANDS = {command.name: command for group in GROUPS.values() for command in gr
 
 OFFLINE = {
     *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
-    *("stages", "try", "up"),
+    *("permissions", "stages", "try", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""
 
