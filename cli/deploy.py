@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         from local_sagemaker import Folder
 
         local = Folder.default()
-        bootstrap(region, local)
+        bootstrap(region, local, plan.config.existing.bootstrap_qualifier)
     try:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
@@ -97,14 +97,18 @@ def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = 
     _run(command, *arguments, title=title, local=local, environment=environment)
 
 
-def bootstrap(region: str, local: "Folder") -> None:
+def bootstrap(region: str, local: "Folder", qualifier: str | None = None) -> None:
     """Bootstrap the local SageMaker if necessary: it is empty after each start."""
+    stack, options = BOOTSTRAP_STACK, list[str]()
+    if qualifier:
+        stack = f"{BOOTSTRAP_STACK}-{qualifier}"
+        options = ["--qualifier", qualifier, "--toolkit-stack-name", stack]
     try:
-        boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
+        boto3.client("cloudformation", region).describe_stacks(StackName=stack)
     except ClientError:
         # In a folder without cdk.json, the CLI does not synthesise the app, which is not needed.
         account = f"aws://{ACCOUNT}/{region}"
-        _run("bootstrap", account, title="cdk bootstrap", local=local, cwd=local.root)
+        _run("bootstrap", account, *options, title="cdk bootstrap", local=local, cwd=local.root)
 
 
 def _run(*arguments: str, title: str, local: "Folder | None", **options: Any) -> None:

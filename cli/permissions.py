@@ -22,6 +22,7 @@ import platform_facts
 from cli.parsers import STAGE, add_command
 from model_build.commands.arguments import Commands
 from release.permissions import NAMED_RESOURCES, principals
+from release.preflight.first_deploy import qualifier_of, required_bootstraps
 from release.tree import Tree, templates
 
 DEPLOYERS = ("delivery", "preflight", "report", "status")
@@ -61,8 +62,9 @@ def run(options: argparse.Namespace) -> int:
             for template in templates(Path(assembly)).values()
             for resource in template["Resources"].values()
         }
+        qualifier = qualifier_of(next(iter(required_bootstraps(Path(assembly)))))
     roles = f"arn:{partition}:iam::{account}:role/{stage}-*"
-    policies = {"deployer": deployer_policy(stage, file.region, account)}
+    policies = {"deployer": deployer_policy(stage, file.region, account, qualifier)}
     for number, policy in enumerate(execution_policies(types, roles), start=1):
         policies[f"execution-{number}"] = policy
     folder.mkdir(exist_ok=True)
@@ -74,13 +76,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def deployer_policy(stage: str, region: str, account: str) -> dict[str, Any]:
+def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> dict[str, Any]:
     """Return the policy of the ledger's deployers, with one statement for the same resources."""
     names: dict[str, str] = defaultdict(
         lambda: "*",
         stage=stage,
         region=region,
         account=account,
+        qualifier=qualifier,
         partition=boto3.Session().get_partition_for_region(region),
         suffix=platform_facts.region(region).dns_suffix,
     )

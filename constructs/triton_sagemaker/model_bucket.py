@@ -5,6 +5,7 @@ from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -21,7 +22,7 @@ HISTORY = "history/"
 
 
 class ModelBucket(PrivateBucket):
-    """An S3 bucket for model archives, encrypted with its own key.
+    """An S3 bucket for model archives, encrypted with `encryption_key`, by default a new key.
 
     Archives are named after their content and never overwritten, so that the bucket needs no
     versioning. The bucket policy allows only builders to create archives, each key once; all other
@@ -30,11 +31,14 @@ class ModelBucket(PrivateBucket):
     when the stack is deleted, because running endpoints may load archives at any time.
     """
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, encryption_key: kms.IKey | None = None
+    ) -> None:
         super().__init__(
             scope,
             construct_id,
             content="Triton model archives",
+            encryption_key=encryption_key,
             lifecycle_rules=[
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),

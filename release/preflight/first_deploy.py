@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from botocore.exceptions import ClientError
 
@@ -20,14 +21,7 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
 
     The cdk CLI reports it too, but only for the stack whose turn it is, after others have changed.
     """
-    manifest = json.loads((account.assembly / "manifest.json").read_text())
-    required: dict[str, int] = {}
-    for artifact in manifest["artifacts"].values():
-        properties = artifact.get("properties", {})
-        if parameter := properties.get("bootstrapStackVersionSsmParameter"):
-            version = properties.get("requiresBootstrapStackVersion", 0)
-            required[parameter] = max(version, required.get(parameter, 0))
-    for parameter, version in required.items():
+    for parameter, version in required_bootstraps(account.assembly).items():
         try:
             answer = account.client("ssm").get_parameter(Name=parameter)
         except ClientError as error:
@@ -39,13 +33,29 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
             if int(answer["Parameter"]["Value"]) >= version:
                 yield ok(parameter, installed)
                 continue
-        qualifier = parameter.split("/")[2]  # as in /cdk-bootstrap/hnb659fds/version
+        qualifier = qualifier_of(parameter)
         yield refused(
             parameter,
             f"{installed}, and the stacks need version {version}",
             f"cdk bootstrap aws://{account.caller.account}/{account.region} "
             f"--qualifier {qualifier}",
         )
+
+
+def required_bootstraps(assembly: Path) -> dict[str, int]:
+    """Return the parameter of each bootstrap stack of an assembly -> the version that it needs."""
+    manifest, required = json.loads((assembly / "manifest.json").read_text()), dict[str, int]()
+    for artifact in manifest["artifacts"].values():
+        properties = artifact.get("properties", {})
+        if parameter := properties.get("bootstrapStackVersionSsmParameter"):
+            version = properties.get("requiresBootstrapStackVersion", 0)
+            required[parameter] = max(version, required.get(parameter, 0))
+    return required
+
+
+def qualifier_of(parameter: str) -> str:
+    """Return the qualifier in the name of a parameter such as /cdk-bootstrap/hnb659fds/version."""
+    return parameter.split("/")[2]
 
 
 def check_scaling_role(account: Account) -> Iterator[CheckFinding]:

@@ -231,7 +231,7 @@ def test_history_has_deliveries_and_rollbacks(repository: Repository) -> None:
 
 def test_served_version_cannot_be_retired() -> None:
     arguments = ("retire", *STAGE_AND_ENDPOINT, "times", _version())
-    assert run_as("publisher", model_command, *arguments).returncode == 1
+    assert run_as("retirement", model_command, *arguments).returncode == 1
 
 
 def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: Path) -> None:

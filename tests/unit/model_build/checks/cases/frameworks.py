@@ -7,6 +7,14 @@ from tests.unit.model_build.checks.cases.bases import DALI, FIL, MODEL, ONNX, PY
 from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
+EXECUTE_WITHOUT_RETURN = """\
+class TritonPythonModel:
+    def execute(self, requests):
+        def respond(request):
+            return request
+
+        responses = [respond(request) for request in requests]
+"""
 
 CASES = [
     # python_imports
@@ -55,6 +63,13 @@ CASES = [
         {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
         "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
         "[python_models]",
+    ),
+    case(
+        "Python model whose execute forgets its responses",
+        PYTHON,
+        {"twice/1/model.py": EXECUTE_WITHOUT_RETURN},
+        "twice/1/model.py:2:5: execute returns None, and Triton never answers the request: return "
+        "a list with one pb_utils.InferenceResponse for each request [python_models]",
     ),
     # bls_calls
     case(
