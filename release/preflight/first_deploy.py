@@ -9,6 +9,8 @@ from botocore.exceptions import ClientError
 from release.preflight.account import Account
 from release.preflight.findings import CheckFinding, ok, refused
 
+DEFAULT_QUALIFIER = "hnb659fds"
+"""The CDK's (https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-customizing.html)."""
 SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 SCALING_ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 SCALING_SERVICE = "sagemaker.application-autoscaling.amazonaws.com"
@@ -33,13 +35,12 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
             if int(answer["Parameter"]["Value"]) >= version:
                 yield ok(parameter, installed)
                 continue
-        qualifier = qualifier_of(parameter)
-        yield refused(
-            parameter,
-            f"{installed}, and the stacks need version {version}",
-            f"cdk bootstrap aws://{account.caller.account}/{account.region} "
-            f"--qualifier {qualifier}",
-        )
+        command = f"cdk bootstrap aws://{account.caller.account}/{account.region}"
+        if (qualifier := qualifier_of(parameter)) != DEFAULT_QUALIFIER:
+            # Without a name of its own, it would replace the stack of the default qualifier.
+            command += f" --qualifier {qualifier} --toolkit-stack-name CDKToolkit-{qualifier}"
+        problem = f"{installed}, and the stacks need version {version}"
+        yield refused(parameter, problem, command)
 
 
 def required_bootstraps(assembly: Path) -> dict[str, int]:
