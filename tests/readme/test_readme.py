@@ -31,6 +31,7 @@ def clone(tmp_path: Path) -> Path:
     (tmp_path / ".venv/bin/tritonsm").symlink_to("../../tritonsm")
     for name in (".venv/.installed-cdk", ".venv/.installed", "node_modules/.installed"):
         (tmp_path / name).touch()
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     return tmp_path
 
 
