@@ -1,10 +1,10 @@
 """Log groups and policies of a stack that somebody deleted or changed.
 
 CloudFormation compares templates, so a deploy does not notice them. `cdk drift` asks CloudFormation
-to read the resources, which takes minutes and a permission for each; the local SageMaker's
-CloudFormation checks hardly any type. What is compared here: that log groups exist, inline policies
-of roles, and the policies of buckets and KMS keys. Other changes by hand, such as a bucket's
-life cycle or an alarm's threshold, are not.
+to read the resources, which takes minutes and a permission for each, and leaves out inline
+policies; the local SageMaker's CloudFormation checks hardly any type. What is compared here: that
+log groups exist, inline policies of roles, and the policies of buckets and KMS keys. Other changes
+by hand, such as a bucket's life cycle or an alarm's threshold, are not.
 """
 
 import json
@@ -30,21 +30,11 @@ ROOT_OF_ACCOUNT = re.compile(r"arn:[\w-]+:iam::(\d{12}):root")
 
 @dataclass(frozen=True)
 class ManualChange:
-    """A deleted or changed resource."""
+    """A deleted or changed resource, and the command or the section that restores it."""
 
     subject: str
     text: str
-
-
-def revert_command(stack: str) -> str:
-    """Return the command of a change set that restores what the stack's template says.
-
-    Source: CloudFormation user guide, drift-aware change sets. Never run on AWS.
-    """
-    return (
-        f"aws cloudformation create-change-set --stack-name {stack} --change-set-name revert "
-        "--use-previous-template --deployment-mode REVERT_DRIFT --capabilities CAPABILITY_IAM"
-    )
+    fix: str = "docs/runbook.md, Permissions are missing"
 
 
 def manual_changes(
@@ -56,9 +46,8 @@ def manual_changes(
     except ClientError as error:
         if error.response["Error"]["Code"] not in DENIED:
             raise
-        yield ManualChange(
-            stack, f"log groups and policies are not compared: {failure_reason(error)}"
-        )
+        text = f"log groups and policies are not compared: {failure_reason(error)}"
+        yield ManualChange(stack, text, "docs/permissions.md")
 
 
 def _manual_changes(
@@ -75,7 +64,8 @@ def _manual_changes(
     for name, _ in resources(template, "AWS::Logs::LogGroup"):
         groups = logs.describe_log_groups(logGroupNamePrefix=ids[name])["logGroups"]
         if ids[name] not in {group["logGroupName"] for group in groups}:
-            yield ManualChange(ids[name], "the log group was deleted")
+            command = f"aws logs create-log-group --log-group-name {ids[name]}"
+            yield ManualChange(ids[name], "the log group was deleted", command)
     for _, policy in resources(template, "AWS::IAM::Policy"):
         document, policy_name = policy["PolicyDocument"], policy["PolicyName"]
         for role in (ids[reference["Ref"]] for reference in policy["Roles"]):

@@ -9,7 +9,7 @@ import boto3
 
 from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.catalog_differences import differences
-from release.delivery.changed_by_hand import manual_changes, revert_command
+from release.delivery.changed_by_hand import manual_changes
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.stack_status import MISSING, incomplete_stacks
@@ -71,7 +71,7 @@ def _manual_changes(
     session: boto3.Session, stack: str, template: Template
 ) -> Iterator[LiveDifference]:
     for change in manual_changes(session, stack, template):
-        yield LiveDifference(change.subject, change.text, revert_command(stack))
+        yield LiveDifference(change.subject, change.text, change.fix)
 
 
 def _endpoint_differences(

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.catalog_checks import check_catalog_after
-from release.delivery.changed_by_hand import manual_changes, revert_command
+from release.delivery.changed_by_hand import manual_changes
 from release.delivery.deployment import StageDeployment
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
@@ -68,7 +68,7 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))
             for stack, template in assembly.templates.items():
                 for change in manual_changes(deployment.session, stack, template):
-                    say(f"! {change.subject}: {change.text}: {revert_command(stack)}")
+                    say(f"! {change.subject}: {change.text}: {change.fix}")
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error

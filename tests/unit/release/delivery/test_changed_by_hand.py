@@ -92,7 +92,11 @@ def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = error("NoSuchEntity")
     aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
     assert changes(aws) == [
-        ManualChange("/log", "the log group was deleted"),
+        ManualChange(
+            "/log",
+            "the log group was deleted",
+            "aws logs create-log-group --log-group-name /log",
+        ),
         ManualChange("inline policy Own of role-1", "was deleted"),
     ]
 
@@ -100,4 +104,4 @@ def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
 def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
     text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
-    assert changes(aws) == [ManualChange("prod-text", text)]
+    assert changes(aws) == [ManualChange("prod-text", text, "docs/permissions.md")]
