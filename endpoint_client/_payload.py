@@ -27,7 +27,7 @@ BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
 
 MAX_BODY_BYTES = 6_291_456
-"""Source: botocore's model of sagemaker-runtime, BodyBlob."""
+"""Source: botocore's model of sagemaker-runtime, BodyBlob. The developer guide says 25 MB."""
 
 
 class TooLarge(InvalidInput):
@@ -59,8 +59,9 @@ def encode(
     parameters: Parameters | None = None,
     *,
     binary: bool = True,
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> EncodedRequest:
-    """Return a request. Raises `InvalidInput`.
+    """Return a request of at most `max_bytes`. Raises `InvalidInput`.
 
     `arrays` is the result of `to_arrays`; `outputs` are the requested outputs, by default all.
     """
@@ -83,8 +84,8 @@ def encode(
     header = {"inputs": tensors, "outputs": requested, "parameters": dict(parameters or {})}
     header_bytes = _to_json(entry, header)
     body = b"".join((header_bytes, *raw_arrays))
-    if len(body) > MAX_BODY_BYTES:
-        problem = f"the request has {len(body)} bytes, SageMaker's limit is {MAX_BODY_BYTES}"
+    if len(body) > max_bytes:
+        problem = f"the request has {len(body)} bytes, the limit is {max_bytes} (max_body_bytes)"
         raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
     return EncodedRequest(body, f"{BINARY}{len(header_bytes)}" if binary else JSON)
 
@@ -132,8 +133,7 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
 def count_rows(entry: CatalogEntry, arrays: Mapping[str, Array]) -> int:
     """Return the number of rows of a model with a batch axis. Raises `InvalidInput` for 0.
 
-    Triton's ONNX and PyTorch backends never answer a request without rows (`total_batch_size == 0`
-    in `ProcessRequests` of onnxruntime_backend, src/onnxruntime.cc).
+    Triton 2.51 rejects a request without rows: "input byte size mismatch ... Expected 8, got 0".
     """
     counts = {name: len(array) for name, array in arrays.items()}
     if len({*counts.values()}) != 1 or 0 in counts.values():

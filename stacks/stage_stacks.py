@@ -9,6 +9,7 @@ from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import BuildError
+from stacks.budget import add_budget
 from stacks.capture_stack import CaptureStack
 from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
@@ -60,6 +61,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     for key, value in stage.tags.items():
         Tags.of(app).add(key, value)
     models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
+    add_budget(models, plan)
     existing = models.existing
     network, captured = existing.network, existing.captured
     if stage.captures and captured is None:

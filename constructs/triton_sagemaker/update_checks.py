@@ -89,11 +89,12 @@ class UpdateChecks(Construct):
             }
             self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
         resources = [component.resource for component in components]
+        updates = [[resource.specification, resource.deployment_config] for resource in resources]
         guard_properties = {
             **properties,
             "Archives": list(arguments.archives),
             "Catalog": arguments.catalog,
-            "Deployment": deployment_config or [resource.specification for resource in resources],
+            "Deployment": deployment_config or updates,
         }
         guard = self._create_resource(scope, "Guard", guard_properties)
         check = self._create_resource(scope, "Check", properties)

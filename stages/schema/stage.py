@@ -87,6 +87,10 @@ class StageConfig(Section):
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """Monthly limit for the on-demand price of all instances at maximum scale, in USD. A review
     reports a change that exceeds it; running instances are not stopped."""
+    cost_budget: bool = True
+    """In production, notify the addresses of notify.email if the account's costs of SageMaker in a
+    month exceed max_monthly_usd, or will probably do so. Without it, the limit is the price of all
+    instances at maximum scale."""
     unconfirmed: list[Literal["pools", "components"]] = []
     """Features with contradictory or missing AWS documentation that this stage accepts. pools:
     instance_types in regions that AWS's sample does not name; components: updates that may reset

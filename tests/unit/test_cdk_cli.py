@@ -82,7 +82,7 @@ def test_output_without_terminal_has_ends_and_failures(
         "dev-text | 4/12 | 7:08:03 AM | CREATE_FAILED | AWS::IAM::Role | Role",
         "dev-text | 5/12 | 7:08:04 AM | ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | x",
     ]
-    (cli / "output").write_text("\n".join([DEPLOYMENT, *events]))
+    (cli / "output").write_text("\n".join([DEPLOYMENT, "dev: start: Building Code", *events]))
     cdk_cli.run("deploy", title="t")
     others = ["✨  Synthesis time: 10.79s", "dev-text: deploying... [2/2]"]
     assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in (*others, *events)]
