@@ -55,8 +55,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
         ),
-        Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
-        Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
+        Command("deliver", "deploy a release and test every model", DELIVERY),
+        Command("rollback-stage", "deploy the release of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
     ),
     "deployed models": (

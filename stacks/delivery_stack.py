@@ -11,6 +11,7 @@ from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
 from triton_sagemaker.allow import allow
+from triton_sagemaker.model_bucket import RELEASES
 
 ISSUER = "token.actions.githubusercontent.com"
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
@@ -36,7 +37,7 @@ class DeliveryStack(Stack):
 
     A person deploys this stack once: workflows cannot deploy it, because they need its roles. A
     deployment assumes the roles of `cdk bootstrap`, which limit what it can change. The deploy role
-    itself can copy archives, start builds, invoke models and record deliveries.
+    itself can copy archives, start builds, invoke models, and record and store deliveries.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class DeliveryStack(Stack):
     def _allow_archives(
         self, role: iam.IRole, stage: str, promotes_from: str | None, key: str | None
     ) -> None:
-        """Allow to find, copy and build archives, and to record the delivery.
+        """Allow to find, copy and build archives, and to record and store the delivery.
 
         CloudFormation generates the names of buckets, which start with the name of the stack, and
         of keys, so a condition limits keys to use by S3.
@@ -152,7 +153,9 @@ class DeliveryStack(Stack):
             history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
             allow(role, ["ssm:GetParameter"], [history])
         else:
-            allow(role, ["s3:PutObject"], [f"{own_bucket}/{stage_record.FOLDER}*"], BUCKETS)
+            prefixes = (stage_record.FOLDER, RELEASES)
+            writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
+            allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
         if key is None or promotes_from:  # the other stage may have another key

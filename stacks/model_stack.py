@@ -63,6 +63,8 @@ class ModelStack(Stack):
             f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
         )
         promotes = stage.delivery and stage.delivery.promotes_from
+        if stage.delivery:
+            self.bucket.reserve_releases(deploy_roles)
         start, poll = build_functions(stage_name)
         self.builder = ModelBuilder(
             self,

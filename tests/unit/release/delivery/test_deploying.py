@@ -62,6 +62,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
     monkeypatch.setattr(Assembly, "endpoints", [endpoint])
     monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", deployed.deploy)
+    monkeypatch.setattr(cdk, "parallel_stacks", lambda *_: 1)
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(deployment, name, lambda *_: None)
     monkeypatch.setattr(deployment, "operations_in_progress", lambda *_: [])
