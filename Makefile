@@ -138,10 +138,6 @@ browser-image: install $(BROWSER)/.installed ## make the images of the docs anew
 bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write docs/performance.md; QUICK=1, ONLY=synth
 	@python -m bench $(if $(QUICK),--quick) $(ONLY)
 
-.PHONY: mutants
-mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some
-	@python -m tests.mutants "$(ONLY)"
-
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
@@ -175,19 +171,19 @@ release: install-cdk ## synthesise every stage, once, into release.out/, for a r
 
 .PHONY: judge
 judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../release, DIGEST=
-	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(DIGEST),--digest '$(DIGEST)')
+	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)')
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
 	@./tritonsm preflight '$(STAGE)' $(if $(JSON),--json)
 
 .PHONY: deliver
-deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver '$(STAGE)' $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+deliver: install ## ask the account, deploy release.out, try every model: STAGE=prod, FROM_STAGE=dev, RELEASE=, DIGEST=
+	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
-rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage '$(STAGE)' $(if $(TAKE_OVER),--take-over)
+rollback: install ## deploy the release that served a stage before: STAGE=prod, TO=
+	@./tritonsm rollback-stage '$(STAGE)' $(if $(TO),--to '$(TO)') $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker
@@ -227,7 +223,7 @@ format: install ## format the code
 
 .PHONY: synth
 synth: install-cdk ## write a stage's templates (STAGE=prod); needs no credentials
-	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
+	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { grep -v 'Subprocess exited with' cdk.out.log; exit 1; }
 	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema

@@ -1,7 +1,8 @@
 """Runner of the pinned CDK CLI, with progress output.
 
-A terminal shows the newest line of each stack, other outputs get all lines. With the variable `CI`,
-the CLI prints only errors on stderr, including its diagnosis of a failed deployment.
+A terminal shows the newest line of each stack. Other outputs get a line for each stack, endpoint
+and build of a model that is done, and all failures. With the variable `CI`, the CLI prints only
+errors on stderr, including its diagnosis of a failed deployment.
 """
 
 import os
@@ -24,6 +25,12 @@ CLI = Path(__file__).parent / "node_modules" / ".bin" / "cdk"
 
 _IGNORED_LINE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
 """Lines to omit: blank lines and stack traces."""
+_UNLOGGED_LINE = re.compile(
+    r": (start|success): (Buil|Publish)|"
+    r"^(?!.*FAILED|.*ROLLBACK|.*_COMPLETE +\| "
+    r"(AWS::CloudFormation::Stack|AWS::SageMaker::Endpoint|Custom::Triton\w+) ).* \| "
+)
+"""Lines that are not printed without a terminal: assets, and most events of resources."""
 _RESOURCE_COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
 """Finished resources / all resources. The CLI also counts resources of a clean-up or rollback as
 finished, so the first number can exceed the second."""
@@ -113,7 +120,7 @@ def _progress_display(
         line = _RESOURCE_COUNT.sub(_limit_to_total, line, count=1)
         if console.is_terminal:
             newest_lines[line.partition(" | ")[0] if " | " in line else ""] = " ".join(line.split())
-        elif line:
+        elif line and not _UNLOGGED_LINE.search(line):
             print(f"  {line}", flush=True)  # noqa: T201
 
     with Live(get_renderable=render, console=console, transient=True):

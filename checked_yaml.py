@@ -188,7 +188,8 @@ def _messages(detail: ErrorDetails, schema: type[BaseModel]) -> list[tuple[Keys,
 
 _MESSAGES = {
     "missing": "missing: add this key",
-    "too": "is empty: add one",
+    "too_short": "has {actual_length} entries: write {min_length} or more",
+    "too_long": "has {actual_length} entries: write {max_length} or fewer",
     "dict": "write keys below it, each with its value, not {}",
     "model": "write keys below it, each with its value, not {}",
     "bool": "write true or false, not {}",

@@ -51,11 +51,26 @@ class DeliveryOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Delivery:
-    """The delivery of a commit to the stage; `time` is its start in UTC."""
+    """The delivery of a release to the stage; `time` is its start in UTC.
+
+    `release` is a digest, empty in records of earlier versions, which deployed commits.
+    """
 
     commit: str
     time: str
     outcome: DeliveryOutcome
+    release: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What was deployed: the release, or the commit in records of earlier versions."""
+        return self.release or self.commit
+
+    @property
+    def name(self) -> str:
+        """The first characters of release and commit, for messages."""
+        commit = f"commit {self.commit[:12]}"
+        return f"release {self.release[:12]} ({commit})" if self.release else commit
 
     def is_same_delivery(self, other: "Delivery") -> bool:
         """Return whether both are the same delivery; outcomes may differ."""
@@ -106,7 +121,8 @@ def _delivery(name: str, number: int, content: Any) -> Delivery | None:
     try:
         commit, time = content["commit"], content["time"]
         datetime.now(UTC) - datetime.fromisoformat(time)  # TypeError if the time has no zone
-        return Delivery(str(commit), time, DeliveryOutcome(content["outcome"]))
+        outcome = DeliveryOutcome(content["outcome"])
+        return Delivery(str(commit), time, outcome, str(content.get("release", "")))
     except (ValueError, KeyError, TypeError) as error:
         _warn(f"{name}: delivery {number} is invalid ({error!r}): ignored")
         return None
@@ -116,9 +132,10 @@ def _delivery(name: str, number: int, content: Any) -> Delivery | None:
 class Event:
     """A change of a stage: a delivery, or a command for one model.
 
-    `versions` maps `endpoint/model` to the version in the commit, or of the command. `who` is the
-    caller's ARN. Times are ISO 8601 in UTC; `ended` is None while the event is in progress, or if
-    its process was killed.
+    `versions` maps `endpoint/model` to the version in the commit, or of the command. `release` is
+    the digest of a delivered release, and `stacks` maps each stack to a digest of the template that
+    the delivery left: another template was deployed by hand. `who` is the caller's ARN. Times are
+    ISO 8601 in UTC; `ended` is None while the event is in progress, or if its process was killed.
     """
 
     stage: str
@@ -126,6 +143,8 @@ class Event:
     who: str
     versions: dict[str, str]
     commit: str | None = None
+    release: str | None = None
+    stacks: dict[str, str] = field(default_factory=dict)
     result: str = DeliveryOutcome.STARTED
     message: str = ""
     begun: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
@@ -144,7 +163,8 @@ class Event:
 
     def is_end_of(self, start: "Event") -> bool:
         """Return whether `start` is this event before it ended."""
-        return replace(self, result=start.result, message=start.message, ended=None) == start
+        result, message, stacks = start.result, start.message, start.stacks
+        return replace(self, result=result, message=message, stacks=stacks, ended=None) == start
 
 
 def write(s3: "S3Client", bucket: str, event: Event) -> None:
@@ -198,7 +218,9 @@ def _event(content: bytes) -> Event | None:
             *(event.stage, event.action, event.who, event.result, event.message, event.number),
             *event.versions,
             *event.versions.values(),
-            *(value for value in (event.commit, event.ended) if value is not None),
+            *event.stacks,
+            *event.stacks.values(),
+            *(value for value in (event.commit, event.release, event.ended) if value is not None),
         )
         datetime.fromisoformat(event.begun)
     except (ValueError, TypeError, AttributeError, RecursionError):

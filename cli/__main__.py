@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 from cli.interrupts import INTERRUPTS
@@ -77,5 +78,20 @@ def main(arguments: list[str]) -> int:
     return code
 
 
+def run_program() -> int:
+    """Run the command of the program's arguments; return its exit code."""
+    try:
+        from cli.printable import protect_output
+
+        protect_output()
+        return main(sys.argv[1:])
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if Path(package).exists() or Path(f"{package}.py").exists():  # a module of this repository
+            raise
+        sys.stderr.write(f"error: {sys.prefix} is incomplete: {error}: make install\n")
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_program())

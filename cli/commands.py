@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "models": (
         Command("list", "list the models, their versions and descriptions", MODELS + "listing"),
         Command("lint", "find what Triton on SageMaker would reject or misread", MODELS + "lint"),
+        Command("lock", "pin the packages of a model, with hashes", "cli.lock"),
         Command("build", "build the archive of a model", MODELS + "build"),
         Command("inspect", "show the contents of an archive", MODELS + "inspect"),
         Command("try", "build a model, load it into Triton, invoke it", "cli.try_model"),
@@ -54,8 +55,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
         ),
-        Command("deliver", "deploy the checked-out commit and test every model", DELIVERY),
-        Command("rollback-stage", "deploy the commit of an earlier delivery", DELIVERY),
+        Command("deliver", "deploy a release and test every model", DELIVERY),
+        Command("rollback-stage", "deploy the release of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
     ),
     "deployed models": (
@@ -75,12 +76,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 OFFLINE = {
-    *("demo", "down", "env", "inspect", "lint", "list", "new", "review", "stages", "try", "up"),
+    *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
+    *("stages", "try", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
-    *("build", "deliver", "demo", "golden", "invoke", "load"),
+    *("build", "deliver", "demo", "golden", "invoke", "load", "lock"),
     *("publish", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""
+
+STAGE_MODEL_COMMANDS = {MODELS + name for name in ("publish", "rollback", "retire")}
+"""Modules whose commands use the default session of boto3."""

@@ -1,12 +1,14 @@
 """`tritonsm diff`: show the changes that a deploy would make, with the pinned cdk CLI."""
 
 import argparse
-from pathlib import Path
+import os
 
 import cdk_cli
 from cli.parsers import STAGE, add_command
+from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from release.tree import WITHOUT_VALIDATION, Tree
+from release.tree import WITHOUT_VALIDATION
+from stages.plan import StagePlan
 
 
 def add_to(commands: Commands) -> None:
@@ -19,6 +21,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the changes; return the exit code of the CLI."""
-    Tree(Path.cwd()).stage(options.stage)  # raises if there is no such stage
+    # Raises for an invalid stage or model, without the cdk CLI's "Subprocess exited with error 1".
+    StagePlan.load(options.stage, python=os.environ.get(PYTHON_VARIABLE))
     context = "-c", f"stage={options.stage}"
     return cdk_cli.run_directly("diff", *context, environment=WITHOUT_VALIDATION)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
-from cli.commands import COMMANDS, GROUPS, NEED_ALL_PACKAGES, Command
+from cli.commands import COMMANDS, GROUPS, NEED_ALL_PACKAGES, STAGE_MODEL_COMMANDS, Command
 
 HELP = ("-h", "--help", "help")
 
@@ -52,4 +52,9 @@ def _command(command: Command, arguments: list[str]) -> Callable[[], int]:
         local_option.add_option(commands.choices[command.name])
     options = parser.parse_args(arguments)
     run: Callable[[], int] = partial(options.run, options)
+    if command.module in STAGE_MODEL_COMMANDS:
+        from cli import stage_models
+
+        is_publish = command.name == "publish"
+        run = partial(stage_models.run_publish if is_publish else stage_models.run, run, options)
     return partial(local_option.run, run) if command.calls_aws and options.local else run

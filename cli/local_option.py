@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # commands on AWS, which have credentials, must not import the package
     from local_sagemaker import RunningSageMaker
 
+ACCOUNT = "000000000000"
+"""The account of the local SageMaker, as `local_sagemaker.ACCOUNT`."""
+
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add the option."""

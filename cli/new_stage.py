@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import checked_yaml
 from cli.errors import CommandError
+from cli.local_option import ACCOUNT
 from cli.new_model import MODELS
-from local_sagemaker import ACCOUNT
 from model_build.source import ModelSource, all_models, find_model
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME

@@ -1,24 +1,78 @@
-"""Safe output of untrusted text on a terminal or a pipe."""
+"""Safe output of untrusted text on a terminal or a pipe.
+
+Text of models, archives, AWS and packages could contain commands for the terminal, or characters
+that reorder a line. `protect_output` escapes them in everything that this process prints.
+"""
 
 import os
 import re
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
 
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from release.review.escaping import REORDERING
+
+_UNSAFE_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
+    f"{''.join(map(chr, REORDERING))}"
+    "\ud800-\udfff]"  # surrogates, which cannot be printed: bytes of names that are not UTF-8
+)
 INDENT = "    "
 PIPE_WIDTH = 10_000
 """Columns of a pipe or a file, so that lines are not broken and can be searched."""
 
 
-def printable(text: str) -> str:
-    """Return a text with escaped control characters and indented continuation lines.
+def escape(text: str) -> str:
+    """Return a text with escaped unsafe characters; the escapes are valid in JSON strings."""
+    return _UNSAFE_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
-    A terminal executes control characters; a new line could imitate a line of the program.
+
+def printable(text: str) -> str:
+    """Return a text with escaped unsafe characters and indented continuation lines.
+
+    A new line could imitate a line of the program.
     """
-    escaped = _CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text.rstrip("\r\n"))
-    return escaped.replace("\n", f"\n{INDENT}")
+    return escape(text.rstrip("\r\n")).replace("\n", f"\n{INDENT}")
+
+
+def protect_output() -> None:
+    """Escape unsafe characters in all output of this process, but not rich's own commands."""
+    sys.stdout = cast(TextIO, _EscapingStream(sys.stdout))
+    sys.stderr = cast(TextIO, _EscapingStream(sys.stderr))
+    render = Console.render
+
+    def render_escaped(self: Console, *args: Any, **options: Any) -> Iterable[Segment]:
+        for segment in render(self, *args, **options):
+            text, style, control = segment
+            yield segment if control else Segment(escape(text), style)
+
+    Console.render = render_escaped  # type: ignore[method-assign]
+
+
+class _EscapingStream:
+    """A text stream that escapes unsafe characters.
+
+    rich writes to `rich_proxied_file` of a stream that has it (rich.console.Console.file), so that
+    its commands for colours and spinners reach the terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self.rich_proxied_file.write(escape(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        self.rich_proxied_file.writelines(map(escape, lines))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
 
 
 def unbroken_line(text: str, style: str = "") -> Text:

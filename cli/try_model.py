@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tritonclient.utils import np_to_triton_dtype
 
-from cli import inputs, outputs, request_parameters
+from cli import inputs, onnx_reference, outputs, request_parameters
 from cli.errors import CommandError
 from cli.external_triton import ExternalTriton
 from cli.parsers import add_command
@@ -121,6 +121,11 @@ def run(options: argparse.Namespace) -> int:
         answer, times = _invoke(triton, archive.name, body, content_type)
         outputs.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _output_findings(repository.entry, answer, request)]
+    if file := onnx_reference.copied_file(repository.entry):
+        differences = [*onnx_reference.differences(repository.entry, file, request, answer)]
+        problems += differences
+        if not differences:
+            print(f"{file.name} returns the same in ONNX Runtime itself", file=sys.stderr)
     if sample is not None and not options.input:
         problems += [f"{golden.FILE}: {difference}" for difference in sample.differences(answer)]
     for problem in problems:
@@ -146,7 +151,15 @@ def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)
     )
-    return CatalogEntry(plan.name, plan.version, "try", plan.target_model, inputs, outputs)
+    return CatalogEntry(
+        plan.name,
+        plan.version,
+        "try",
+        plan.target_model,
+        inputs,
+        outputs,
+        plan.signature.max_batch_size,
+    )
 
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from endpoint_client._catalog import CatalogEntry
 from endpoint_client._errors import EndpointError, PartlyFailed
-from endpoint_client._payload import Array, TooLarge, reject_request
+from endpoint_client._payload import Array, TooLarge, count_rows, reject_request
 
 BatchResult = tuple[range, dict[str, Array] | EndpointError]
 """The rows of one request, and their outputs or their error."""
@@ -14,14 +14,9 @@ BatchResult = tuple[range, dict[str, Array] | EndpointError]
 
 def split_rows(entry: CatalogEntry, arrays: dict[str, Array]) -> list[range]:
     """Return the rows in batches of the model's `max_batch_size`. Raises `InvalidInput`."""
-    row_counts = {name: len(array) for name, array in arrays.items()}
     if not entry.max_batch_size:
         reject_request(entry, "the model has no batch axis (max_batch_size: 0): use invoke")
-    if len(set(row_counts.values())) != 1 or 0 in row_counts.values():
-        reject_request(
-            entry, f"inputs have {row_counts} rows: give each the same number, at least 1"
-        )
-    rows, batch_size = range(next(iter(row_counts.values()))), entry.max_batch_size
+    rows, batch_size = range(count_rows(entry, arrays)), entry.max_batch_size
     return [rows[start : start + batch_size] for start in rows[::batch_size]]
 
 

@@ -45,7 +45,8 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
     catalog entry is cached, and so the maximum delay of a new version. `max_attempts` is the
     maximum number of attempts of a request with `retry_safe` errors. `wait_until_ready` is the time
     in seconds for which further attempts are made while a model is loading, or while an inference
-    component that has scaled to zero starts a copy. `session` is the boto3 session. `metrics` is
+    component that has scaled to zero starts a copy. `max_body_bytes` is the size above which a
+    request is not sent, and `invoke_many` splits it. `session` is the boto3 session. `metrics` is
     called with each completed `ModelCall`. Raises `EndpointError` if the session has no region or
     its CA bundle cannot be read.
     """
@@ -58,6 +59,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         catalog_ttl: float = 60.0,
         max_attempts: int = 5,
         wait_until_ready: float = 0.0,
+        max_body_bytes: int = _payload.MAX_BODY_BYTES,
         session: boto3.Session | None = None,
         metrics: Callable[[ModelCall], None] | None = None,
     ) -> None:
@@ -65,6 +67,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         if not session.region_name:
             raise EndpointError("no AWS region: set AWS_DEFAULT_REGION, or give the session one")
         self._metrics, self._max_attempts = metrics, max_attempts
+        self._encode = partial(_payload.encode, max_bytes=max_body_bytes)
         self._transport, self._retries = Transport(session), Retries(wait_until_ready)
         self._runtime = self._transport.client("sagemaker-runtime")
         ssm, prefix = self._transport.client("ssm"), f"/triton/{stage}/{endpoint}"
@@ -104,7 +107,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         arrays = _payload.to_arrays(entry, inputs)
-        request = _payload.encode(entry, arrays, outputs, parameters, binary=binary)
+        request = self._encode(entry, arrays, outputs, parameters, binary=binary)
         return self._invoke(entry, request, variant, deadline)
 
     def invoke_many(
@@ -120,9 +123,10 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
     ) -> dict[str, Array]:
         """Return the outputs of any number of rows by name, in the order of the rows.
 
-        The rows are sent in requests of at most the model's `max_batch_size` rows and 6 MB, at most
-        `concurrency` requests at the same time. Other parameters are those of `invoke`. Raises
-        `PartlyFailed`, with the outputs of the other rows, if some rows failed.
+        The rows are sent in requests of at most the model's `max_batch_size` rows, and at most
+        `max_body_bytes`, at most `concurrency` requests at the same time. Other parameters are
+        those of `invoke`. Raises `PartlyFailed`, with the outputs of the other rows, if some rows
+        failed.
         """
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
@@ -130,7 +134,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
 
         def invoke(rows: range) -> dict[str, Array]:
             batch = {name: array[rows.start : rows.stop] for name, array in arrays.items()}
-            request = _payload.encode(entry, batch, outputs, parameters)
+            request = self._encode(entry, batch, outputs, parameters)
             return self._invoke(entry, request, variant, deadline)
 
         batches = _batches.split_rows(entry, arrays)

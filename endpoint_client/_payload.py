@@ -27,7 +27,7 @@ BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
 
 MAX_BODY_BYTES = 6_291_456
-"""Source: botocore's model of sagemaker-runtime, BodyBlob."""
+"""Source: botocore's model of sagemaker-runtime, BodyBlob. The developer guide says 25 MB."""
 
 
 class TooLarge(InvalidInput):
@@ -59,11 +59,13 @@ def encode(
     parameters: Parameters | None = None,
     *,
     binary: bool = True,
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> EncodedRequest:
-    """Return a request. Raises `InvalidInput`.
+    """Return a request of at most `max_bytes`. Raises `InvalidInput`.
 
     `arrays` is the result of `to_arrays`; `outputs` are the requested outputs, by default all.
     """
+    _reject_large_batch(entry, arrays)
     names = [tensor.name for tensor in entry.outputs]
     unknown_names = [name for name in outputs or () if name not in names]
     fix = f"write one of {', '.join(names)}"
@@ -82,8 +84,8 @@ def encode(
     header = {"inputs": tensors, "outputs": requested, "parameters": dict(parameters or {})}
     header_bytes = _to_json(entry, header)
     body = b"".join((header_bytes, *raw_arrays))
-    if len(body) > MAX_BODY_BYTES:
-        problem = f"the request has {len(body)} bytes, SageMaker's limit is {MAX_BODY_BYTES}"
+    if len(body) > max_bytes:
+        problem = f"the request has {len(body)} bytes, the limit is {max_bytes} (max_body_bytes)"
         raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
     return EncodedRequest(body, f"{BINARY}{len(header_bytes)}" if binary else JSON)
 
@@ -96,6 +98,7 @@ def encode_generate(
     The request has no shapes: Triton sets variable dimensions to 1, except the innermost, which
     gets all elements (src/http_server.cc, GenerateRequestClass::ExactMappingInput).
     """
+    _reject_large_batch(entry, arrays)
     request: dict[str, Any] = {"parameters": dict(parameters or {})}
     for tensor in entry.inputs:
         array = arrays[tensor.name]
@@ -127,6 +130,25 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
     return outputs
 
 
+def count_rows(entry: CatalogEntry, arrays: Mapping[str, Array]) -> int:
+    """Return the number of rows of a model with a batch axis. Raises `InvalidInput` for 0.
+
+    Triton 2.51 rejects a request without rows: "input byte size mismatch ... Expected 8, got 0".
+    """
+    counts = {name: len(array) for name, array in arrays.items()}
+    if len({*counts.values()}) != 1 or 0 in counts.values():
+        problem = f"inputs have {counts} rows: give each the same number, at least 1"
+        reject_request(entry, problem)
+    return next(iter(counts.values()))
+
+
+def _reject_large_batch(entry: CatalogEntry, arrays: Mapping[str, Array]) -> None:
+    limit = entry.max_batch_size
+    if limit and (rows := count_rows(entry, arrays)) > limit:
+        fix = "send fewer rows, or use invoke_many"
+        reject_request(entry, f"the request has {rows} rows, max_batch_size is {limit}: {fix}")
+
+
 def reject_request(entry: CatalogEntry, *problems: str) -> None:
     """Raise `InvalidInput` with the problems of a request, if there are any."""
     if problems:
@@ -155,8 +177,9 @@ def _to_array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     column of UTF-8 bytes if the model takes one string per row.
     """
     if tensor.datatype != "BYTES":
-        array = np.asarray(value)
-        return array if isinstance(value, np.ndarray) else _convert_numbers(array, _dtype(tensor))
+        if isinstance(value, np.ndarray):
+            return value
+        return _convert_numbers(_numbers(value), _dtype(tensor))
     elements = np.asarray(value, object)
     array = np.array([_to_bytes(element) for element in elements.flat], dtype=object)
     shape = elements.shape
@@ -165,11 +188,26 @@ def _to_array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     return array.reshape(shape)
 
 
+def _numbers(value: Sequence[Any]) -> Array:
+    """Return a list of numbers as an array.
+
+    numpy makes floats, which are not exact, of integers of which only some exceed int64.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and array.max(initial=0) >= 2.0**63:
+        exact = np.asarray(value, object)
+        if all(isinstance(number, int) and 0 <= number < 2**64 for number in exact.flat):
+            return exact.astype(np.uint64)
+    return array
+
+
 def _convert_numbers(array: Array, dtype: np.dtype[Any]) -> Array:
     """Return Python numbers as `dtype`. Raises `ValueError` if `dtype` cannot represent them.
 
     Like numpy's arithmetic (NEP 50), a float may lose precision, but not become infinite.
     """
+    if not array.size:
+        return array.astype(dtype)
     # numpy's kinds: i for signed integers, u for unsigned integers, f for floats.
     kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):

@@ -18,7 +18,7 @@ from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.quotas.account import LAMBDA_CONCURRENCY, configured_quotas
 
 SERVICES = (
-    "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
+    "budgets,cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
     "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
@@ -53,7 +53,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
-    from local_sagemaker import s3_corrections
+    from local_sagemaker import budgets, s3_corrections
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
@@ -77,6 +77,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
         sagemaker.resource_types(client("sagemaker"))
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
+        | budgets.resource_types(client("budgets"))
     )
     evaluator = Evaluator(cloudwatch, speed=speed)
     retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)

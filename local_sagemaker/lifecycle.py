@@ -60,17 +60,19 @@ def _up(folder: Folder, port: int | None, parent: int | None) -> RunningSageMake
     installation = find_triton()
     for warning in filter(None, (installation.isolation_warning, installation.python_warning)):
         print(f"warning: {warning}", file=sys.stderr)  # noqa: T201
-    _make_empty(folder)
     port = port or _free_port()
     python = installation.model_python.version
-    pid = _spawn(folder, port, *filter(None, [parent]))
-    running = RunningSageMaker(pid=pid, port=port, python=python)
-    folder.write_state(running)
-    try:
-        _wait_until_healthy(running, folder)
-    except BaseException:
-        down(folder)
-        raise
+    with _storage_errors(folder):
+        _make_empty(folder)
+        pid = _spawn(folder, port, *filter(None, [parent]))
+        running = RunningSageMaker(pid=pid, port=port, python=python)
+        try:
+            folder.write_state(running)
+            _wait_until_healthy(running, folder)
+        except BaseException:
+            _stop(running)
+            folder.delete_state()
+            raise
     return running
 
 
@@ -80,14 +82,19 @@ def down(folder: Folder) -> bool:
     if running is None:
         folder.delete_state()
         return False
-    os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_SECONDS
-    while _is_running(running):
-        if time.monotonic() > deadline:
-            os.kill(running.pid, signal.SIGKILL)
-        time.sleep(0.05)
+    _stop(running)
     folder.delete_state()
     return True
+
+
+def _stop(running: RunningSageMaker) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    with suppress(ProcessLookupError):  # it has ended
+        os.kill(running.pid, signal.SIGTERM)
+        while _is_running(running):
+            if time.monotonic() > deadline:
+                os.kill(running.pid, signal.SIGKILL)
+            time.sleep(0.05)
 
 
 @contextmanager
@@ -154,14 +161,21 @@ def _up_lock(folder: Folder) -> Iterator[None]:
 def _make_empty(folder: Folder) -> None:
     """Delete the state of the last run; other users must not read the state of this one."""
     shutil.rmtree(folder.root, ignore_errors=True)  # does not follow links
+    folder.root.mkdir(mode=0o700, exist_ok=True)  # rmtree fails for some files of models
+    folder.root.chmod(0o700)
+    for path in (folder.cdk_home, folder.temporary):
+        path.mkdir()
+
+
+@contextmanager
+def _storage_errors(folder: Folder) -> Iterator[None]:
+    """Raise `LocalSageMakerError` if the folder cannot be written, for example on a full disk."""
     try:
-        folder.root.mkdir(mode=0o700, exist_ok=True)  # rmtree fails for some files of models
-        folder.root.chmod(0o700)
-        for path in (folder.cdk_home, folder.temporary):
-            path.mkdir()
+        yield
     except OSError as error:
         raise LocalSageMakerError(
-            f"{folder.root} cannot be made: {error.strerror}: delete it, or use another folder"
+            f"{folder.root} cannot be written: {error.strerror}: free space, delete the folder, or "
+            "run `up` elsewhere"
         ) from None
 
 
@@ -204,6 +218,7 @@ def _wait_until_healthy(running: RunningSageMaker, folder: Folder) -> None:
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
     tail = "\n".join(folder.log.read_text(errors="replace").splitlines()[-10:])
+    tail = tail or "it is empty: is the disk full?"
     raise LocalSageMakerError(
         f"the local SageMaker did not start; its log, {folder.log}, ends:\n{tail}"
     )

@@ -102,7 +102,8 @@ def find_triton() -> TritonInstallation:
                 "use a Linux machine"
             )
         raise LocalSageMakerError(
-            "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
+            "nvidia-pytriton is not installed: in a checkout, pip install "
+            "'./local_sagemaker[triton]'"
         )
     numpy = importlib.metadata.version("numpy")
     if int(numpy.split(".")[0]) >= 2:

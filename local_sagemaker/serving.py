@@ -31,6 +31,11 @@ LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
 """An error in Triton's log: level letter E and date."""
 INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
 """The folder of a model in an instance (see `ModelStore`)."""
+EXECUTING = re.compile(r'] "model \S+, instance \S+, executing (\d+) requests"')
+RELEASED = re.compile(r'] ".*: model instance name (\S+)_\d+ released (\d+) requests"')
+"""Triton's verbose log around a call of `execute` (python_backend, src/python_be.cc)."""
+QUIET_SECONDS = 5.0
+"""How long the log must stay unchanged until an executed request counts as never answered."""
 
 VARIANT = {"VariantName": "AllTraffic", "VolumeSizeInGB": 1024}
 
@@ -102,7 +107,29 @@ class TritonServer:
             finally:
                 container.release(call)
 
-        return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
+        future = asyncio.run_coroutine_threadsafe(call(), self.loop)
+        quiet_size = log_size
+        while True:
+            try:
+                return future.result(timeout=QUIET_SECONDS)
+            except TimeoutError:
+                if future.done():
+                    raise
+            quiet_size, earlier_size = self._log_size(), quiet_size
+            if quiet_size == earlier_size and (name := self._unanswering_model(log_size)):
+                raise ServingError(
+                    f"model {name} has executed the request without a response, and Triton never "
+                    "answers it: return a list with one InferenceResponse for each request from "
+                    "execute, not None"
+                )
+
+    def _unanswering_model(self, log_size: int) -> str | None:
+        """Return the model that ran last if no model is executing a request any more."""
+        log = self.server.triton.log.read_bytes()[log_size:].decode(errors="replace")
+        released = RELEASED.findall(log)
+        if not released or len(released) < len(EXECUTING.findall(log)):
+            return None
+        return str(released[-1][0])
 
     async def _wait_for_load(self, load: "asyncio.Task[None]", log_size: int) -> None:
         try:
@@ -148,7 +175,7 @@ def serve(
     model = {
         "Mode": "MultiModel",
         "ModelDataUrl": "s3://archives/",
-        "Environment": {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"},
+        "Environment": {"SAGEMAKER_TRITON_LOG_VERBOSE": "true"},
         "MultiModelConfig": {"ModelCacheSetting": "Enabled" if cache else "Disabled"},
     }
     with TemporaryDirectory(prefix="triton-") as scratch:

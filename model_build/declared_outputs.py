@@ -41,8 +41,7 @@ def declared_outputs(
             )
             continue
         datatype = data_type(config_output.data_type)
-        # tritonclient returns BF16 as FP32: numpy has no BF16.
-        if tensor.datatype != datatype and (datatype, tensor.datatype) != ("BF16", "FP32"):
+        if tensor.datatype != datatype:
             yield Finding(
                 declared_outputs.__name__,
                 model.field_location("output", index, "data_type"),

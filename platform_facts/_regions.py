@@ -21,6 +21,7 @@ class Region:
     - `codebuild_gpu`: CodeBuild has GPU machines in the region.
     - `instance_pools`: a source lists the region for endpoints with several instance types.
     - `zero_instances`: managed instance scaling is not known to reject a minimum of 0.
+    - `budgets`: CloudFormation has AWS::Budgets::Budget in the region.
     - `missing_resource_type`: a type that a stage needs and CloudFormation lacks in the region.
     """
 
@@ -34,6 +35,7 @@ class Region:
     instance_pools: bool
     zero_instances: bool
     missing_resource_type: str | None
+    budgets: bool
 
     @property
     def newest_release(self) -> str:
@@ -93,4 +95,5 @@ def _region(name: str, row: dict[str, str], partition: dict[str, Any]) -> Region
         instance_pools=name in table["instance_pools"]["regions"],
         zero_instances=name not in table["managed_instances"]["rejects_zero"],
         missing_resource_type=table["cloudformation"]["missing"].get(name),
+        budgets=name not in table["cloudformation"]["without_budgets"],
     )

@@ -1,9 +1,9 @@
 """A release: the cloud assemblies of all stages of a commit, and `release.json` with their digests.
 
-The folder of a release has for each stage the cloud assembly STAGE/, with the golden files of the
-models in STAGE/models/, or the file STAGE.error. `release.json` has the SHA-256 of each file, and
-the git tree that they were synthesised from. The digest of a release covers both, and not the
-commit: a squash or a merge of the same tree has the same digest.
+The folder of a release has for each stage the cloud assembly STAGE/, with copies of the stage's
+file and of the models' golden files, or the file STAGE.error. `release.json` has the SHA-256 of
+each file, and the git tree that they were synthesised from. The digest of a release covers both,
+and not the commit: a squash or a merge of the same tree has the same digest.
 """
 
 import hashlib

@@ -8,7 +8,6 @@ from release.artefact import ReleaseArtefact
 from release.checkouts import Clone
 from release.tree import CheckoutError, Tree
 
-GOLDEN_FILES = "models/*/tests/golden.json"
 MAX_ANCESTORS = 1000
 """Commits in `release.json`: deliveries compare them with the stage's live commit."""
 
@@ -21,17 +20,25 @@ def build_release(
     A stage that cannot be synthesised has the file STAGE.error. A checkout with uncommitted changes
     has no commit and no git tree.
     """
+    folder = folder.resolve()
     folder.mkdir(parents=True)
     names = tree.stages() if stages is None else list(stages)
     tree.synthesise_all(names, to=folder, validate=validate)
     for stage in names:
         if (folder / stage).is_dir():
-            for path in tree.root.glob(GOLDEN_FILES):
+            for path in copied_files(tree, stage):
                 copy = folder / stage / path.relative_to(tree.root)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
     git_tree, commit, ancestors = committed(tree)
     return ReleaseArtefact.of_folder(folder, tree=git_tree, commit=commit, ancestors=ancestors)
+
+
+def copied_files(tree: Tree, stage: str) -> list[Path]:
+    """Return the files of a checkout that a delivery reads: the stage's file, golden files."""
+    stage_file = tree.root / "stages" / f"{stage}.yaml"
+    golden_files = tree.root.glob("models/*/tests/golden.json")
+    return [path for path in (stage_file, *golden_files) if path.is_file()]
 
 
 def committed(tree: Tree) -> tuple[str | None, str | None, tuple[str, ...]]:

@@ -31,26 +31,6 @@ class Clone(Tree):
         """Return whether the working tree has uncommitted changes."""
         return bool(self.git("status", "--porcelain"))
 
-    def clean_head(self) -> str | None:
-        """Return the commit that is checked out, None if there are uncommitted changes."""
-        return None if self.is_dirty() else self.head()
-
-    def contains(self, commit: str) -> bool:
-        """Return whether HEAD contains a commit. Raise `CheckoutError` if history is missing."""
-        fetch = "--unshallow" if self._is_shallow() else "origin"
-        try:
-            outside = self.git("rev-list", "--max-count=1", commit, "--not", "HEAD")
-        except CheckoutError:
-            raise CheckoutError(
-                f"this clone does not have commit {commit[:12]}: git fetch {fetch}"
-            ) from None
-        if outside and self._is_shallow():
-            raise CheckoutError(
-                f"this clone lacks the history in which commit {commit[:12]} may be: "
-                f"git fetch {fetch}"
-            )
-        return not outside
-
     def _is_shallow(self) -> bool:
         return self.git("rev-parse", "--is-shallow-repository") == "true"
 

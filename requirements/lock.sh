@@ -4,7 +4,6 @@
 # PyPI's torch names CUDA packages of several GB, which nothing here needs: the locks have the builds
 # for CPUs of requirements/torch.txt instead.
 set -euo pipefail
-python -m pip install --quiet uv==0.13.8
 compile() {
   uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 "$@"
 }
@@ -66,3 +65,10 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
   echo "# What writes the bill of materials of a release in \`make sbom\`. Made by \`make lock\`."
   echo "cyclonedx-bom==7.5.0" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > tests/distribution/requirements-sbom.txt
+# Packages of the stand-ins for Triton's backends: the versions that stand there, with hashes.
+for lock in local_sagemaker/hosting/backends/*/requirements.txt; do
+  hashed=$(grep -oE '^[a-z0-9-]+==[^ ]+' "$lock" | uv pip compile - --quiet --no-header --no-annotate \
+    --no-deps --generate-hashes --python-version 3.11)
+  heading=$(grep '^#' "$lock")
+  printf '%s\n' "$heading" "$hashed" > "$lock"
+done

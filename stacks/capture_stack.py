@@ -1,6 +1,7 @@
 """The persistent stack of a stage's captured requests and responses."""
 
 from aws_cdk import Duration, Environment, Stack
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from stages import StageConfig
@@ -15,11 +16,18 @@ class CaptureStack(Stack):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, stage: StageConfig, env: Environment
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: StageConfig,
+        key: kms.IKey | None = None,
+        env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = CaptureBucket(
             self,
             "Captured",
+            encryption_key=key,
             retention={f"{name}/": Duration.days(days) for name, days in stage.captures.items()},
         )

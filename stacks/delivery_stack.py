@@ -8,11 +8,12 @@ import platform_facts
 import stage_record
 from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
+from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
 from triton_sagemaker.allow import allow
+from triton_sagemaker.model_bucket import RELEASES
 
 ISSUER = "token.actions.githubusercontent.com"
-QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
     "iam:ListRoles",
@@ -36,7 +37,7 @@ class DeliveryStack(Stack):
 
     A person deploys this stack once: workflows cannot deploy it, because they need its roles. A
     deployment assumes the roles of `cdk bootstrap`, which limit what it can change. The deploy role
-    itself can copy archives, start builds, invoke models and record deliveries.
+    itself can copy archives, start builds, invoke models, and record and store deliveries.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class DeliveryStack(Stack):
         stage_name: str,
         delivery: DeliveryConfig,
         components: bool = False,
+        existing: ExistingConfig,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -81,13 +83,14 @@ class DeliveryStack(Stack):
         templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
         # cdk-nag's finding about this wildcard is acknowledged below, for the deploy role.
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
-        self._allow_deploys(deploy, stage_name)
+        qualifier = existing.bootstrap_qualifier or DefaultStackSynthesizer.DEFAULT_QUALIFIER
+        self._allow_deploys(deploy, stage_name, qualifier)
         if components:
             names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
             actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
             allow(deploy, actions, names, STAGES)
-        self._allow_archives(deploy, stage_name, delivery.promotes_from)
-        self._allow_preflight(deploy)
+        self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
+        self._allow_preflight(deploy, qualifier)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -97,10 +100,10 @@ class DeliveryStack(Stack):
             self, "GitHub", url=f"https://{ISSUER}", client_ids=["sts.amazonaws.com"]
         )
 
-    def _allow_deploys(self, role: iam.IRole, stage: str) -> None:
+    def _allow_deploys(self, role: iam.IRole, stage: str, qualifier: str) -> None:
         """Allow to deploy, explain failures, repair the catalog and invoke models."""
         names = [
-            f"role/cdk-{QUALIFIER}-{name}-role-{self.account}-{self.region}"
+            f"role/cdk-{qualifier}-{name}-role-{self.account}-{self.region}"
             for name in BOOTSTRAP_ROLES
         ]
         allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
@@ -122,8 +125,10 @@ class DeliveryStack(Stack):
         ]
         allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES)
 
-    def _allow_archives(self, role: iam.IRole, stage: str, promotes_from: str | None) -> None:
-        """Allow to find, copy and build archives, and to record the delivery.
+    def _allow_archives(
+        self, role: iam.IRole, stage: str, promotes_from: str | None, key: str | None
+    ) -> None:
+        """Allow to find, copy and build archives, and to record and store the delivery.
 
         CloudFormation generates the names of buckets, which start with the name of the stack, and
         of keys, so a condition limits keys to use by S3.
@@ -148,16 +153,20 @@ class DeliveryStack(Stack):
             history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
             allow(role, ["ssm:GetParameter"], [history])
         else:
-            allow(role, ["s3:PutObject"], [f"{own_bucket}/{stage_record.FOLDER}*"], BUCKETS)
+            prefixes = (stage_record.FOLDER, RELEASES)
+            writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
+            allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
-        keys, actions = self._arn("kms", "key/*"), ["kms:Decrypt", "kms:GenerateDataKey"]
-        allow(role, actions, [keys], BUCKETS, conditions=through_s3)
+        if key is None or promotes_from:  # the other stage may have another key
+            key = self._arn("kms", "key/*")
+        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+        allow(role, actions, [key], BUCKETS, conditions=through_s3)
         # These functions start and watch builds, so CodeBuild permissions are not needed.
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole) -> None:
+    def _allow_preflight(self, role: iam.IRole, qualifier: str) -> None:
         """Allow the read-only checks of the preflight, the first step of a delivery.
 
         If a permission is missing, the preflight reports it and the delivery continues.
@@ -165,7 +174,7 @@ class DeliveryStack(Stack):
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
-        versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{QUALIFIER}/version")]
+        versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{qualifier}/version")]
         allow(role, ["ssm:GetParameter"], versions)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:

@@ -10,19 +10,19 @@ from aws_cdk import (
     Environment,
     Stack,
 )
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from model_build.digest import IGNORED
 from stacks import settings
+from stacks.existing import Network
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
-from stacks.network_stack import NetworkStack
 from stacks.variants import variant
 from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
-    CaptureBucket,
     EndpointUpdateChecks,
     ModelCatalog,
     ModelEntry,
@@ -46,8 +46,8 @@ class EndpointStack(Stack):
         stage: StageConfig,
         plan: EndpointPlan,
         models: ModelStack,
-        network: NetworkStack | None,
-        capture_bucket: CaptureBucket | None = None,
+        network: Network | None,
+        captured: s3.IBucket | None = None,
         env: Environment,
     ) -> None:
         prefix = asset_prefix(stage_name)
@@ -61,6 +61,9 @@ class EndpointStack(Stack):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         builds_by_model = self._create_builds()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
+        capture_prefix = plan.short_name  # in the stage's own bucket
+        if models.existing.captured:
+            capture_prefix = f"{stage_name}/{plan.short_name}"
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
@@ -69,13 +72,15 @@ class EndpointStack(Stack):
                 catalog=catalog.prefix,
                 archives=[model for entry in plan.catalog if (model := entry["target_model"])],
             ),
-            data_capture=settings.data_capture(config, capture_bucket, prefix=plan.short_name),
+            data_capture=settings.data_capture(config, captured, prefix=capture_prefix),
             detailed_observability=config.detailed_observability,
             encryption_key=models.bucket.key if plan.has_volumes else None,
             endpoint_name=plan.name,
             log=models.logs[plan.short_name],
-            security_groups=[network.security_group] if network else [],
+            role=models.existing.role,
+            security_groups=network.security_groups if network else [],
             vpc=network.vpc if network else None,
+            vpc_subnets=network.subnets if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
             variants=[variant(variant_plan, plan, models.bucket) for variant_plan in plan.variants],

@@ -10,6 +10,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
+from stacks.existing import existing_resources
 from stacks.settings import RETENTION
 from stages import StageConfig
 from stages.hosting import MODES
@@ -53,7 +54,8 @@ class ModelStack(Stack):
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
-        self.bucket = ModelBucket(self, "Models")
+        self.existing = existing_resources(self, stage.existing)
+        self.bucket = ModelBucket(self, "Models", encryption_key=self.existing.key)
         has_gpus = platform_facts.region(stage.region).codebuild_gpu
         engines = self._engine_builder(stage.gpu_build_images) if has_gpus else None
         # The name of the role that copies archives has a suffix of CloudFormation.
@@ -61,6 +63,8 @@ class ModelStack(Stack):
             f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
         )
         promotes = stage.delivery and stage.delivery.promotes_from
+        if stage.delivery:
+            self.bucket.reserve_releases(deploy_roles)
         start, poll = build_functions(stage_name)
         self.builder = ModelBuilder(
             self,
@@ -79,7 +83,9 @@ class ModelStack(Stack):
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
             if engines.mirrors:
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
-        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
+        self.update_checks = UpdateChecks(
+            self, "UpdateChecks", bucket=self.bucket, stacks=f"{stage_name}-*"
+        )
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {

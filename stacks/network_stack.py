@@ -8,6 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from stacks.existing import Network
 from triton_sagemaker.nag import acknowledge
 
 
@@ -64,16 +65,17 @@ class NetworkStack(Stack):
         reason = "Traffic is only possible to S3, through the gateway endpoint."
         acknowledge(self.vpc, reason, "VPC7")
         # A changed description would replace the group, which other stacks import.
-        self.security_group = ec2.SecurityGroup(
+        group = ec2.SecurityGroup(
             self,
             "Instances",
             allow_all_outbound=False,
             description="Triton instances: nothing comes in",
             vpc=self.vpc,
         )
-        self.security_group.add_egress_rule(
+        group.add_egress_rule(
             ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "S3, the only destination with a route"
         )
+        self.network = Network(self.vpc, [group])
 
     @property
     def availability_zones(self) -> list[str]:

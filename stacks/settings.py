@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from aws_cdk.aws_applicationautoscaling import Schedule
 
 from stages.schema.alarms import AlarmsConfig
@@ -17,7 +18,6 @@ from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
     Canary,
-    CaptureBucket,
     DataCapture,
     EndpointComponent,
     Linear,
@@ -103,9 +103,9 @@ def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
 
 
 def data_capture(
-    config: EndpointConfig, bucket: CaptureBucket | None, *, prefix: str
+    config: EndpointConfig, bucket: s3.IBucket | None, *, prefix: str
 ) -> DataCapture | None:
-    """Return the data capture below `prefix` of the stage's bucket; None if not configured."""
+    """Return the data capture below `prefix` of a bucket; None if not configured."""
     settings = config.data_capture
     if settings is None or bucket is None:
         return None

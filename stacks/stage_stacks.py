@@ -9,6 +9,7 @@ from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import BuildError
+from stacks.budget import add_budget
 from stacks.capture_stack import CaptureStack
 from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
@@ -52,30 +53,38 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     disable_cdk_limits(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     name, stage = plan.name, plan.config
+    if qualifier := stage.existing.bootstrap_qualifier:
+        app.node.set_context("@aws-cdk/core:bootstrapQualifier", qualifier)
+    if boundary := stage.existing.permissions_boundary:
+        app.node.set_context("@aws-cdk/core:permissionsBoundary", {"name": boundary})
     env = Environment(account=stage.account, region=stage.region)
     for key, value in stage.tags.items():
         Tags.of(app).add(key, value)
     models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
-    network = capture_bucket = None
-    if stage.captures:
-        capture_bucket = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
+    add_budget(models, plan)
+    existing = models.existing
+    network, captured = existing.network, existing.captured
+    if stage.captures and captured is None:
+        stack = CaptureStack(app, f"{name}-capture", stage=stage, key=existing.key, env=env)
+        captured = stack.bucket
     if stage.private_network:
         network = NetworkStack(
             app, f"{name}-network", env=env, zones=stage.zones, models=models.bucket,
-            captured=capture_bucket,
-        )  # fmt: skip
+            captured=captured,
+        ).network  # fmt: skip
     if stage.delivery:
         DeliveryStack(
             app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
+            existing=stage.existing,
             components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
     errors = dict[tuple[checked_yaml.Keys, str], None]()  # unique: variants repeat a problem
     for short_name, endpoint in plan.endpoints.items():
-        stack = EndpointStack(
+        endpoint_stack = EndpointStack(
             app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
-            network=network, capture_bucket=capture_bucket, env=env,
+            network=network, captured=captured, env=env,
         )  # fmt: skip
-        for problem in stack.endpoint.problems:
+        for problem in endpoint_stack.endpoint.problems:
             message = problem.message if problem.path else str(problem)
             errors[("endpoints", short_name, *problem.path), message] = None
     if errors:

@@ -24,10 +24,12 @@ from platform_facts.rules import Violation, prefix_violations
 from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.server import check_decoupled_model
 from stages.hosting import MODES, StageHosting
+from stages.load import at_lines_of_stage, load_stage
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
 from stages.time_budget import TimeBudget
 
+HOURS_PER_MONTH = 730
 MODELS = Path(__file__).parent.parent / "models"
 
 CLIENT_NAMESPACE = "Triton/Client"
@@ -176,6 +178,19 @@ class EndpointPlan:
         return not any(pool.instance_type.local_nvme for pool in self.pools)
 
     @property
+    def max_hourly_usd(self) -> float | None:
+        """The price of all instances at the maximum of scaling, None if a type has no price."""
+        count = self.mode.max_instances(self.config)
+        price_of, usd = platform_facts.prices().of, 0.0
+        for variant in self.variants:
+            prices = [price_of(self.region.name, pool.instance_type.name) for pool in variant.pools]
+            known_prices = [price for price in prices if price is not None]
+            if len(known_prices) < len(prices):
+                return None
+            usd += count * max(known_prices)
+        return usd
+
+    @property
     def max_update_seconds(self) -> int:
         """The maximum duration of an update in seconds, at the maximum instance count."""
         return self.mode.max_update_seconds(self.config)
@@ -235,6 +250,13 @@ class StagePlan:
     endpoints: dict[str, EndpointPlan]
 
     @classmethod
+    def load(cls, name: str, *, python: str | None = None) -> Self:
+        """Return the plan of a stage's file. Raise the errors of `load_stage`, and `BuildError`."""
+        config = load_stage(name)
+        with at_lines_of_stage(name):
+            return cls.of(name, config, python=python)
+
+    @classmethod
     def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:
         """Return the plan of a stage.
 
@@ -258,6 +280,18 @@ class StagePlan:
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
         return cls(name=name, config=config, endpoints=endpoints)
+
+    @property
+    def region(self) -> platform_facts.Region:
+        """The region of the stage."""
+        return platform_facts.region(self.config.region)
+
+    @property
+    def max_monthly_usd(self) -> float | None:
+        """The price of all instances at the maximum of scaling, None if a type has no price."""
+        hourly = [endpoint.max_hourly_usd for endpoint in self.endpoints.values()]
+        known = [usd for usd in hourly if usd is not None]
+        return HOURS_PER_MONTH * sum(known) if len(known) == len(hourly) else None
 
     @property
     def time_budget(self) -> TimeBudget:

@@ -22,8 +22,8 @@ INSTALL_MINUTES = 10
 
 This and the next three constants are choices of this project.
 """
-SYNTH_MINUTES = 5
-"""Synthesis of the app, and copies of archives from another stage's bucket inside S3."""
+COPY_MINUTES = 5
+"""Checks of the release, and copies of archives from another stage's bucket inside S3."""
 STACK_MINUTES = 10
 """All resources of a stack except its endpoint; a VPC takes the longest."""
 SCALING_MINUTES = 5
@@ -60,7 +60,7 @@ class TimeBudget:
         update = ceil(updates[name] / 60)
         rows = {
             "checkout and `make install`": INSTALL_MINUTES,
-            "synth, archives copied from another stage": SYNTH_MINUTES,
+            "checks of the release, archives copied from another stage": COPY_MINUTES,
             f"`{stage_name}-models`": STACK_MINUTES,
             "builds": BUILD_END_MINUTES,
             "the stacks that endpoints need": STACK_MINUTES,

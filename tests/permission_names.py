@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from release.permissions import NAMED_RESOURCES
 from release.permissions.ledger import Condition
@@ -20,8 +20,10 @@ class Place:
     endpoint_name: name in SageMaker, if it differs from `<stage>-<endpoint>`.
     component: name of an inference component.
     source_stage: stage from which archives are promoted.
+    qualifier: qualifier of the bootstrap stack.
     registry: account of the Triton images of the region.
     builder_source, engines_source: source assets of the CodeBuild projects.
+    existing: name in NAMED_RESOURCES -> ARN of a resource that exists outside of the stage.
     mirror, mirror_repository: image in ECR for engine builds, and the end of its repository ARN.
     """
 
@@ -34,7 +36,9 @@ class Place:
     endpoint_name: str = ""
     component: str = "*"
     source_stage: str = "*"
+    qualifier: str = "hnb659fds"
     registry: str = "*"
+    existing: Names = field(default_factory=dict)
     builder_source: str = "*"
     engines_source: str = "*"
     mirror: str = "*"
@@ -43,7 +47,8 @@ class Place:
     def names(self, resources: Names) -> dict[str, str]:
         """Return all placeholder values; `resources` are the ARNs of NAMED_RESOURCES."""
         name = self.endpoint_name or f"{self.stage}-{self.endpoint}"
-        return {**vars(self), "endpoint_name": name, **resources}
+        fields = {key: value for key, value in vars(self).items() if key != "existing"}
+        return {**fields, "endpoint_name": name, **resources, **self.existing}
 
 
 def by_name(place: Place) -> dict[str, str]:

@@ -139,6 +139,7 @@ def _pass_environment_to_apps() -> None:
     The node process of jsii does not see changes of the environment after the server's start.
     """
     cdk: Any = importlib.import_module(CDK)
+    cdk.AssetStaging.clear_asset_hash_cache()  # an asset is staged once for each output folder
     app = getattr(cdk, "OriginalApp", cdk.App)
     cdk.OriginalApp = app
 

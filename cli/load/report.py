@@ -11,12 +11,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.console import Console
 
-import local_sagemaker
 from cli.load.step import PERCENTILES, LoadStep
 from cli.printable import printable
 
-UPLOT = Path(local_sagemaker.__file__).parent / "watch" / "page" / "uplot"
-"""The plot library, with its licence, from the page of the local SageMaker."""
+UPLOT = Path(__file__).parents[2] / "local_sagemaker" / "watch" / "page" / "uplot"
+"""The plot library, with its licence, from the page of the local SageMaker, whose package
+is not imported (`cli.local_option`)."""
 SATURATED_CORE_SHARE = 0.9
 """Share of a core from which this process may limit the rate, not the endpoint."""
 COLUMNS = "offered/s", "achieved/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors"

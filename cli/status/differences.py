@@ -1,13 +1,14 @@
 """Differences between stages and their last deliveries."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import boto3
 
 import stage_record
 from cli.names import stage_of
-from release.delivery.archive_bucket import model_bucket
+from release.delivery.archive_bucket import ArchiveBucket, model_bucket
+from release.delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
 from release.delivery.live_differences import LiveDifference, live_differences
 from release.preflight.clients import client
 from stage_record import DeliveryOutcome
@@ -37,7 +38,20 @@ def read_differences(
         if bucket and stage:
             expected |= _delivered_endpoints(s3, bucket, stage)
         differences += live_differences(session, owner, names, bucket, expected=expected)
+        if bucket and stage:
+            differences += _deploys_by_hand(cloudformation, ArchiveBucket(s3, bucket), stage)
     return differences
+
+
+def _deploys_by_hand(
+    cloudformation: Any, bucket: ArchiveBucket, stage: str
+) -> Iterator[LiveDifference]:
+    """Yield the stacks that were deployed after the last delivery, but not by one."""
+    last = last_delivery(bucket)
+    for stack in stacks_deployed_by_hand(cloudformation, last):
+        assert last
+        text = f"deployed by hand after the delivery of {last.ended}"
+        yield LiveDifference(stack, text, f"cdk diff -c stage={stage}")
 
 
 def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:

@@ -50,6 +50,9 @@ class AlarmThresholds:
     """99th percentile of the time in the container, in milliseconds."""
     gpu_memory_percent: Thresholds = field(default_factory=lambda: _thresholds(90, 97))
     """GPU memory in use, in percent of the memory of all GPUs of an instance."""
+    memory_percent: Thresholds = field(default_factory=lambda: _thresholds(85, 95))
+    """Host memory that the containers of an instance use, in percent: of the fullest instance, or
+    of the fullest copy of an inference component."""
     disk_percent: Thresholds = field(default_factory=lambda: _thresholds(80, 95))
     """Storage for models in use, in percent."""
     cache_hit_rate_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.8})

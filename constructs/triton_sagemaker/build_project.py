@@ -14,6 +14,27 @@ from triton_sagemaker.allow import allow
 from triton_sagemaker.nag import acknowledge
 from triton_sagemaker.service_trust import trusted_service
 
+_PRIVILEGED_OVERRIDES = (
+    "encryptionKey",
+    "environment.computeType",
+    "environment.fleet.fleetArn",
+    "environment.privilegedMode",
+    "environment.type",
+    "serviceRole",
+    "source.buildspec",
+    "source.location",
+)
+
+
+def denied_overrides(*others: str) -> dict[str, str]:
+    """Return the condition `Null` of StartBuild without overrides of a project's settings.
+
+    With the overrides, a caller could run any code with the project's role. Sources: AWS CodeBuild
+    condition keys (codebuild/latest/userguide/action-context-keys.html); the service authorization
+    reference lists them for StartBuild.
+    """
+    return {f"codebuild:{key}": "true" for key in sorted((*_PRIVILEGED_OVERRIDES, *others))}
+
 
 class BuildProject(Construct):
     """A CodeBuild project with its own role and log group; `source` is its primary source.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from aws_cdk import Duration
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -10,7 +11,7 @@ from triton_sagemaker.private_bucket import PrivateBucket
 
 
 class CaptureBucket(PrivateBucket):
-    """An S3 bucket for the records of `DataCapture`, encrypted with its own key.
+    """An S3 bucket for the records of `DataCapture`, encrypted with `encryption_key` or a new key.
 
     It is separate from the bucket of archives, because builds can read the latter. `retention` maps
     prefixes to retention times; records below other prefixes, such as those of an endpoint that no
@@ -19,13 +20,19 @@ class CaptureBucket(PrivateBucket):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, retention: Mapping[str, Duration]
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        retention: Mapping[str, Duration],
+        encryption_key: kms.IKey | None = None,
     ) -> None:
         longest = max(duration.to_days() for duration in retention.values())
         super().__init__(
             scope,
             construct_id,
             content="recorded requests",
+            encryption_key=encryption_key,
             lifecycle_rules=[
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=Duration.days(1),

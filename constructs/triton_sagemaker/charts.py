@@ -122,10 +122,22 @@ def _instance_charts(
     disk = AlarmedMetric("Disk", "storage in use",
         metrics.metric_disk_utilization(), thresholds.disk_percent)  # fmt: skip
     yield Chart("Storage (percent)", [disk])
-    yield Chart(
-        "CPU and memory (percent)",
-        other_metrics=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
-    )
+    yield memory_chart(
+        "Memory and CPU (percent)",
+        metrics.metric_memory_utilization(), metrics.metric_cpu_utilization(), thresholds,
+    )  # fmt: skip
+
+
+def memory_chart(
+    title: str, memory: cloudwatch.Metric, cpu: cloudwatch.Metric, thresholds: AlarmThresholds
+) -> Chart:
+    """Return the chart of host memory, with its alarms, and CPU.
+
+    The maximum over instances shows the leak of one of them, which an average would hide.
+    """
+    fullest = memory.with_(statistic="Maximum")
+    alarmed = AlarmedMetric("Memory", "host memory in use", fullest, thresholds.memory_percent)
+    return Chart(title, [alarmed], [cpu])
 
 
 def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.MathExpression:

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import AlarmedMetric, Chart
-from triton_sagemaker.charts import request_charts
+from triton_sagemaker.charts import memory_chart, request_charts
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.inference_component import ModelComponent
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount
@@ -51,7 +51,7 @@ class EndpointComponent(ComponentMetrics):
             memory = AlarmedMetric("GpuMemory", "GPU memory in use",
                 self.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent)  # fmt: skip
             yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
-        yield Chart(
-            "CPU and memory (percent of the copies')",
-            other_metrics=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
-        )
+        yield memory_chart(
+            "Memory and CPU (percent of the copies')",
+            self.metric_memory_utilization(), self.metric_cpu_utilization(), thresholds,
+        )  # fmt: skip

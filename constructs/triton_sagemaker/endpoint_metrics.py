@@ -136,7 +136,10 @@ class EndpointMetrics:
         return self.metric(INSTANCES_NAMESPACE, CPU_UTILIZATION, "Average")
 
     def metric_memory_utilization(self) -> Metric:
-        """Percent of the instances' memory, 0 to 100."""
+        """Percent of an instance's memory that its containers use, 0 to 100.
+
+        Source: SageMaker developer guide, monitoring-cloudwatch.
+        """
         return self.metric(INSTANCES_NAMESPACE, "MemoryUtilization", "Average")
 
     def metric_gpu_utilization(self) -> Metric:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
@@ -56,14 +55,15 @@ def create_endpoint_config(
     encryption_key: kms.IKey | None,
     data_capture: DataCapture | None,
     detailed_observability: bool,
-    role: iam.IRole,
+    role: EndpointRole,
     vpc_config: VpcConfig | None,
 ) -> sagemaker.CfnEndpointConfig:
     """Return the EndpointConfig, with explicit metrics options, because alarms depend on them."""
     mode_properties = [
-        variant.hosting.config_properties(role.role_arn, vpc_config) for variant in variants[:1]
+        variant.hosting.config_properties(role.role.role_arn, vpc_config)
+        for variant in variants[:1]
     ]
-    return sagemaker.CfnEndpointConfig(
+    config = sagemaker.CfnEndpointConfig(
         scope,
         "Config",
         data_capture_config=data_capture.config_property() if data_capture else None,
@@ -84,6 +84,9 @@ def create_endpoint_config(
         ],
         **dict(*mode_properties),
     )
+    if any(mode_properties):  # instances of components use the role of the configuration
+        config.node.add_dependency(role, role.role)
+    return config
 
 
 def create_endpoint(

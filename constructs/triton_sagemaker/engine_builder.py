@@ -9,23 +9,11 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from triton_sagemaker.allow import Conditions, allow, allow_image_pulls
-from triton_sagemaker.build_project import BuildProject
+from triton_sagemaker.build_project import BuildProject, denied_overrides
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
 JOBS_WILDCARD_REASON = "Jobs and their results are named by their content."
 """Reason for the wildcards of statements about these objects."""
-DENIED_OVERRIDES = (
-    "encryptionKey",
-    "environment.computeType",
-    "environment.environmentVariables.name",
-    "environment.fleet.fleetArn",
-    "environment.privilegedMode",
-    "environment.type",
-    "serviceRole",
-    "source.buildspec",
-    "source.location",
-)
-"""Settings that requests may not override, as condition keys of StartBuild."""
 
 
 class EngineBuilder(Construct):
@@ -99,12 +87,10 @@ class EngineBuilder(Construct):
 
         It may choose the tag of the image, the job and the artifacts location. The other overrides
         of StartBuild are denied, because they could run any code with the GPU project's role.
-        Sources: AWS CodeBuild condition keys (codebuild/latest/userguide/action-context-keys.html);
-        the service authorization reference lists them for StartBuild.
         """
         project = [self.project.project_arn]
         overrides: Conditions = {
-            "Null": {f"codebuild:{override}": "true" for override in DENIED_OVERRIDES},
+            "Null": denied_overrides("environment.environmentVariables.name"),
             "StringLike": {"codebuild:environment.image": self._images},
         }
         allow(role, ["codebuild:StartBuild"], project, conditions=overrides)

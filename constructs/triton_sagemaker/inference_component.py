@@ -52,6 +52,10 @@ def component_resource(
 
     The alarms also monitor old copies, because no dimension distinguishes versions. `RuntimeConfig`
     has the number of copies at creation; no source states whether a stack update resets it.
+
+    A change of `deployment_config` alone may fail: UpdateInferenceComponent rejects a request
+    without a Specification (hashicorp/terraform-provider-aws#48894, seen on AWS), and no source
+    states whether CloudFormation adds it.
     """
     alarms = rollback_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
     batches = CopiesUpdate.of(update.times)

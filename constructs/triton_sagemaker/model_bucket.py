@@ -5,6 +5,7 @@ from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -18,23 +19,29 @@ PUBLISHED = "published/"
 """Prefix of published archives, below the prefix that an endpoint loads from."""
 HISTORY = "history/"
 """Prefix of the records of deliveries and published models."""
+RELEASES = "releases/"
+"""Prefix of the releases that deliveries have deployed."""
 
 
 class ModelBucket(PrivateBucket):
-    """An S3 bucket for model archives, encrypted with its own key.
+    """An S3 bucket for model archives, encrypted with `encryption_key`, by default a new key.
 
     Archives are named after their content and never overwritten, so that the bucket needs no
     versioning. The bucket policy allows only builders to create archives, each key once; all other
-    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Jobs are
+    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS`, `HISTORY` and
+    `RELEASES`. Jobs are
     deleted after a month; accepted engines are copied below `ENGINES`. Bucket and key are retained
     when the stack is deleted, because running endpoints may load archives at any time.
     """
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, encryption_key: kms.IKey | None = None
+    ) -> None:
         super().__init__(
             scope,
             construct_id,
             content="Triton model archives",
+            encryption_key=encryption_key,
             lifecycle_rules=[
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
@@ -50,15 +57,15 @@ class ModelBucket(PrivateBucket):
         guide, "Enforce conditional writes"), and the files of engines, which are named after their
         SHA-256 and verified when they are read.
         """
-        published, jobs, engines, history = (
+        published, jobs, engines, history, releases = (
             self.arn_for_objects(f"{prefix}*")
-            for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS, ENGINES, HISTORY)
+            for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS, ENGINES, HISTORY, RELEASES)
         )
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyBuildersWriteArchives",
                 conditions={"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
-                not_resources=[published, jobs, history],
+                not_resources=[published, jobs, history, releases],
             )
         )
         self.add_to_resource_policy(
@@ -69,6 +76,16 @@ class ModelBucket(PrivateBucket):
                     "Null": {"s3:if-none-match": "true"},
                 },
                 not_resources=[published, jobs, engines],
+            )
+        )
+
+    def reserve_releases(self, writer: str) -> None:
+        """Deny writes of releases to all principals except `writer`, a pattern of role ARNs."""
+        self.add_to_resource_policy(
+            _deny_writes(
+                sid="OnlyDeliveriesWriteReleases",
+                conditions={"ArnNotLike": {"aws:PrincipalArn": [writer]}},
+                resources=[self.arn_for_objects(f"{RELEASES}*")],
             )
         )
 

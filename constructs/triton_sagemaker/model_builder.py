@@ -10,8 +10,8 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
-from triton_sagemaker.allow import allow
-from triton_sagemaker.build_project import BuildProject
+from triton_sagemaker.allow import Conditions, allow
+from triton_sagemaker.build_project import BuildProject, denied_overrides
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import handler_function, polled_provider
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
@@ -180,14 +180,23 @@ class ModelBuilder(Construct):
         allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _allow_polls(self, archives: list[str]) -> None:
-        """Allow the poll function to start and watch builds, and to read manifests."""
+        """Allow the poll function to start and watch builds, and to read manifests.
+
+        It chooses the model's source, which the handler checks, and variables of the build.
+        """
         role, project = self.poll_function.role, [self.project.project_arn]
         assert role
         allow(role, ["s3:GetObject"], archives, CONTENT_WILDCARD_REASON)
         # Without ListBucket, S3 answers 403 instead of 404 for an archive that does not exist.
         allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
         allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
-        allow(role, ["codebuild:StartBuild"], project)
+        overrides: Conditions = {
+            "Null": denied_overrides("environment.image"),
+            "ForAllValues:StringLike": {
+                "codebuild:environment.environmentVariables.name": ["BUILD_*", "MODEL_*"]
+            },
+        }
+        allow(role, ["codebuild:StartBuild"], project, conditions=overrides)
         allow(role, ["logs:GetLogEvents"], [self._build.log.log_group_arn])
         self.bucket.key.grant_decrypt(role)
 

@@ -7,9 +7,11 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from triton_sagemaker.problems import reject_plain_values
+
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with its own `key`; `content` describes the objects.
+    """A bucket encrypted with `key`, by default a new one; `content` describes the objects.
 
     Access logs are kept for 90 days in a second bucket. Buckets and key are children of one
     construct, `construct_id`. They are retained when the stack is deleted, the CDK's default.
@@ -22,9 +24,11 @@ class PrivateBucket(s3.Bucket):
         *,
         content: str,
         lifecycle_rules: Sequence[s3.LifecycleRule],
+        encryption_key: kms.IKey | None = None,
     ) -> None:
+        reject_plain_values(encryption_key=encryption_key)
         group = Construct(scope, construct_id)
-        self.key = kms.Key(
+        self.key = encryption_key or kms.Key(
             group, "Key", description=f"Encrypts {content}", enable_key_rotation=True
         )
         access_logs = s3.Bucket(

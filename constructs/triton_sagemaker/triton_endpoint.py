@@ -141,7 +141,7 @@ class TritonEndpoint(EndpointBase):
             encryption_key,
             data_capture,
             detailed_observability,
-            self.role,
+            endpoint_role,
             vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name

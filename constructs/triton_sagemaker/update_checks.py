@@ -42,9 +42,13 @@ class UpdateChecks(Construct):
     because SageMaker can roll an update back while CloudFormation reports success. Before updates,
     rollbacks and deletions, the function waits for operations in progress, such as scaling; after a
     deletion, until the network interfaces are deleted.
+
+    `stacks` is a pattern of the names of the stacks that contain the endpoints.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, bucket: s3.IBucket, stacks: str = "*"
+    ) -> None:
         super().__init__(scope, construct_id)
         self.function = handler_function(
             self,
@@ -55,7 +59,7 @@ class UpdateChecks(Construct):
             timeout=Duration.minutes(2),
         )
         self._arns = StackArns(self)
-        self._allow_reads(bucket)
+        self._allow_reads(bucket, stacks)
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
 
@@ -85,11 +89,12 @@ class UpdateChecks(Construct):
             }
             self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
         resources = [component.resource for component in components]
+        updates = [[resource.specification, resource.deployment_config] for resource in resources]
         guard_properties = {
             **properties,
             "Archives": list(arguments.archives),
             "Catalog": arguments.catalog,
-            "Deployment": deployment_config or [resource.specification for resource in resources],
+            "Deployment": deployment_config or updates,
         }
         guard = self._create_resource(scope, "Guard", guard_properties)
         check = self._create_resource(scope, "Check", properties)
@@ -107,14 +112,14 @@ class UpdateChecks(Construct):
             service_token=self._service_token,
         )
 
-    def _allow_reads(self, bucket: s3.IBucket) -> None:
+    def _allow_reads(self, bucket: s3.IBucket, stacks: str) -> None:
         role = self.function.role
         assert role
         for action, resource in (
             ("sagemaker:DescribeEndpoint", "endpoint/*"),
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
             ("sagemaker:DescribeModel", "model/*"),
-            ("cloudformation:DescribeStacks", "stack/*"),
+            ("cloudformation:DescribeStacks", f"stack/{stacks}/*"),
             ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
             self._allow_describe(action, resource)

@@ -10,6 +10,7 @@ from typing import Any
 import botocore.session
 
 from local_sagemaker.api import error_response, not_emulated, send_response
+from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, reject_members
@@ -42,6 +43,19 @@ _UNSUPPORTED = {
     if not is_supported(_INPUT, name, SUPPORTED["sagemaker-runtime"])
 }
 """Header -> unsupported member of InvokeEndpoint."""
+
+
+def _log_link(endpoint: str) -> str:
+    """Return the end of a ModelError's message. Source: aws/amazon-sagemaker-examples#1809.
+
+    The words for inference components, and the value of LogStreamArn, are not known.
+    """
+    return (
+        f". See https://{REGION}.console.aws.amazon.com/cloudwatch/home?region={REGION}"
+        f"#logEventViewer:group={names.INSTANCES}/{endpoint} in account {ACCOUNT} for more "
+        "information."
+    )
+
 
 PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
@@ -122,7 +136,11 @@ class Invocations:
             await invocation.invoke_instance(instance)
         except ApiError as error:
             failure = error
-            raise
+            if error.code != "ModelError" or component or invocation.response_started:
+                raise
+            # A copy, because all calls that wait for a load get the same error.
+            message = error.message + _log_link(name)
+            raise ApiError(error.code, message, status=error.status, **error.fields) from None
         finally:
             fleet.release(instance)
             count = component.copy_count if component else fleet.counts.get(variant, 1)

@@ -1,3 +1,5 @@
+import importlib.metadata
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,9 @@ def test_client_environment_has_endpoint_url_and_python_version() -> None:
     environment = client_environment(
         RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
+    stand_ins = json.loads(environment.pop("TRITON_STAND_INS"))
+    assert stand_ins["onnxruntime"] == f"onnxruntime {importlib.metadata.version('onnxruntime')}"
+    assert stand_ins.keys() == {"dali", "fil", "onnxruntime", "pytorch"}
     assert environment == {
         "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
         "AWS_ACCESS_KEY_ID": "test",

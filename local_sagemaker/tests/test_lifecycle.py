@@ -1,4 +1,6 @@
+import errno
 import fcntl
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -9,7 +11,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, runs
 
@@ -106,6 +108,23 @@ def test_folder_that_cannot_be_made_is_an_error(folder: Folder, tmp_path: Path) 
     above.touch()
     with pytest.raises(LocalSageMakerError, match=r"state\.lock cannot be opened: File exists"):
         lifecycle.up(Folder(above / "state"))
+
+
+def test_full_disk_ends_the_process(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its state file, `down` would not find the process."""
+    started = list[RunningSageMaker]()
+
+    def fail(_: Folder, running: RunningSageMaker) -> None:
+        started.append(running)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    replace_server(EMULATOR, tmp_path, monkeypatch)
+    monkeypatch.setattr(Folder, "write_state", fail)
+    with pytest.raises(LocalSageMakerError, match=r"state cannot be written: No space left"):
+        lifecycle.up(folder)
+    assert not runs(started[0].pid)
 
 
 def test_used_port_is_refused(folder: Folder) -> None:

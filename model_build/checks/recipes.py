@@ -8,27 +8,13 @@ from model_build.export.step import RecipeStep
 from model_build.export.weights import RandomWeights
 from model_build.findings import Location, Problems
 from model_build.formats.python import PythonPackages
-from model_build.formats.python.imports import missing_imports
+from model_build.formats.python.imports import PYPI_NAMES, missing_imports
 from model_build.recipe import FILE, Copy
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 
-_PACKAGE_PATTERNS = {
-    **{
-        module: re.compile(rf"{module}([-_.].*)?", re.IGNORECASE)
-        for module in (
-            *("catboost", "lightgbm", "numba", "onnxruntime", "pandas", "polars", "requests"),
-            *("safetensors", "scipy", "sentencepiece", "tensorflow", "tiktoken", "tokenizers"),
-            *("torch", "torchvision", "transformers", "xgboost"),
-        )
-    },
-    "PIL": re.compile("pillow(-simd)?", re.IGNORECASE),
-    "cv2": re.compile("opencv-.*", re.IGNORECASE),
-    "sklearn": re.compile("scikit-learn", re.IGNORECASE),
-    "yaml": re.compile("pyyaml", re.IGNORECASE),
-}
-"""Patterns of PyPI packages that contain a module, such as tensorflow-cpu. The build checks other
-modules, after it has installed the packages."""
+_OTHER_PACKAGES = {"PIL": "pillow(-simd)?", "cv2": "opencv-.*"}
+"""Patterns of further packages that have a module."""
 
 
 def recipe_matches_files(source: ModelSource, repository: Repository) -> Problems:
@@ -89,9 +75,11 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
                 packages_by_model.setdefault(file.partition("/")[0], set()).update(names)
     for name, model in repository.models.items():
         for imported, location, message in missing_imports(model):
-            packages = _PACKAGE_PATTERNS.get(imported.module)
+            known = PYPI_NAMES.get(imported.module)
+            pattern = _OTHER_PACKAGES.get(imported.module, rf"{known}([-_.].*)?")
+            packages = packages_by_model.get(name, ())
             may_be_installed = name in packages_by_model and (
-                packages is None or any(map(packages.fullmatch, packages_by_model[name]))
+                known is None or any(re.fullmatch(pattern, p, re.IGNORECASE) for p in packages)
             )
             if not may_be_installed:
                 yield location, message

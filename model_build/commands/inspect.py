@@ -22,8 +22,9 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024
-UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters of names in an archive that a terminal would execute, or cannot print."""
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters of names in an archive that a terminal would execute, or cannot print; a line feed
+could forge a line."""
 
 
 def add_to(commands: Commands) -> None:
@@ -92,7 +93,7 @@ def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
 
 def _escape_control_characters(text: str) -> str:
     """Return a text with escaped control characters."""
-    return UNSAFE_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
+    return CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def _installed_packages(model: Path) -> dict[str, str]:

@@ -37,7 +37,8 @@ def check_no_delivery_in_progress(options: argparse.Namespace) -> None:
 def check_version_not_delivered(options: argparse.Namespace, bucket: str) -> None:
     """Raise `BuildError` if the version belongs to a commit that the stage can be rolled back to.
 
-    These commits include the live commit.
+    These commits include the live commit. If the list of deliveries was deleted, each commit with
+    an event counts.
     """
     deliveries = _read_deliveries(options.stage).entries
     commits = {
@@ -45,9 +46,10 @@ def check_version_not_delivered(options: argparse.Namespace, bucket: str) -> Non
     }
     name = f"{options.endpoint}/{options.model}"
     for event in stage_record.read(boto3.client("s3"), bucket):
-        if event.commit in commits and event.versions.get(name) == options.version:
+        commit = event.commit if not deliveries or event.commit in commits else None
+        if commit and event.versions.get(name) == options.version:
             raise BuildError(
-                f"commit {event.commit[:12]}, delivered {event.begun}, has version "
+                f"commit {commit[:12]}, delivered {event.begun}, has version "
                 f"{options.version} of {name}, and {options.stage} may be rolled back to it: the "
                 "last ten deliveries keep theirs"
             )

@@ -14,7 +14,12 @@ import platform_facts
 from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import is_complete_result
-from model_build.engines.gpu_failures import NO_QUOTA, REQUEST_QUOTA, gpu_failure
+from model_build.engines.gpu_failures import (
+    NO_QUOTA,
+    REQUEST_QUOTA,
+    ImageNotPulled,
+    gpu_failure,
+)
 from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
 from model_build.gpu_step.result import FILE as RESULT
@@ -57,14 +62,20 @@ class CodeBuildGpu:
         """Compile the job and download the files of its result. Raises `BuildError`."""
         job_bucket = JobBucket(self.s3, self.bucket, job.digest)
         claim = job_bucket.last_claim()
+        attempt = claim.attempt + 1 if claim else 1
         if claim and self._is_trusted(claim.build_id, job, progress):
             self._wait(job, claim.build_id, progress)
             if job_bucket.download_raw(claim.build_id, to=to) and is_complete_result(to, job):
                 return
             progress(f"{claim.build_id} left no complete result: the engine is compiled again")
             shutil.rmtree(to)
-        build_id = self._start(job, job_bucket, claim.attempt + 1 if claim else 1, progress)
-        self._wait(job, build_id, progress)
+        build_id = self._start(job, job_bucket, attempt, progress)
+        try:
+            self._wait(job, build_id, progress)
+        except ImageNotPulled as error:  # as model builds: a second attempt, no third
+            progress(f"{error}. It is started once more")
+            build_id = self._start(job, job_bucket, attempt + 1, progress)
+            self._wait(job, build_id, progress)
         if not job_bucket.download_raw(build_id, to=to):
             raise BuildError(
                 f"{build_id} left no {RESULT} below s3://{self.bucket}/{job_bucket.raw_folder}: "

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 REQUEST_QUOTA = (
     'ask AWS for the CodeBuild quota "Concurrently running builds for Linux GPU Small/environment"'
 )
+
+
+class ImageNotPulled(BuildError):
+    """CodeBuild could not pull the image of a build."""
+
+
 PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 """Status code of a build phase whose image could not be pulled (aws/aws-cdk#10460)."""
 NO_QUOTA = "more than 0 builds in queue"
@@ -30,7 +36,7 @@ def gpu_failure(build_id: str, record: "BuildTypeDef", logs: Any) -> BuildError:
             f"{REQUEST_QUOTA}"
         )
     if code == PULL_FAILED:
-        return BuildError(
+        return ImageNotPulled(
             f"{build_id} {status}, its image could not be pulled: {message}. NVIDIA's registry "
             "limits pulls per IP address: deploy again later, or mirror the image "
             "(gpu_build_images in the stage's file)"

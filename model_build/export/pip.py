@@ -31,7 +31,6 @@ def missing_hashes(requirements: Path) -> Iterator[tuple[Location, str]]:
 
     A backslash continues a line (pip, "Requirements File Format").
     """
-    name = requirements.name
     line = 1
     for text in requirements.read_text(encoding="utf-8").replace("\\\n", "\\\r").split("\n"):
         words = text.partition("#")[0].split()
@@ -39,6 +38,6 @@ def missing_hashes(requirements: Path) -> Iterator[tuple[Location, str]]:
             yield (
                 Location(requirements, line),
                 f"{words[0]}: has no hash, so its content can change: add hashes with "
-                f"`uv pip compile --no-deps --generate-hashes {name} -o {name}`",
+                f"`tritonsm lock {Location(requirements.parent)}`",
             )
         line += 1 + text.count("\r")

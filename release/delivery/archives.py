@@ -54,7 +54,8 @@ def build_missing_archives(deployment: StageDeployment) -> None:
     if not missing_keys and not move_builds:
         say("  all archives exist: no build is needed")
         return
-    deployment.deploy(stack_name(assembly.stage))
+    if not deployment.endpoints_only:
+        deployment.deploy(stack_name(assembly.stage))
     stacks = {assembly.archives[key].stack for key in missing_keys}
     if move_builds:
         stacks |= {endpoint.stack for endpoint in assembly.endpoints}

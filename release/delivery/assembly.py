@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from release.delivery.steps import step
+from release.artefact import ReleaseArtefact
+from release.assemblies import read_synthesis
+from release.delivery.errors import NotDelivered
 from release.stack_catalog import StackArchive, archives
 from release.stack_endpoints import StackEndpoint, stack_endpoints
 from release.template_resources import resolve
@@ -58,6 +60,11 @@ class Assembly:
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
     @property
+    def tree(self) -> Tree:
+        """The stage's file and the golden files of the models, which a release has copies of."""
+        return Tree(self.folder)
+
+    @property
     def endpoints(self) -> list[StackEndpoint]:
         """The stage's endpoints."""
         return stack_endpoints(self.stage, self.templates)
@@ -90,9 +97,21 @@ class Assembly:
 
 
 @contextmanager
-def synthesise_stage(tree: Tree, stage: str) -> Iterator[Assembly]:
-    """Provide the assembly of a stage during the `with` block. Raise `NotSynthesised`."""
-    with TemporaryDirectory(prefix="delivery-") as folder:
-        with step(f"synth {stage}"):
-            tree.synthesise(stage, to=Path(folder))
-        yield Assembly(Path(folder), stage)
+def open_assembly(release: ReleaseArtefact, stage: str) -> Iterator[Assembly]:
+    """Provide a private copy of a stage's assembly in a release, during the `with` block.
+
+    Raise `InvalidRelease` if a file does not have its digest; `NotSynthesised` if the release has
+    no assembly of the stage, or one with content that no review has compared; `NotDelivered` if it
+    has a stack of another stage.
+    """
+    if not release.part(stage):
+        stages = sorted({name.partition("/")[0] for name in release.files if "/" in name})
+        raise NotDelivered(
+            f"release {release.name} has no stage {stage!r}: its stages are "
+            f"{', '.join(stages) or 'none'}"
+        )
+    with release.verified_copy(stage) as folder:
+        for stack in read_synthesis(folder, stage).templates:
+            if not stack.startswith(f"{stage}-"):
+                raise NotDelivered(f"release {release.name}: {stack} is not a stack of {stage}")
+        yield Assembly(folder / stage, stage)

@@ -5,23 +5,23 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
-from release.checkouts import Clone
+from release.artefact import ReleaseArtefact
 from release.delivery import golden, smoke
-from release.delivery.assembly import synthesise_stage
 from release.delivery.delivering import deliver, roll_back
 from release.delivery.errors import DeliveryError, NotDelivered, explain_error
-from release.tree import CheckoutError
+from release.tree import CheckoutError, Tree
 
 DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
-Exit code 0: the stage serves the commit. 1: nothing was changed, or CloudFormation rolled the
-change back. 2: the commit is deployed and does not work, or CloudFormation could not roll it back.
+Exit code 0: the stage serves the release. 1: nothing was changed, or CloudFormation rolled the
+change back. 2: the release is deployed and does not work, or CloudFormation could not roll it back.
 3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
 the operations in progress: run the same command again once no build runs in CodeBuild. 4: the
 catalog was changed by hand; the message has the command that resolves it. 130: the delivery was
@@ -31,12 +31,16 @@ GOLDEN_EXIT_CODES = """\
 Exit code 0: models/MODEL/tests/golden.json is written. 1: it is not.
 """
 SWITCHES = {
-    "--take-over": "start even if another delivery is in progress, for example one that was killed",
+    "--take-over": "start even if another delivery is in progress, for example one that was "
+    "killed, or stacks were deployed by hand",
     "--ignore-preflight": "print the refusals of the preflight, and continue",
-    "--allow-older": "deliver a commit that does not contain the stage's live commit",
+    "--allow-older": "deliver a release whose commit does not contain the stage's live commit",
 }
 
-RunCommand = Callable[[Clone, argparse.Namespace], None]
+RELEASE = Path("release.out")
+"""The folder into which `tritonsm release build` writes by default."""
+
+RunCommand = Callable[[argparse.Namespace], None]
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -56,12 +60,21 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         parser.set_defaults(run=partial(_run_and_report, run), usage_code=NotDelivered.exit_code)
         return parser
 
-    add_command(
-        "deliver", _deliver, "deploy the checked-out commit and test every model", *SWITCHES
-    ).add_argument("--from-stage", metavar="STAGE", help="copy archives from this stage's bucket")
-    summary = "deploy the commit of an earlier delivery"
+    deliver_parser = add_command(
+        "deliver", _deliver, "deploy a release and test every model", *SWITCHES
+    )
+    deliver_parser.add_argument(
+        "--release", type=Path, default=RELEASE, help=f"a release's folder; default: {RELEASE}"
+    )
+    deliver_parser.add_argument("--digest", help="the digest that the release must have")
+    deliver_parser.add_argument(
+        "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
+    )
+    summary = "deploy the endpoints of an earlier delivery's release"
     add_command("rollback-stage", _roll_back, summary, "--take-over").add_argument(
-        "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
+        "--to",
+        metavar="RELEASE",
+        help="the digest of a delivered release, or its commit; default: the last that succeeded",
     )
     summary = "write the expected outputs of a deployed model"
     add_command("golden", _golden, summary, exit_codes=GOLDEN_EXIT_CODES).add_argument(
@@ -72,7 +85,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
     """Run a command, print its error and return the exit code."""
     try:
-        run(Clone.of_working_directory(), options)
+        run(options)
     except DeliveryError as error:
         advice = error.advice.format(stage=options.stage)
         print(f"{error.label}: {error}{advice}", file=sys.stderr)
@@ -89,9 +102,10 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
     return NotDelivered.exit_code
 
 
-def _deliver(clone: Clone, options: argparse.Namespace) -> None:
+def _deliver(options: argparse.Namespace) -> None:
+    release = ReleaseArtefact.load(options.release, expected=options.digest)
     uninvoked_models = deliver(
-        clone,
+        release,
         options.stage,
         from_stage=options.from_stage,
         ignore_preflight=options.ignore_preflight,
@@ -99,15 +113,15 @@ def _deliver(clone: Clone, options: argparse.Namespace) -> None:
         take_over=options.take_over,
     )
     _warn_about(uninvoked_models)
-    print(f"delivered: {options.stage} serves the checked-out commit")
+    print(f"delivered: {options.stage} serves release {release.name}")
 
 
-def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
-    stage = options.stage
-    commit, uninvoked_models = roll_back(clone, stage, to=options.to, take_over=options.take_over)
+def _roll_back(options: argparse.Namespace) -> None:
+    stage, session = options.stage, _session(options.stage)
+    name, uninvoked_models = roll_back(session, stage, to=options.to, take_over=options.take_over)
     _warn_about(uninvoked_models)
     print(
-        f"delivered: {stage} serves {commit[:12]} again. main still has the bad change: revert it "
+        f"delivered: {stage} serves {name} again. main still has the bad change: revert it "
         "before the next delivery"
     )
 
@@ -120,12 +134,14 @@ def _warn_about(uninvoked_models: list[str]) -> None:
         )
 
 
-def _golden(clone: Clone, options: argparse.Namespace) -> None:
-    path = clone.models / options.model / golden.FILE
+def _golden(options: argparse.Namespace) -> None:
+    path = Path("models", options.model, golden.FILE)
     if not path.is_file():
         raise NotDelivered(f"{path} does not exist: write its inputs first (docs/runbook.md)")
-    session = boto3.Session(region_name=clone.stage(options.stage).region)
-    with synthesise_stage(clone, options.stage) as assembly:
-        names = [endpoint.short_name for endpoint in assembly.endpoints]
-    smoke.write_golden(session, options.stage, names, options.model, path)
-    print(path.relative_to(clone.root))
+    smoke.write_golden(_session(options.stage), options.stage, options.model, path)
+    print(path)
+
+
+def _session(stage: str) -> boto3.Session:
+    """Return a session in the region of the stage's file in the working directory."""
+    return boto3.Session(region_name=Tree(Path.cwd()).stage(stage).region)

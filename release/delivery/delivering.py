@@ -1,31 +1,44 @@
-"""Deliver a commit to a stage, and roll back to an earlier one."""
+"""Deliver a release to a stage, and roll back to an earlier one.
+
+A delivery deploys the files of the release: it neither synthesises nor imports code of the app.
+"""
+
+from collections.abc import Iterator
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
-from release.checkouts import Clone
+import stage_record
+from release.artefact import ReleaseArtefact
 from release.delivery import golden
+from release.delivery.archive_bucket import model_bucket
 from release.delivery.archives import build_missing_archives, promote_archives
-from release.delivery.assembly import synthesise_stage
+from release.delivery.assembly import open_assembly
 from release.delivery.catalog_checks import check_catalog_before
-from release.delivery.delivery_order import refuse_older_commit, require_delivered_commit
+from release.delivery.delivery_order import refuse_older_release, require_delivered_release
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
-from release.delivery.errors import DeliveryError, NotDelivered, next_steps
-from release.delivery.history import History
+from release.delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
+from release.delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
+from release.delivery.history import ROLLBACK, TAKE_OVER_OPTION, History
 from release.delivery.preflight_gate import run_preflight
 from release.delivery.recording import record_delivery
 from release.delivery.steps import say
+from release.delivery.store import save_release, stored_release
 from release.delivery.verifying import verify
 from release.tree import Tree
+from stage_record import Event
 
+RESTORED_EVENTS = 100
+"""Number of events in which a deleted record's deliveries are looked for."""
 UNCOMMITTED_CHANGES = (
-    "the working tree has uncommitted changes, to which no rollback is possible: commit or stash "
-    "them (git status)"
+    "the release was built from uncommitted changes, which no review has seen: commit or stash "
+    "them (git status), and build it again (make release)"
 )
 
 
 def deliver(
-    clone: Clone,
+    release: ReleaseArtefact,
     stage: str,
     *,
     from_stage: str | None,
@@ -33,84 +46,140 @@ def deliver(
     allow_older: bool = False,
     take_over: bool = False,
 ) -> list[str]:
-    """Deliver the checked-out commit to `stage`; return the models that were not invoked.
+    """Deliver a release to `stage`; return the models that were not invoked.
 
     With `from_stage`, copy archives from that stage. With `ignore_preflight`, refusals of the
     preflight do not end the delivery; with `allow_older`, the commit need not contain the live one;
-    with `take_over`, another delivery may be in progress. Raise `DeliveryError`.
+    with `take_over`, another delivery may be in progress, and stacks may have been deployed by
+    hand. Raise `DeliveryError`.
     """
-    for name in filter(None, (stage, from_stage)):
-        clone.stage(name)  # reports an unknown stage before uncommitted changes
-    commit = clone.clean_head()
-    if commit is None:
-        raise NotDelivered(UNCOMMITTED_CHANGES)
-    golden.check_golden_files(clone.models)
-    history = _history(clone, stage)
-    if not allow_older:
-        refuse_older_commit(clone, stage, history.live_delivery())
-    history.refuse_in_progress(commit, take_over=take_over)
-    if from_stage is not None:
-        require_delivered_commit(_history(clone, from_stage), commit)
-    with synthesise_stage(clone, stage) as assembly:
-        session = _session(clone, stage)
-        run_preflight(clone, assembly, session, ignore_findings=ignore_preflight)
+    with open_assembly(release, stage) as assembly:
+        if release.commit is None:
+            raise NotDelivered(UNCOMMITTED_CHANGES)
+        golden.check_golden_files(assembly.tree.models)
+        session = _session(assembly.tree, stage)
+        history = stage_history(session, stage)
+        if not allow_older:
+            refuse_older_release(release, stage, history.live_delivery())
+        history.refuse_in_progress(release.digest, take_over=take_over)
+        if from_stage is not None:
+            with open_assembly(release, from_stage) as source_assembly:
+                source = _session(source_assembly.tree, from_stage)
+            require_delivered_release(stage_history(source, from_stage), release)
+        run_preflight(assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
         deployment.wait_for_operations()  # before recording and copying
+        if not take_over:
+            _refuse_deploys_by_hand(deployment)
         for line in deployment.time_budget.lines():
             say(line)
         if from_stage is not None:
-            promote_archives(deployment, from_stage, session=_session(clone, from_stage))
+            promote_archives(deployment, from_stage, session=source)
         check_catalog_before(deployment)
         with record_delivery(
-            deployment, history, "deliver", commit, take_over=take_over
+            deployment, history, "deliver", release.commit, release.digest, take_over=take_over
         ) as live_delivery:
             if not allow_older:  # checked again, because another delivery may have ended
-                refuse_older_commit(clone, stage, live_delivery)
-            return _build_and_deploy(deployment, history, clone)
+                refuse_older_release(release, stage, live_delivery)
+            return _build_and_deploy(deployment, history, release)
 
 
 def roll_back(
-    clone: Clone, stage: str, *, to: str | None, take_over: bool = False
+    session: boto3.Session, stage: str, *, to: str | None, take_over: bool = False
 ) -> tuple[str, list[str]]:
-    """Deploy the earlier commit `to`; return the commit, and the models that were not invoked.
+    """Deploy the endpoints of an earlier release; return its name, and the models not invoked.
 
-    Without `to`, deploy the last successful delivery of another commit than the live one. The app
-    of that commit runs in a worktree, with the packages that are installed now; its archives are in
-    the bucket. If the rollback moves an endpoint to an earlier prefix, archives of newer models are
-    built first, and a model that was published by hand is refused. Raise `DeliveryError`.
+    `to` is the beginning of a release's digest or of its commit; by default, the last successful
+    delivery of another release than the live one. The release and its archives are in the bucket
+    of the stage. Persistent stacks are kept. If the rollback moves an endpoint to an earlier
+    prefix, archives of newer models are built first, and a model that was published by hand is
+    refused. Raise `DeliveryError`.
     """
-    history = _history(clone, stage)
+    history = stage_history(session, stage)
     target = history.rollback_target(to)
-    history.refuse_in_progress(target.commit, take_over=take_over)
-    say(f"rolling back to {target.commit[:12]}, delivered {target.time}")
+    history.refuse_in_progress(target.identity, take_over=take_over)
+    bucket = StageDeployment.bucket_of(stage, session)
+    if bucket is None or not target.release:
+        raise NotDelivered(
+            f"{stage} has no stored release of {target.name}, delivered {target.time}: check its "
+            f"commit out, and run: make release deliver STAGE={stage} ALLOW_OLDER=1"
+        )
+    say(f"rolling back to {target.name}, delivered {target.time}")
     with (
-        clone.checked_out(target.commit) as tree,
-        synthesise_stage(tree, stage) as assembly,
+        stored_release(bucket, target.release, stage) as release,
+        open_assembly(release, stage) as assembly,
     ):
-        deployment = StageDeployment(assembly, _session(tree, stage))
+        deployment = StageDeployment(assembly, session, endpoints_only=True)
         deployment.wait_for_operations()
+        for stack in deployment.kept_stacks():
+            say(f"! {stack} differs from this release, and is kept: deliver a release to change it")
         check_catalog_before(deployment)
-        action = "rollback-stage"
         with record_delivery(
-            deployment, history, action, target.commit, rolls_back_to=target, take_over=take_over
+            deployment,
+            history,
+            ROLLBACK,
+            target.commit,
+            target.release,
+            rolls_back_to=target,
+            take_over=take_over,
         ):
-            return target.commit, _build_and_deploy(deployment, history, tree)
+            return target.name, _build_and_deploy(deployment, history, release)
 
 
-def _build_and_deploy(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
-    """Build, deploy and verify; return the models that were not invoked."""
+def _build_and_deploy(
+    deployment: StageDeployment, history: History, release: ReleaseArtefact
+) -> list[str]:
+    """Build, deploy, store and verify a release; return the models that were not invoked."""
     build_missing_archives(deployment)
     history.refuse_superseded()
     try:
         deploy(deployment)
-        return verify(deployment, tree.models)
+        _save(deployment, release)
+        return verify(deployment, deployment.assembly.tree.models)
     except DeliveryError as error:
         message = str(error)
         raise type(error)("\n  ".join([message, *next_steps(message)])) from error.__cause__
 
 
-def _history(tree: Tree, stage: str) -> History:
-    return History(_session(tree, stage).client("ssm"), stage)
+def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:
+    """Write the release to the store: after the deploy, which creates the bucket and its policy.
+
+    Print errors instead of raising them, because the release is deployed.
+    """
+    stage, bucket = deployment.assembly.stage, deployment.bucket
+    assert bucket  # the deploy has created it
+    try:
+        save_release(bucket, release, stage)
+    except (BotoCoreError, ClientError) as error:
+        say(
+            f"! release {release.name} is not stored, and no rollback to it is possible: "
+            f"{explain_error(error)}. Only the deploy role of a stage with `delivery` may store: "
+            f"deliver by the workflow, or deploy {stage}-delivery again"
+        )
+
+
+def stage_history(session: boto3.Session, stage: str) -> History:
+    """Return the record of a stage's deliveries, also if its parameter was deleted."""
+
+    def events() -> Iterator[Event]:
+        if bucket := model_bucket(session.client("cloudformation"), stage):
+            yield from stage_record.read(session.client("s3"), bucket, latest=RESTORED_EVENTS)
+
+    return History(session.client("ssm"), stage, events)
+
+
+def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:
+    """Raise `NotDelivered` if stacks were deployed after the last delivery, but not by one."""
+    cloudformation, bucket = deployment.session.client("cloudformation"), deployment.bucket
+    last = last_delivery(bucket) if bucket else None
+    if stacks := stacks_deployed_by_hand(cloudformation, last):
+        assert last
+        stage = deployment.assembly.stage
+        raise NotDelivered(
+            f"{', '.join(stacks)}: deployed by hand after the delivery of {last.ended}, such as by "
+            f"`tritonsm deploy`; this delivery would revert that. The changes: cdk diff -c "
+            f"stage={stage}. To replace them: {TAKE_OVER_OPTION}"
+        )
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:

@@ -20,7 +20,7 @@ DEPLOY_ERRORS = (Unfinished, FaultyDeployment, BotoCoreError, ClientError)
 
 
 def deploy(deployment: StageDeployment) -> None:
-    """Deploy every stack, after operations in progress have ended.
+    """Deploy the stacks of a deployment, after operations in progress have ended.
 
     SageMaker does not change the instance type of a variant that is registered for scaling. A stack
     with such a change is deployed twice: first with its live template without that scaling, then
@@ -32,7 +32,7 @@ def deploy(deployment: StageDeployment) -> None:
     CloudFormation is still working or AWS does not answer.
     """
     deployment.wait_for_operations()
-    stacks = tuple(deployment.assembly.templates)
+    stacks = deployment.stacks
     suspended: list[SuspendedScaling] = []
     try:
         with raise_unfinished(still_updating_message(stacks)):

@@ -34,10 +34,31 @@ from release.tree import Template
 
 @dataclass(frozen=True)
 class StageDeployment:
-    """The deployment of an assembly to its stage; `session` is in the stage's region."""
+    """The deployment of an assembly to its stage; `session` is in the stage's region.
+
+    With `endpoints_only`, as in a rollback, only the stacks of endpoints are deployed: persistent
+    stacks keep what later releases have added, such as archives, logs and networks.
+    """
 
     assembly: Assembly
     session: boto3.Session
+    endpoints_only: bool = False
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks to deploy."""
+        if self.endpoints_only:
+            return tuple(endpoint.stack for endpoint in self.assembly.endpoints)
+        return tuple(self.assembly.templates)
+
+    def kept_stacks(self) -> list[str]:
+        """Return the stacks that are not deployed and have another template than the assembly."""
+        cloudformation = self.session.client("cloudformation")
+        return [
+            stack
+            for stack, template in self.assembly.templates.items()
+            if stack not in self.stacks and stack_template(cloudformation, stack) != template
+        ]
 
     @property
     def time_budget(self) -> DeliveryTimeBudget:
@@ -49,7 +70,8 @@ class StageDeployment:
         """The bucket with the stage's archives, None before the first delivery."""
         return self.bucket_of(self.assembly.stage, self.session)
 
-    def bucket_of(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
+    @staticmethod
+    def bucket_of(stage: str, session: boto3.Session) -> ArchiveBucket | None:
         """Return the bucket with a stage's archives; `session` is in that stage's region."""
         name = model_bucket(session.client("cloudformation"), stage)
         return ArchiveBucket(session.client("s3"), name) if name else None
@@ -96,7 +118,7 @@ class StageDeployment:
         ):
             folder = assembly or self.assembly.folder
             parallel = cdk.parallel_stacks(self.session.client("lambda"), len(stacks))
-            exclusively = assembly is not None
+            exclusively = self.endpoints_only or assembly is not None
             result = cdk.deploy(folder, *stacks, concurrency=parallel, exclusively=exclusively)
             if result.succeeded:
                 return

@@ -6,6 +6,8 @@ it needs no build.
 
 import json
 import math
+import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -31,6 +33,8 @@ DIGITS = 6
 """Significant digits of recorded values."""
 DEFAULT_DIFFERENCE = 0.02
 """Default relative difference: FP16 on a GPU against FP32 on a CPU, with a margin."""
+
+BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 Array = npt.NDArray[Any]
 
@@ -63,6 +67,8 @@ class InputTensor(BaseModel):
         dtype = triton_to_np_dtype(self.datatype)
         if dtype is None:
             raise ValueError(f"unknown datatype {self.datatype}")
+        if wrong := [value for value in self.data if not _fits(value, np.dtype(dtype))]:
+            raise ValueError(f"{wrong[0]!r} does not fit into {self.datatype}")
         try:
             return np.resize(np.array(self.data, dtype), self.shape)
         except ValueError as error:
@@ -90,14 +96,23 @@ class ExpectedOutput(BaseModel):
     def difference(self, answer: Array, *, allowed: float) -> str | None:
         """Return the difference of an answer if it is larger than `allowed`, else None.
 
-        Differences are relative to the largest expected value; texts and infinities must be equal.
-        The message has the pair of values with the largest difference.
+        Differences are relative to the largest expected value. Texts, infinities, booleans and
+        whole numbers of 16 or more bits must be equal. The message has the
+        pair of values with the largest difference.
         """
         if list(answer.shape) != self.shape:
             return f"expected shape {self.shape}, got {list(answer.shape)}"
+        # Whole numbers are labels and indices; of 8 bits, they are pixels and quantised values.
+        is_exact = answer.dtype.kind in "bOiu" and answer.dtype not in (np.int8, np.uint8)
         values = [_to_json_value(value) for value in answer.flat[: len(self.data)]]
-        message = f"expected {self.data}, got {values}"
-        if any(isinstance(value, str) for value in (*self.data, *values)):
+        # All of a few values, or those that differ.
+        is_short = len(values) <= MAX_VALUES
+        pairs = [
+            pair for pair in zip(self.data, values, strict=True) if is_short or pair[0] != pair[1]
+        ]
+        shown = [[pair[side] for pair in pairs[:MAX_VALUES]] for side in (0, 1)]
+        message = f"expected {shown[0]}, got {shown[1]}"
+        if is_exact or any(isinstance(value, str) for value in (*self.data, *values)):
             return None if values == self.data else message
         expected, actual = np.array(self.data, np.float64), np.array(values, np.float64)
         finite = np.isfinite(expected)
@@ -115,13 +130,18 @@ class ExpectedOutput(BaseModel):
 
 
 class Golden(BaseModel):
-    """The content of a file. `outputs` is empty until `tritonsm golden` writes it."""
+    """The content of a file. `outputs` is empty until `tritonsm golden` writes it.
+
+    `recorded_with` names the local SageMaker's stand-ins that computed the outputs: they are not
+    Triton's own backends.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     inputs: dict[str, InputTensor]
     outputs: dict[str, ExpectedOutput] = {}
     max_relative_difference: float = Field(default=DEFAULT_DIFFERENCE, ge=0)
+    recorded_with: str | None = None
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -153,20 +173,22 @@ class Golden(BaseModel):
         """Return the inputs as arrays, by name."""
         return {name: tensor.array() for name, tensor in self.inputs.items()}
 
-    def with_outputs(self, answer: dict[str, Array]) -> Self:
+    def with_outputs(self, answer: dict[str, Array], recorded_with: str | None) -> Self:
         """Return the content with the outputs of an answer."""
         outputs = {name: ExpectedOutput.of(array) for name, array in answer.items()}
-        return self.model_copy(update={"outputs": outputs})
+        return self.model_copy(update={"outputs": outputs, "recorded_with": recorded_with})
 
     def to_json(self) -> str:
         """Return JSON with one line for each tensor."""
-        content = self.model_dump()
+        content = self.model_dump(exclude_none=True)
         for kind in ("inputs", "outputs"):
             lines = [
                 f"    {json.dumps(name)}: {json.dumps(tensor, ensure_ascii=False)}"
                 for name, tensor in content[kind].items()
             ]
             content[kind] = "{\n" + ",\n".join(lines) + "\n  }" if lines else "{}"
+        if "recorded_with" in content:
+            content["recorded_with"] = json.dumps(content["recorded_with"])
         fields = [f'  "{name}": {value}' for name, value in content.items()]
         return "{\n" + ",\n".join(fields) + "\n}\n"
 
@@ -197,6 +219,36 @@ def golden_path(models: Path, model: str) -> Path | None:
             return models / model / FILE
         model = model.rpartition("-")[0]
     return None
+
+
+def local_stand_ins(model: Path) -> str | None:
+    """Return the stand-ins of the local SageMaker that compute a model's outputs, None on AWS.
+
+    `tritonsm env` and `--local` set `TRITON_STAND_INS`. `model` is the model's folder.
+    """
+    stand_ins = os.environ.get("TRITON_STAND_INS")
+    if not stand_ins or "AWS_ENDPOINT_URL" not in os.environ:
+        return None
+    configs = [path.read_text(errors="replace") for path in sorted(model.rglob("config.pbtxt"))]
+    # The platforms are onnxruntime_onnx and pytorch_libtorch.
+    used = {name.partition("_")[0] for config in configs for name in BACKEND.findall(config)}
+    frameworks = [name for backend, name in json.loads(stand_ins).items() if backend in used]
+    return f"local SageMaker: {', '.join(frameworks)}" if frameworks else None
+
+
+def _fits(value: Value, dtype: np.dtype[Any]) -> bool:
+    """Return whether a value stays the same in a dtype; numpy would wrap or truncate it."""
+    if dtype.kind == "O":
+        return isinstance(value, str)
+    if isinstance(value, str):
+        return False
+    if dtype.kind == "b":
+        return value in (0, 1)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return math.isfinite(value) and value == int(value) and limits.min <= value <= limits.max
+    is_large = dtype.kind == "f" and abs(value) > np.finfo(dtype).max
+    return not is_large or not math.isfinite(value)
 
 
 def _to_json_value(value: Any) -> Value:

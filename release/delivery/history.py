@@ -1,18 +1,24 @@
-"""The commits that were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
+"""The releases that were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`.
+
+If it was deleted, the deliveries are read from the stage's events, and the next one writes it anew.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import stage_record
 from release.delivery.errors import NotDelivered
+from release.delivery.steps import say
 from stage_record import (
     BrokenRecord,
     Deliveries,
     Delivery,
     DeliveryOutcome,
+    Event,
     delivered_parameter,
 )
 
@@ -27,6 +33,8 @@ LIVE_OUTCOMES = (
     DeliveryOutcome.WRONG,
     DeliveryOutcome.UNFINISHED,
 )
+ROLLBACK = "rollback-stage"
+"""The action of a rollback in its event."""
 TAKE_OVER_OPTION = "TAKE_OVER=1"
 """The option that allows a delivery while another delivery is in progress."""
 
@@ -35,11 +43,14 @@ class History:
     """The record of a stage's last deliveries.
 
     Of the failed deliveries only the newest is kept, so that the record always has the last
-    successful delivery and the live delivery.
+    successful delivery and the live delivery. `events` returns the stage's latest events, the
+    newest first.
     """
 
-    def __init__(self, ssm: "SSMClient", stage: str) -> None:
-        self._ssm = ssm
+    def __init__(
+        self, ssm: "SSMClient", stage: str, events: Callable[[], Iterable[Event]] = tuple
+    ) -> None:
+        self._ssm, self._events = ssm, events
         self.stage = stage
         self.parameter = delivered_parameter(stage)
         self.current_delivery: Delivery | None = None
@@ -49,27 +60,32 @@ class History:
         return self._read().entries
 
     def live_delivery(self) -> Delivery | None:
-        """Return the newest delivery whose commit may be in service, None if there is none.
+        """Return the newest delivery whose release may be in service, None if there is none.
 
         A failed delivery is never live, because it was rolled back.
         """
         return _live_delivery(self.deliveries())
 
-    def refuse_in_progress(self, commit: str, *, take_over: bool = False) -> None:
-        """Raise `NotDelivered` if a delivery of another commit is in progress.
+    def refuse_in_progress(self, identity: str, *, take_over: bool = False) -> None:
+        """Raise `NotDelivered` if a delivery of another release is in progress.
 
-        A second delivery of the same commit continues the first. `take_over` skips the check.
+        A second delivery of the same release continues the first. `take_over` skips the check.
         """
         active = self._read().in_progress()
-        if active and active.commit != commit and not take_over:
+        if active and active.identity != identity and not take_over:
             raise NotDelivered(
-                f"a delivery of commit {active.commit[:12]} to {self.stage} is in progress since "
+                f"a delivery of {active.name} to {self.stage} is in progress since "
                 f"{active.time}: wait until it ends (tritonsm history {self.stage}). If it "
                 f"was killed: {TAKE_OVER_OPTION}"
             )
 
     def record_start(
-        self, commit: str, *, rolls_back_to: Delivery | None = None, take_over: bool = False
+        self,
+        commit: str,
+        release: str = "",
+        *,
+        rolls_back_to: Delivery | None = None,
+        take_over: bool = False,
     ) -> Delivery | None:
         """Record the start of a delivery; return the live delivery.
 
@@ -78,7 +94,7 @@ class History:
         conditional write: if two deliveries start at the same time, the later write wins, and
         `refuse_superseded` ends the other delivery.
         """
-        self.refuse_in_progress(commit, take_over=take_over)
+        self.refuse_in_progress(release or commit, take_over=take_over)
         earlier = [
             _change_outcome(delivery, DeliveryOutcome.STARTED, DeliveryOutcome.UNFINISHED)
             for delivery in self.deliveries()
@@ -91,20 +107,20 @@ class History:
             if delivery.outcome in ROLLBACK_OUTCOMES or delivery == live
         ]
         start = datetime.now(UTC).isoformat()
-        self.current_delivery = Delivery(commit, start, DeliveryOutcome.STARTED)
+        self.current_delivery = Delivery(commit, start, DeliveryOutcome.STARTED, release)
         self._write([*recorded, self.current_delivery])
         return _live_delivery(earlier)
 
     def refuse_superseded(self) -> None:
-        """Raise `NotDelivered` if a delivery of another commit has started since this delivery.
+        """Raise `NotDelivered` if a delivery of another release has started since this delivery.
 
         A failed delivery does not count.
         """
         assert self.current_delivery
         newest = self.live_delivery()
-        if newest and newest.commit != self.current_delivery.commit:
+        if newest and newest.identity != self.current_delivery.identity:
             raise NotDelivered(
-                f"a delivery of commit {newest.commit[:12]} to {self.stage} started later, at "
+                f"a delivery of {newest.name} to {self.stage} started later, at "
                 f"{newest.time}: this delivery ends before it changes an endpoint. Deliver again "
                 f"when the other one has ended (tritonsm history {self.stage})"
             )
@@ -121,48 +137,74 @@ class History:
             entries.append(finished)
         if entries[-1] == finished:
             while len(entries) > 1 and _is_repeat(entries[-2], finished):
-                del entries[-2]  # a rollback to the same commit would change nothing
+                del entries[-2]  # a rollback to the same release would change nothing
         self._write(entries)
         self.current_delivery = None
 
-    def rollback_target(self, commit: str | None) -> Delivery:
-        """Return the newest delivery of `commit`, which may be abbreviated.
+    def rollback_target(self, name: str | None) -> Delivery:
+        """Return the newest delivery of a release or commit, whose `name` may be abbreviated.
 
-        By default, return the last successful delivery of another commit than the live one. Raise
+        By default, return the last successful delivery of another release than the live one. Raise
         `NotDelivered` if there is no such delivery.
         """
         deliveries = self.deliveries()
         for delivery in reversed(deliveries):
-            if commit is not None:
-                if delivery.outcome in ROLLBACK_OUTCOMES and delivery.commit.startswith(commit):
+            if name is not None:
+                is_named = delivery.release.startswith(name) or delivery.commit.startswith(name)
+                if delivery.outcome in ROLLBACK_OUTCOMES and is_named:
                     return delivery
             elif delivery.outcome is DeliveryOutcome.DELIVERED and not _is_repeat(
                 delivery, deliveries[-1]
             ):
                 return delivery
-        commits = dict.fromkeys(delivery.commit[:12] for delivery in reversed(deliveries))
-        missing = f"commit {commit}" if commit else "earlier commit"
+        names = dict.fromkeys(delivery.name for delivery in reversed(deliveries))
+        missing = f"release or commit {name}" if name else "earlier release"
         raise NotDelivered(
             f"no {missing} was delivered to {self.stage}; {self.parameter} has: "
-            f"{', '.join(commits) or 'none'}. Check the commit out and deliver it: "
-            f"make deliver STAGE={self.stage}"
+            f"{', '.join(names) or 'none'}. Deliver its release: from the artefact of its "
+            f"workflow, or build it: make release deliver STAGE={self.stage} ALLOW_OLDER=1"
         )
 
     def _read(self) -> Deliveries:
         try:
-            return stage_record.read_deliveries(self._ssm, self.stage)
+            recorded = stage_record.read_deliveries(self._ssm, self.stage)
         except BrokenRecord as error:
             raise NotDelivered(str(error)) from None
+        return recorded if recorded.entries else self._restored
+
+    @cached_property
+    def _restored(self) -> Deliveries:
+        """The deliveries among the events, for a parameter that was deleted."""
+        entries: list[Delivery] = []
+        for event in reversed([*self._events()]):
+            if event.commit is None:  # of a publication
+                continue
+            entry = Delivery(event.commit, event.begun, _outcome(event), event.release or "")
+            targets = [delivery for delivery in entries if delivery.identity == entry.identity]
+            if event.action == ROLLBACK and targets:
+                entries = _mark_rolled_back(entries, targets[-1])
+            entries.append(entry)
+        if entries:
+            say(f"! {self.parameter} was deleted: its deliveries are read from history/")
+        return Deliveries(tuple(entries))
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         record = {"deliveries": [asdict(delivery) for delivery in deliveries[-MAX_ENTRIES:]]}
         self._ssm.put_parameter(
             Name=self.parameter,
-            Description=f"Commits that were delivered to {self.stage}, the newest last",
+            Description=f"Releases that were delivered to {self.stage}, the newest last",
             Value=json.dumps(record, separators=(",", ":")),
             Type="String",
             Overwrite=True,
         )
+
+
+def _outcome(event: Event) -> DeliveryOutcome:
+    """Return the outcome in an event; its other results are faults of a deployed commit."""
+    try:
+        return DeliveryOutcome(event.result)
+    except ValueError:
+        return DeliveryOutcome.WRONG
 
 
 def _live_delivery(deliveries: Sequence[Delivery]) -> Delivery | None:
@@ -194,6 +236,6 @@ def _change_outcome(delivery: Delivery, old: DeliveryOutcome, new: DeliveryOutco
 
 
 def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
-    """Return whether two deliveries have the same commit, and both succeeded."""
+    """Return whether two deliveries have the same release, and both succeeded."""
     delivered = DeliveryOutcome.DELIVERED
-    return delivery.commit == newest.commit and delivery.outcome is newest.outcome is delivered
+    return delivery.identity == newest.identity and delivery.outcome is newest.outcome is delivered

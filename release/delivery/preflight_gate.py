@@ -8,20 +8,20 @@ from release.delivery.steps import say, step
 from release.preflight.account import Account, NoCredentials, caller
 from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict, table
-from release.tree import Tree
 
 
 def run_preflight(
-    tree: Tree, assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
+    assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
 ) -> None:
-    """Run the preflight of `assembly`, which was synthesised from the checkout `tree`.
+    """Run the preflight of an assembly.
 
     Raise `NotDelivered` with the findings that would make the deploy fail; with `ignore_findings`,
     only print them.
     """
     with step("check the account (make preflight)"):
         try:
-            account = Account(session, caller(session), tree, assembly.stage, assembly.folder)
+            identity = caller(session)
+            account = Account(session, identity, assembly.tree, assembly.stage, assembly.folder)
         except NoCredentials as error:
             raise NotDelivered(f"no credentials: {error}") from None
         findings = list(run_checks(account))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -16,6 +17,7 @@ from release.delivery.errors import (
     Unfinished,
     explain_error,
 )
+from release.delivery.hand_deploys import template_digests
 from release.delivery.history import History
 from release.delivery.steps import say
 from release.stack_catalog import catalog_entries
@@ -44,6 +46,7 @@ def record_delivery(
     history: History,
     action: str,
     commit: str,
+    release: str = "",
     *,
     rolls_back_to: Delivery | None = None,
     take_over: bool = False,
@@ -64,8 +67,11 @@ def record_delivery(
             for model, version in model_versions(deployment.new_template(endpoint)).items()
         },
         commit=commit,
+        release=release or None,
     )
-    live_delivery = history.record_start(commit, rolls_back_to=rolls_back_to, take_over=take_over)
+    live_delivery = history.record_start(
+        commit, release, rolls_back_to=rolls_back_to, take_over=take_over
+    )
     try:
         _write_event(deployment, event)
         yield live_delivery
@@ -75,12 +81,12 @@ def record_delivery(
         if isinstance(error, BotoCoreError | ClientError | EndpointError):
             message = explain_error(error)
         _record_outcome(history, outcome)
-        _write_event(deployment, event.end(result, message[:MAX_MESSAGE]))
+        _write_end(deployment, event.end(result, message[:MAX_MESSAGE]))
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
     _record_outcome(history, DeliveryOutcome.DELIVERED)
-    _write_event(deployment, event.end(DeliveryOutcome.DELIVERED))
+    _write_end(deployment, event.end(DeliveryOutcome.DELIVERED))
 
 
 def _record_outcome(history: History, outcome: DeliveryOutcome) -> None:
@@ -89,6 +95,16 @@ def _record_outcome(history: History, outcome: DeliveryOutcome) -> None:
         history.record_outcome(outcome)
     except (BotoCoreError, ClientError, NotDelivered) as error:
         say(f"! {history.parameter} still has this delivery as in progress: {error}")
+
+
+def _write_end(deployment: StageDeployment, event: Event) -> None:
+    """Write the end of a delivery, with digests of the deployed templates."""
+    cloudformation = deployment.session.client("cloudformation")
+    try:
+        stacks = template_digests(cloudformation, deployment.assembly.templates)
+    except (BotoCoreError, ClientError):
+        stacks = {}  # credentials have expired: the next delivery finds no difference
+    _write_event(deployment, replace(event, stacks=stacks))
 
 
 def _write_event(deployment: StageDeployment, event: Event) -> None:

@@ -1,7 +1,7 @@
 """Invoke the models of a stage and compare their answers with the golden files."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import boto3
 
 from endpoint_client import EndpointClient, EndpointError, NoCopies
 from endpoint_client._payload import Array, Inputs
+from release import parameters
 from release.delivery import golden
 from release.delivery.errors import Unfinished, is_caller_error
 from release.delivery.golden import Golden
@@ -86,21 +87,22 @@ def invoke_all(
     return result
 
 
-def write_golden(
-    session: boto3.Session, stage: str, endpoints: Iterable[str], model: str, path: Path
-) -> None:
+def write_golden(session: boto3.Session, stage: str, model: str, path: Path) -> None:
     """Invoke a deployed model with the inputs in `path`; add its outputs to the file.
 
-    Raise `EndpointError` if none of the endpoints serves the model.
+    Raise `EndpointError` if no endpoint of the stage's catalog serves the model.
     """
     content = Golden.read(path)
-    for endpoint in endpoints:
-        client = _client(session, stage, endpoint)
-        if model in client.models():
-            with step(f"invoke {model} of {stage}-{endpoint}"):
-                answer = client.invoke(model, content.arrays())
-            path.write_text(content.with_outputs(answer).to_json())
-            return
+    pages = session.client("ssm").get_paginator("get_parameters_by_path")
+    for page in pages.paginate(Path=f"{parameters.ROOT}{stage}/", Recursive=True):
+        for parameter in page["Parameters"]:
+            _, endpoint, name = parameter["Name"].rsplit("/", 2)
+            if name == model:
+                with step(f"invoke {model} of {stage}-{endpoint}"):
+                    answer = _client(session, stage, endpoint).invoke(model, content.arrays())
+                stand_ins = golden.local_stand_ins(path.parents[1])
+                path.write_text(content.with_outputs(answer, stand_ins).to_json())
+                return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
 
 

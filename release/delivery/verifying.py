@@ -74,7 +74,7 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
 
 def _refuse_failed_stacks(deployment: StageDeployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
-    stacks = tuple(deployment.assembly.templates)
+    stacks = deployment.stacks
     wait_for_stacks(cloudformation, stacks)
     if statuses := incomplete_stacks(cloudformation, stacks):
         lines = (

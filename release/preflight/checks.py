@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import first_deploy, images, quotas
+from release.preflight import existing_resources, first_deploy, images, quotas
 from release.preflight.account import Account
 from release.preflight.failure_reasons import failure_reason
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -37,6 +37,7 @@ def check_caller(account: Account) -> Iterator[CheckFinding]:
 CHECKS: Checks = {
     "identity": check_caller,
     "bootstrap": first_deploy.check_bootstrap,
+    "existing": existing_resources.check,
     "images": images.check,
     "instances": quotas.check_instances,
     "scaling": first_deploy.check_scaling_role,

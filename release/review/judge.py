@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _review(options: argparse.Namespace) -> ChangeReport:
     head_tree, base_tree = Tree(options.head.resolve()), Tree(options.base.resolve())
-    head = ReleaseArtefact.load(options.assemblies.resolve(), expected=options.digest or None)
+    head = ReleaseArtefact.load(options.assemblies.resolve(), expected=options.digest)
     stages = options.stage or sorted({*head_tree.stages(), *base_tree.stages()})
     with (
         _base_release(base_tree, options.base_release, stages) as base,

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 
 from release.artefact import ReleaseArtefact
-from release.build import GOLDEN_FILES, committed
+from release.build import committed, copied_files
 from release.review.report import Gap
 from release.tree import Tree
 
@@ -21,26 +21,30 @@ def release_gaps(base: ReleaseArtefact, head: ReleaseArtefact, head_tree: Tree) 
             f"it was built from the git tree {head.tree}, and the files of the change are the tree "
             f"{git_tree}: build the release of this commit",
         )
-    yield from _golden_gaps(head, head_tree)
+    yield from _copy_gaps(head, head_tree)
     yield from _asset_gaps(base, head)
 
 
-def _golden_gaps(release: ReleaseArtefact, tree: Tree) -> Iterator[Gap]:
-    """Yield stages whose golden files, with which production is invoked, are not the tree's."""
-    expected = {
-        path.relative_to(tree.root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in tree.root.glob(GOLDEN_FILES)
-    }
-    stages = {name.partition("/")[0] for name in release.files if "/" in name}
-    for stage in sorted(stages):
-        prefix = f"{stage}/"
-        files = {
-            name.removeprefix(prefix): digest
-            for name, digest in release.part(stage).items()
-            if name.startswith(f"{prefix}models/")
+def _copy_gaps(release: ReleaseArtefact, tree: Tree) -> Iterator[Gap]:
+    """Yield stages with other copies of the stage's file, or of the golden files, than the tree.
+
+    A delivery reads the region there, and invokes production with the golden files.
+    """
+    for stage in sorted({name.partition("/")[0] for name in release.files if "/" in name}):
+        expected = {
+            f"{stage}/{path.relative_to(tree.root).as_posix()}": hashlib.sha256(
+                path.read_bytes()
+            ).hexdigest()
+            for path in copied_files(tree, stage)
         }
-        if files != expected:
-            yield Gap(stage, "the golden files in the release are not those of the change")
+        copies = {
+            name: digest
+            for name, digest in release.part(stage).items()
+            if name.split("/")[1] in ("models", "stages")
+        }
+        if copies != expected:
+            reason = "the copies of stage file and golden files are not those of the change"
+            yield Gap(stage, reason)
 
 
 def _asset_gaps(*releases: ReleaseArtefact) -> Iterator[Gap]:

@@ -59,6 +59,10 @@ class InferenceComponents(StageHosting):
         """Return the maximum number of copies."""
         return (endpoint.components or {})[model].copies.max
 
+    def max_instances(self, endpoint: "EndpointConfig") -> int:
+        """Return the maximum number of instances."""
+        return endpoint.instances.max if endpoint.instances else 1
+
     def max_update_seconds(self, endpoint: "EndpointConfig") -> int:
         """Return the duration of the component with the most copies; all update in parallel."""
         copies = max(self.max_servers(endpoint, model) for model in endpoint.models)

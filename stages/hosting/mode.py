@@ -42,6 +42,10 @@ class StageHosting(ABC):
         scaling = endpoint.scaling
         return max(endpoint.instance_count, scaling.max_count if scaling else 1)
 
+    def max_instances(self, endpoint: "EndpointConfig") -> int:
+        """Return the maximum number of instances of a variant, without schedules."""
+        return self.max_servers(endpoint, "")
+
     def max_update_seconds(self, endpoint: "EndpointConfig") -> int:
         """Return the maximum duration of an update in seconds, at the maximum instance count."""
         counts, scaling = [endpoint.instance_count], endpoint.scaling

@@ -37,6 +37,7 @@ class AlarmsConfig(Section):
     model_latency_p50_ms: Thresholds | None = None
     model_latency_p99_ms: Thresholds | None = None
     gpu_memory_percent: Thresholds | None = None
+    memory_percent: Thresholds | None = None
     disk_percent: Thresholds | None = None
     cache_hit_rate_below: Thresholds | None = None
     loading_wait_max_ms: Thresholds | None = None

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 import platform_facts
 from platform_facts.rules import (
     Violation,
+    existing,
     monitoring,
     pools,
     prefix_violations,
@@ -19,6 +20,7 @@ from stages.hosting import MODES
 from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
+from stages.schema.existing import ExistingConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
 from stages.schema.section import Section, raise_problems
 from stages.schema.tags import Tags
@@ -43,11 +45,16 @@ class StageConfig(Section):
     UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
         [
             *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
-            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
-            *("role", "role_arn", "execution_role", "permissions_boundary"),
-            *("bucket", "model_bucket", "kms_key", "kms_key_id", "accounts", "regions"),
+            *("bucket", "model_bucket", "accounts", "regions"),
         ],
         "docs/not-in-a-stage.md has what to use instead",
+    ) | dict.fromkeys(
+        [
+            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
+            *("role", "role_arn", "execution_role", "execution_role_arn", "permissions_boundary"),
+            *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
+        ],
+        "write existing: at the top of the file (docs/stages.md)",
     )
     account: AccountId | None = None
     """AWS account ID. Default: the account of the credentials that deploy."""
@@ -65,6 +72,9 @@ class StageConfig(Section):
     zones: Annotated[list[str], Field(min_length=2, max_length=6)] | None = None
     """Availability Zones of the private network; each must offer the endpoints' instance types.
     Default: CloudFormation chooses two."""
+    existing: ExistingConfig = ExistingConfig()
+    """Network, key, role, boundary, qualifier and bucket that exist already. Default: the stage
+    creates its own."""
     delivery: DeliveryConfig | None = None
     """Roles for GitHub workflows. Default: no roles; deploy with your own credentials."""
     gpu_build_images: dict[ReleaseName, EcrImage] = {}
@@ -77,6 +87,10 @@ class StageConfig(Section):
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """Monthly limit for the on-demand price of all instances at maximum scale, in USD. A review
     reports a change that exceeds it; running instances are not stopped."""
+    cost_budget: bool = True
+    """In production, notify the addresses of notify.email if the account's costs of SageMaker in a
+    month exceed max_monthly_usd, or will probably do so. Without it, the limit is the price of all
+    instances at maximum scale."""
     unconfirmed: list[Literal["pools", "components"]] = []
     """Features with contradictory or missing AWS documentation that this stage accepts. pools:
     instance_types in regions that AWS's sample does not name; components: updates that may reset
@@ -111,6 +125,7 @@ class StageConfig(Section):
                 ("endpoints", name), self._endpoint_problems(endpoint, region, release)
             )
         yield from stage.check_region_resource_types(region)
+        yield from self._existing_problems()
         zones, private = self.zones or [], self.private_network
         yield from stage.check_zones_need_network(zones, private)
         yield from stage.check_no_duplicates.at("zones")(zones)
@@ -125,6 +140,22 @@ class StageConfig(Section):
         yield from monitoring.check_topic_count(len(topics) + bool(emails))
         for topic in topics:
             yield from stage.check_topic_region(topic, self.region)
+
+    def _existing_problems(self) -> Iterator[Violation]:
+        used = self.existing
+        groups = used.security_group_ids
+        yield from existing.check_vpc_keys(used.vpc_id, used.subnet_ids, groups)
+        yield from existing.check_one_network(self.private_network, used.vpc_id)
+        yield from existing.check_key_region(used.kms_key_arn, self.region)
+        yield from existing.check_role_account(used.execution_role_arn, self.account)
+        yield from existing.check_bucket_is_used(used.capture_bucket, self.captures)
+        for name, endpoint in self.endpoints.items():
+            if capture := endpoint.data_capture:
+                is_set = "keep_days" in capture.model_fields_set
+                rule = existing.check_no_retention.at(
+                    "endpoints", name, "data_capture", "keep_days"
+                )
+                yield from rule(used.capture_bucket, is_set)
 
     def _endpoint_problems(
         self,

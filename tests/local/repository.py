@@ -12,7 +12,9 @@ from typing import Self
 import pytest
 
 from local_sagemaker.tests.support.tiny_models import Barrier, write_python
+from release.artefact import FILE
 from release.delivery import smoke, steps
+from release.delivery.command import RELEASE
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.tritonsm import tritonsm
@@ -67,17 +69,24 @@ class Repository(Checkout):
         assert process.returncode == code, output
         return output
 
-    def deliver(self, *options: str, code: int = 0) -> str:
-        """Deliver the checked out commit to the stage; return the output."""
-        return self.run("deliver", self.stage, *options, code=code)
+    def build(self) -> None:
+        """Build the release of the checked out commit, unless it was built before."""
+        commit, file = self.git("rev-parse", "HEAD"), self.path / RELEASE / FILE
+        is_current = file.is_file() and json.loads(file.read_text())["commit"] == commit
+        if not is_current or self.git("status", "--porcelain"):
+            with chdir(self.path):
+                tritonsm(["release", "build"])  # a stage may have an error: its delivery shows it
+
+    def deliver(self, *options: str, stage: str = "", code: int = 0) -> str:
+        """Deliver the release of the checked out commit to a stage; return the output."""
+        self.build()
+        return self.run("deliver", stage or self.stage, *options, code=code)
 
     def start_delivery(self) -> "subprocess.Popen[str]":
-        """Start a delivery to the stage in a new process; its stdout includes stderr.
-
-        `tests.warm_app` synthesises in a server process that has already loaded the CDK.
-        """
+        """Start a delivery to the stage in a new process; its stdout includes stderr."""
+        self.build()
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.warm_app", "cli", "deliver", self.stage],
+            [sys.executable, "-m", "cli", "deliver", self.stage],
             cwd=self.path,
             env={
                 **os.environ,

@@ -83,30 +83,30 @@ def _archives(stage: str) -> dict[str, str]:
 
 def test_undelivered_stage_cannot_be_rolled_back(repository: Repository) -> None:
     output = repository.run("rollback-stage", "live", code=1)
-    assert "no earlier commit was delivered to live" in output
+    assert "no earlier release was delivered to live" in output
 
 
 def test_archives_of_an_undelivered_stage_cannot_be_promoted(repository: Repository) -> None:
-    output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
+    output = repository.deliver("--from-stage", "trial", stage="live", code=1)
     assert "was not delivered to trial" in output
     assert "make deliver STAGE=trial" in output
 
 
 def test_uncommitted_changes_are_refused(repository: Repository) -> None:
     (repository.path / "new").touch()
-    output = repository.run("deliver", "trial", code=1)
+    output = repository.deliver(stage="trial", code=1)
     (repository.path / "new").unlink()
-    assert "the working tree has uncommitted changes" in output
+    assert "the release was built from uncommitted changes" in output
 
 
 def test_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
-    repository.run("deliver", "trial")
+    repository.deliver(stage="trial")
     assert predict(EndpointClient(stage="trial", endpoint="math")) == 14
 
 
 def test_archives_are_promoted_to_production(repository: Repository, live: EndpointClient) -> None:
     build_count = len(build_ids())
-    repository.run("deliver", "live", "--from-stage", "trial")
+    repository.deliver("--from-stage", "trial", stage="live")
     assert predict(live) == 14
     assert len(build_ids()) == build_count + 1  # of plus, which the stage trial does not have
     trial_archives, live_archives = _archives("trial"), _archives("live")
@@ -123,8 +123,8 @@ def test_change_is_delivered_without_a_failed_call(
     repository.commit("three times")
     build_count = len(build_ids())
     with call_live_endpoints():
-        repository.run("deliver", "trial")
-        repository.run("deliver", "live", "--from-stage", "trial")
+        repository.deliver(stage="trial")
+        repository.deliver("--from-stage", "trial", stage="live")
     assert len(build_ids()) == build_count + 1
     assert predict(live) == 21
     assert _archives("trial").items() <= _archives("live").items()
@@ -149,12 +149,12 @@ def test_replaced_archive_is_not_promoted(
     promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # only archives of deliveries are promoted
 
-    repository.run("deliver", "trial")
+    repository.deliver(stage="trial")
     assert trial.resolve("times").target_model == archive
     (key,) = (key for key in _archives("trial") if key.endswith(archive) and "published" not in key)
     bucket = models_bucket("trial")
     s3.put_object(Bucket=bucket, Key=key, Body=b"a replaced archive")
-    output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
+    output = repository.deliver("--from-stage", "trial", stage="live", code=1)
     assert f"s3://{bucket}/{key} has no SHA-256" in output
     assert "the archive was replaced. Delete it" in output
     assert (_archives("live"), predict(live)) == (before, 21)
@@ -166,7 +166,7 @@ def test_replaced_archive_is_not_promoted(
     assert f"aws s3 rm s3://{bucket}/{key}; make deliver." in output
 
     s3.delete_object(Bucket=bucket, Key=key)  # as the message says; the manifest remains
-    repository.run("deliver", "trial")
+    repository.deliver(stage="trial")
     promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live")[key] == _archives("trial")[key]
     repository.git("revert", "--no-edit", "HEAD")
@@ -176,7 +176,7 @@ def test_invalid_model_changes_nothing(repository: Repository, live: EndpointCli
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
     repository.commit("an invalid data type")
     with call_live_endpoints():
-        output = repository.run("deliver", "live", code=1)
+        output = repository.deliver(stage="live", code=1)
     repository.git("revert", "--no-edit", "HEAD")
     assert "config.pbtxt:4" in output
     assert predict(live) == 21
@@ -185,16 +185,22 @@ def test_invalid_model_changes_nothing(repository: Repository, live: EndpointCli
 def test_rollback_restores_the_commit_without_a_build(
     repository: Repository, live: EndpointClient
 ) -> None:
+    """The record was deleted: the stage's history has the live commit and the target."""
     build_count = len(build_ids())
+    commit = repository.git("log", "--format=%h", "--grep=twice", "-1")
+    boto3.client("ssm").delete_parameter(Name="/triton/live/delivered")
+    repository.git("checkout", "--quiet", commit)
+    output = repository.deliver(stage="live", code=1)
+    repository.git("checkout", "--quiet", "-")
+    assert "! /triton/live/delivered was deleted" in output
+    assert "this delivery would revert it" in output
     with call_live_endpoints():
-        commit = repository.git("log", "--format=%h", "--grep=twice", "-1")
         output = repository.run("rollback-stage", "live", "--to", commit)
         assert predict(live) == 14
     assert "all archives exist: no build is needed" in output
     assert len(build_ids()) == build_count
     output = repository.run("rollback-stage", "live", code=1)
-    assert "no earlier commit was delivered to live" in output
-    assert repository.git("worktree", "list").count("\n") == 0
+    assert "no earlier release was delivered to live" in output
 
 
 def test_next_delivery_resumes_an_interrupted_delivery(

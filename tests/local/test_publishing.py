@@ -68,7 +68,8 @@ def _run(*arguments: str | Path) -> Any:
 
 
 def _command(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    return run_as("publisher", main, *map(str, arguments))
+    caller = "retirement" if arguments[0] == "retire" else "publisher"
+    return run_as(caller, main, *map(str, arguments))
 
 
 def test_model_is_published_rolled_back_and_retired(

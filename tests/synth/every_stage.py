@@ -10,6 +10,7 @@ TOPIC = "arn:aws:sns:eu-west-1:111122223333:others"
 MIRROR = f"444455556666.dkr.ecr.eu-west-1.amazonaws.com/nvidia/tensorrt@sha256:{'0a' * 32}"
 
 _TEXT = {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}
+KEY = "01234567-89ab-cdef-0123-456789abcdef"
 _LONG = "a" * 31 + "z"
 
 
@@ -192,6 +193,39 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "delivery": {"repository": "octo-org/octo-repo", "promotes_from": "tried"},
         "notify": {"email": ["a@example.com"]},
         "endpoints": {"text": _with(instance_count=2)},
+    },
+    "existing": {
+        "account": ACCOUNT,
+        "region": "eu-west-1",
+        "release": "25.04",
+        "production": True,
+        "notify": {"email": ["a@example.com"]},
+        "delivery": {"repository": "octo-org/octo-repo"},
+        "existing": {
+            "vpc_id": "vpc-0123456789abcdef0",
+            "subnet_ids": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+            "security_group_ids": ["sg-0123456789abcdef0"],
+            "kms_key_arn": f"arn:aws:kms:eu-west-1:{ACCOUNT}:key/{KEY}",
+            "permissions_boundary": "teams/boundary",
+            "bootstrap_qualifier": "acme",
+            "capture_bucket": "acme-captures",
+        },
+        "endpoints": {
+            "text": _with(instance_count=2, data_capture={}),
+            "volumes": {
+                "models": ["resnet50"],
+                "instance_type": "ml.c5.2xlarge",
+                "instance_count": 2,
+                "publish_metrics": True,
+            },
+        },
+    },
+    "role": {
+        "account": ACCOUNT,
+        "region": "us-east-1",
+        "release": "25.09",
+        "existing": {"execution_role_arn": f"arn:aws:iam::{ACCOUNT}:role/teams/serving"},
+        "endpoints": {"text": _TEXT, "vision": {**_TEXT, "models": ["resnet50"]}},
     },
     f"{_LONG[:29]}z": {  # with the endpoint's, 63 characters
         "region": "us-east-1",

@@ -213,6 +213,8 @@ def _is_allowed(
 ) -> bool:
     example, context = _example(resource), _request_context(row, resolved.names)
     policy_statements = resource_policy(tested_stage, example)
+    if resolved.role is None and example in tested_stage.place.existing.values():
+        return True  # the policy is outside of the templates; the preflight checks it
     if resolved.role is None:
         return allows(
             policy_statements or [],

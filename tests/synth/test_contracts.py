@@ -14,6 +14,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
+import stage_record
 from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
@@ -22,7 +23,7 @@ from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building, endpoint_moves, suspended_scaling
+from release.delivery import archive_bucket, building, endpoint_moves, store, suspended_scaling
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
@@ -66,6 +67,11 @@ def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) ->
         result = client.resolve("minilm")
     assert (result.model, result.endpoint) == ("minilm", "prod-text")
     assert [tensor.name for tensor in result.inputs] == ["TEXT"]
+
+
+def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
+    assert stage_record.FOLDER == model_bucket.HISTORY
+    assert store.PREFIX == model_bucket.RELEASES
 
 
 def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from aws_cdk.assertions import Template
 
 from stacks.delivery_stack import DeliveryStack
 from stages.schema.delivery import DeliveryConfig
+from stages.schema.existing import ExistingConfig
 from tests.synth.conftest import CONTEXT
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
@@ -20,6 +21,7 @@ def template(**delivery: Any) -> Template:
         App(context=CONTEXT),
         "prod-delivery",
         stage_name="prod",
+        existing=ExistingConfig(),
         delivery=DeliveryConfig(**{"repository": "octo-org/octo-repo", **delivery}),
         env=Environment(account=ACCOUNT, region=REGION),
     )

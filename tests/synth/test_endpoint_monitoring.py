@@ -64,6 +64,8 @@ def test_default_alarms_of_a_gpu_multi_model_endpoint(sample: SampleStack) -> No
         ("Invocation5XXErrors", "warning", 0.01),
         ("InvocationModelErrors", "critical", 0.2),
         ("LoadedModelCount", "warning", 1),
+        ("MemoryUtilization", "critical", 95),
+        ("MemoryUtilization", "warning", 85),
         ("ModelCacheHit", "warning", 0.8),
         ("ModelLatency", "critical", 5_000_000),
         ("ModelLatency", "warning", 1_000_000),

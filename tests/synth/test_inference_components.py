@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
+from tests.synth.conftest import Templates
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     Canary,
@@ -115,6 +116,30 @@ def test_component_has_rolling_update_and_rollback_alarms(sample: SampleStack) -
         assert {"Fn::GetAtt": ["EndpointModelAllTrafficone", "ModelName"]}.keys() <= (
             properties["AlarmName"]["Fn::Join"][1][-1].keys()
         )
+
+
+def test_guard_runs_before_a_change_of_the_update_alone(every_template: Templates) -> None:
+    """It waits for scaling: SageMaker refuses an update of a component that is being scaled."""
+    checked = 0
+    for template in every_template("components").values():
+        resources = template["Resources"].values()
+        components = [item for item in resources if item["Type"] == COMPONENT]
+        for guard in resources:
+            if guard["Type"] == "Custom::TritonUpdateGuard":
+                for specification, deployment in guard["Properties"]["Deployment"]:
+                    assert "modelName" in specification
+                    assert "rollingUpdatePolicy" in deployment
+                    checked += 1
+                assert len(guard["Properties"]["Deployment"]) == len(components)
+    assert checked
+
+
+def test_config_is_created_after_the_policies_of_its_role(sample: SampleStack) -> None:
+    sample.endpoint(variant(sample))
+    template = sample.template()
+    (config,) = template.find_resources(CONFIG).values()
+    policies = template.find_resources("AWS::IAM::Policy")
+    assert [name for name in policies if name in config["DependsOn"]]
 
 
 def test_all_at_once_uses_the_maximum_batch_size(sample: SampleStack) -> None:

@@ -107,7 +107,8 @@ def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:
     assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
-def test_synth_without_stage_lists_the_stages() -> None:
+def test_synth_without_stage_lists_the_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["app.py"])
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == (
@@ -130,6 +131,7 @@ def test_error_ends_the_synth_without_traceback(
     def fail(*_: object) -> NoReturn:
         raise error
 
+    monkeypatch.setattr(sys, "argv", ["app.py"])
     monkeypatch.setattr(stage_stacks, "load_stage", fail)
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
@@ -188,11 +190,11 @@ def synth_error(tmp_path: Path) -> Callable[[str], str]:
 
 
 def _without_alarms_and_logs(template: dict[str, Any]) -> dict[str, Any]:
-    """Drop alarm topics and log groups, which differ by stage."""
+    """Drop alarm topics, budgets and log groups, which differ by stage."""
     resources = {
         name: resource
         for name, resource in template["Resources"].items()
-        if not name.startswith(("Alarms", "Log"))
+        if not name.startswith(("Alarms", "Budget", "Log"))
     }
     result: dict[str, Any] = _in_fixed_order({**template, "Resources": resources})
     return result

@@ -14,6 +14,7 @@ from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import ModelPlan, find_model, plan_model
 from stacks.capture_stack import CaptureStack
 from stacks.endpoint_stack import EndpointStack
+from stacks.existing import Network
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stages import StageConfig, plan
@@ -60,7 +61,7 @@ class Templates:
         # Endpoint stacks use only the name of the model stack, so the first state is enough.
         any_stage = StageConfig.model_validate(stage_content(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
-        network = NetworkStack(app, f"{STAGE}-network", env=env, models=models.bucket)
+        network = NetworkStack(app, f"{STAGE}-network", env=env, models=models.bucket).network
         content_with_capture = merge(
             stage_content(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}}
         )
@@ -95,7 +96,7 @@ class Templates:
         state: State,
         stage: StageConfig,
         models: ModelStack,
-        network: NetworkStack,
+        network: Network,
         capture: CaptureStack,
         env: Environment,
     ) -> EndpointStack:
@@ -111,7 +112,7 @@ class Templates:
             plan=planned,
             models=models,
             network=network if stage.private_network else None,
-            capture_bucket=capture.bucket if stage.captures else None,
+            captured=capture.bucket if stage.captures else None,
             env=env,
         )
 

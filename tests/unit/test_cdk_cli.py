@@ -73,23 +73,27 @@ def test_run_passes_arguments_and_folder(cli: Path) -> None:
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
-def test_output_without_terminal_is_line_by_line(
+def test_output_without_terminal_has_ends_and_failures(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (cli / "output").write_text(DEPLOYMENT)
+    events = [
+        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModel | minilm",
+        "dev-text | 3/12 | 7:08:02 AM | UPDATE_COMPLETE      | AWS::SageMaker::Endpoint | Endpoint",
+        "dev-text | 4/12 | 7:08:03 AM | CREATE_FAILED | AWS::IAM::Role | Role",
+        "dev-text | 5/12 | 7:08:04 AM | ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | x",
+    ]
+    (cli / "output").write_text("\n".join([DEPLOYMENT, "dev: start: Building Code", *events]))
     cdk_cli.run("deploy", title="t")
-    lines = [line for line in DEPLOYMENT.splitlines() if line]
-    assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in lines]
+    others = ["✨  Synthesis time: 10.79s", "dev-text: deploying... [2/2]"]
+    assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in (*others, *events)]
 
 
 def test_resource_count_is_capped_at_the_total(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (cli / "output").write_text("dev-text | 18/12 | 7:08:12 AM | UPDATE_COMPLETE | 1/2 | a/b")
+    (cli / "output").write_text("dev-text | 18/12 | 7:08:12 AM | FAILED | 1/2 | a/b")
     cdk_cli.run("deploy", title="t")
-    assert capsys.readouterr().out == (
-        "  dev-text | 12/12 | 7:08:12 AM | UPDATE_COMPLETE | 1/2 | a/b\n"
-    )
+    assert capsys.readouterr().out == "  dev-text | 12/12 | 7:08:12 AM | FAILED | 1/2 | a/b\n"
 
 
 def test_failure_has_error_lines_without_stack_traces(

@@ -160,7 +160,7 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
         ),
         (
             "title: a\nlayers: {}\n",
-            "drawing.yaml:2: layers: is empty: add one",
+            "drawing.yaml:2: layers: has 0 entries: write 1 or more",
         ),
         (
             "title: a\nlayers:\n  Top: {b: 1}\n",

@@ -17,6 +17,7 @@ LOCKS = [
     ROOT / "requirements.txt",
     *(ROOT / "requirements" / f"{name}.txt" for name in ("build", "cdk", "checkov", "torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
+    *ROOT.glob("local_sagemaker/hosting/backends/*/requirements.txt"),
     ROOT / "docs" / "requirements.txt",
 ]
 MAKEFILE = (ROOT / "Makefile").read_text()

@@ -12,7 +12,7 @@ from stage_record import DeliveryOutcome, Event
 from tests.unit.model_build.fakes import FakeS3
 
 
-def event(**fields: str) -> Event:
+def event(**fields: Any) -> Event:
     versions = {"text/minilm": "a"}
     return Event(stage="prod", action="deliver", who="ada", versions=versions, **fields)
 

@@ -14,6 +14,7 @@ import yaml
 
 from release.review import markdown
 from release.review.files.next_change import affects_next_change
+from release.review.files.workflows import FOLDER, broken_invariants
 from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import git
@@ -45,6 +46,12 @@ def pull_request() -> dict[str, Any]:
     return jobs
 
 
+def deploy() -> dict[str, Any]:
+    path = ROOT / ".github" / "workflows" / "deploy.yml"
+    jobs: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
+    return jobs
+
+
 def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
@@ -68,16 +75,18 @@ def test_write_permissions_of_each_job() -> None:
         for name, job in yaml.safe_load(path.read_text())["jobs"].items()
     }
     assert permissions == {
+        "deploy/build": [],
         "deploy/dev": ["id-token"],
         "deploy/prod": ["id-token"],
+        "deploy/review": [],
         "docs/build": [],
         "docs/publish": ["id-token", "pages"],
         "drift/drift": ["id-token", "issues"],
+        "pull-request/build": [],
         "pull-request/comment": ["pull-requests"],
         "pull-request/distribution": [],
         "pull-request/lint": [],
         "pull-request/review": [],
-        "pull-request/synth": [],
         "pull-request/test": [],
         "release/build": [],
         "release/publish": ["attestations", "id-token"],
@@ -112,8 +121,7 @@ def test_node_is_the_pinned_version() -> None:
 
 def test_review_job_runs_no_code_of_the_pull_request() -> None:
     jobs = pull_request()
-    synth, review = jobs["synth"], jobs["review"]
-    assert [step["run"] for step in synth["steps"] if "run" in step] == ["make release"]
+    review = jobs["review"]
     head, base = (
         step for step in review["steps"] if step.get("uses", "").startswith("actions/checkout")
     )
@@ -124,9 +132,9 @@ def test_review_job_runs_no_code_of_the_pull_request() -> None:
         "${{ steps.base.outputs.commit }}",
     )
     (result,) = (step for step in review["steps"] if step.get("id") == "base")
-    assert (
-        result["run"] == """echo "commit=$(git -C head rev-parse 'HEAD^1')" >> "$GITHUB_OUTPUT\""""
-    )
+    assert result["env"] == {"BASE": "${{ github.event.merge_group.base_sha }}"}
+    commit = "${BASE:-$(git -C head rev-parse 'HEAD^1')}"
+    assert result["run"] == f'echo "commit={commit}" >> "$GITHUB_OUTPUT"'
     run = [step for step in review["steps"] if "run" in step and step != result]
     assert [step["run"].split()[0] for step in run] == ["make", "cat"]
     assert run[0]["working-directory"] == "base"
@@ -160,13 +168,15 @@ def test_dependent_job_is_not_skipped_after_a_failure() -> None:
 
 
 def test_artifacts_are_downloaded_by_id() -> None:
+    # Another job of the run could replace the artifact of a name.
     downloads = [
         step["with"]
-        for job in pull_request().values()
+        for jobs in (pull_request(), deploy())
+        for job in jobs.values()
         for step in job["steps"]
         if step.get("uses", "").startswith("actions/download-artifact@")
     ]
-    assert downloads
+    assert len(downloads) == 5
     assert all("artifact-ids" in inputs and "name" not in inputs for inputs in downloads)
 
 
@@ -247,14 +257,57 @@ def test_release_tag_matches_version_and_changelog(
     assert bool(message) is is_error
 
 
-def test_prod_deploys_after_dev_without_cancellation() -> None:
-    jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
-    assert jobs["prod"]["needs"] == "dev"
-    for stage, job in jobs.items():
-        assert job["environment"] == stage
+def test_stages_get_the_reviewed_release_one_after_the_other() -> None:
+    jobs = deploy()
+    assert list(jobs) == ["build", "review", "dev", "prod"]
+    output = "${{ needs.build.outputs.digest }}"
+    for stage, needs, options in (
+        ("dev", ["build", "review"], ""),
+        ("prod", ["build", "review", "dev"], " FROM_STAGE=dev"),
+    ):
+        job = jobs[stage]
+        assert (job["environment"], job["needs"]) == (stage, needs)
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
-        promoted = " FROM_STAGE=dev" if stage == "prod" else ""
-        assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}{promoted}"
+        delivery = job["steps"][-1]
+        assert delivery["run"] == f'make deliver STAGE={stage}{options} DIGEST="$DIGEST"'
+        assert delivery["env"] == {"DIGEST": output}
+    assert jobs["build"]["outputs"]["digest"] == "${{ steps.build.outputs.digest }}"
+    for review in (jobs["review"], pull_request()["review"]):
+        (judge,) = (step for step in review["steps"] if "make judge" in step.get("run", ""))
+        assert judge["run"].endswith(' DIGEST="$DIGEST"')
+        assert judge["env"]["DIGEST"] == output
+
+
+def test_no_code_of_a_change_reviews_or_delivers_it() -> None:
+    for name, job in deploy().items():
+        checkouts = [step for step in job["steps"] if "actions/checkout" in step.get("uses", "")]
+        refs = [step["with"].get("ref") for step in checkouts]
+        folders = {step.get("working-directory") for step in job["steps"] if "run" in step}
+        if name != "build":
+            assert refs[-1] == "${{ github.event.before }}"
+        if name == "review":
+            assert folders - {None} == {"base"}
+            assert checkouts[0]["with"]["path"] == "head"
+        elif name != "build":
+            assert len(refs) == 1
+
+
+def test_workflows_keep_the_invariants() -> None:
+    files = {f"{FOLDER}{path.name}": path.read_bytes() for path in WORKFLOWS}
+    assert list(broken_invariants(files)) == []
+
+
+def test_empty_digest_is_an_error() -> None:
+    """Such as that of a job that failed: without a digest, any release would be accepted."""
+    for target in ("judge", "deliver"):
+        commands = subprocess.run(
+            ["make", "--dry-run", target, "STAGE=prod", "DIGEST="],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert "--digest ''" in commands
 
 
 GH = """#!/bin/bash

@@ -526,9 +526,19 @@ def _describe_endpoint(name: str) -> Record | None:
 
 
 def _describe_config(name: str) -> Record | None:
-    return _describe_or_none(
-        boto3.client("sagemaker").describe_endpoint_config, EndpointConfigName=name
-    )
+    client = boto3.client("sagemaker")
+    client.meta.events.register("before-parse.sagemaker.DescribeEndpointConfig", _keep_variants)
+    return _describe_or_none(client.describe_endpoint_config, EndpointConfigName=name)
+
+
+def _keep_variants(response_dict: Record, customized_response_dict: Record, **_: Any) -> None:
+    """Keep the members of variants that Lambda's own boto3 does not know, and would drop.
+
+    InstancePools are in boto3 since 1.43.1.
+    """
+    if response_dict["status_code"] == 200:
+        content = json.loads(response_dict["body"])
+        customized_response_dict["ProductionVariants"] = content["ProductionVariants"]
 
 
 def _describe_or_none(describe: Any, **request: str) -> Record | None:

@@ -8,14 +8,38 @@ Python package of the same framework. Execution options of the C++ backends have
 Stand-ins run in this project's Python environment, Python models in a separate one.
 """
 
+import importlib.metadata
+import re
 import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from local_sagemaker.hosting import packages
 from local_sagemaker.prerequisites import TritonInstallation, search_path
 
+FRAMEWORKS = {
+    "dali": "nvidia-dali-cuda120",
+    "fil": "treelite",
+    "onnxruntime": "onnxruntime",
+    "pytorch": "torch",
+}
+"""The Python package of the framework of each stand-in."""
 STAND_INS = tuple(path.parent for path in sorted(Path(__file__).parent.glob("*/model.py")))
+
+
+def framework_versions() -> dict[str, str]:
+    """Return the framework of each usable stand-in, such as `torch 2.13.0`, by backend."""
+    versions = {}
+    for backend, package in FRAMEWORKS.items():
+        requirements = Path(__file__).parent / backend / "requirements.txt"
+        if requirements.is_file():
+            pins = re.findall(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
+            versions[backend] = f"{package} {pins[0]}"
+        else:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                versions[backend] = f"{package} {importlib.metadata.version(package)}"
+    return versions
 
 
 def install(triton: TritonInstallation, directory: Path) -> None:

@@ -308,3 +308,5 @@ def test_torch_strings_are_lists(server: TritonServer) -> None:
 def test_torch_dictionary(server: TritonServer) -> None:
     left, right = np.array([[5, 7]], np.float32), np.array([[1, 2]], np.float32)
     assert_equal(invoke(server, "torch-names", {"left": left, "right": right}), {"Y": left - right})
+    with pytest.raises(ServingError, match="Expected 8, got 0"):  # no rows: Triton itself
+        invoke(server, "torch-names", {"left": left[:0], "right": right[:0]})

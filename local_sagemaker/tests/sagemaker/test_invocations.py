@@ -100,12 +100,21 @@ def test_invocations_are_reported_with_duration_and_result(
     client = client_for("sagemaker-runtime", observed)
     client.invoke_endpoint(EndpointName="Text", Body=b"{}")
     fail_invocations(monkeypatch, model_error(400, b"no"))
-    with pytest.raises(client.exceptions.ModelError):
-        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    for _ in range(2):
+        with pytest.raises(client.exceptions.ModelError) as failed:
+            client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+        assert failed.value.response["OriginalMessage"] == "no"
+        assert failed.value.response["Error"]["Message"] == (
+            'Received client error (400) from primary with message "no". See '
+            "https://us-east-1.console.aws.amazon.com/cloudwatch/home?region=us-east-1"
+            "#logEventViewer:group=/aws/sagemaker/Endpoints/Text in account 000000000000 for more "
+            "information."
+        )
     with pytest.raises(client.exceptions.ClientError):
         client.invoke_endpoint(EndpointName="none", Body=b"{}")
     assert [(endpoint_, variant, failed) for endpoint_, variant, _, failed in messages] == [
         ("Text", "only", False),
+        ("Text", "only", True),
         ("Text", "only", True),
     ]
     assert all(seconds > 0 for _, _, seconds, _ in messages)

@@ -24,6 +24,22 @@ AVAILABLE = frozenset(
 )
 """Modules that models can import in every release's image."""
 
+PYPI_NAMES = {
+    **{
+        module: module
+        for module in (
+            *("catboost", "lightgbm", "numba", "onnxruntime", "pandas", "polars", "requests"),
+            *("safetensors", "scipy", "sentencepiece", "tensorflow", "tiktoken", "tokenizers"),
+            *("torch", "torchvision", "transformers", "xgboost"),
+        )
+    },
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""The package of PyPI that has a module; other packages may have it too, such as tensorflow-cpu."""
+
 
 class Import(NamedTuple):
     """The top-level name of an imported module, with line and column from 1."""
@@ -92,9 +108,17 @@ def missing_imports(model: Model) -> Iterator[tuple[Import, Location, str]]:
             imported,
             Location(path, imported.line, imported.column),
             f"imports {imported.module}, which neither Python's standard library, nor numpy, nor "
-            "this model directory has: add it with a `python-packages` step in recipe.yaml "
-            "(docs/models.md), or catch ImportError",
+            f"this model directory has: {_fix(model, imported.module)}, or catch ImportError",
         )
+
+
+def _fix(model: Model, module: str) -> str:
+    """Return the command that adds the package of a module."""
+    folder = model.display_path.parent
+    command = f"tritonsm lock {'MODEL' if folder == Path() else folder} --to {model.name} --add"
+    if package := PYPI_NAMES.get(module):
+        return f"add it with `{command} {package}`"
+    return f"add it with `{command} PACKAGE`, where PACKAGE is the one of PyPI that has it"
 
 
 def _missing_modules(directory: Path) -> Iterator[tuple[Path, Import]]:

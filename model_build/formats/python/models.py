@@ -21,6 +21,8 @@ def python_models(model: Model) -> Problems:
         if os.path.isfile(path):
             display_path = model.file_location(version, name).path
             yield from _check_file(path, display_path)
+            if not model.config.model_transaction_policy.decoupled:
+                yield from _check_responses(path, display_path)
 
 
 def _check_file(path: Path, display_path: Path) -> Problems:
@@ -47,3 +49,47 @@ def _check_file(path: Path, display_path: Path) -> Problems:
                     Location(display_path, node.lineno, node.col_offset + 1),
                     f"{CLASS} has no method execute(self, requests)",
                 )
+
+
+def _check_responses(path: Path, display_path: Path) -> Problems:
+    """Yield a method `execute` that neither returns nor sends responses.
+
+    Triton accepts None, releases the requests and never answers them (python_backend r24.09,
+    src/pb_stub.cc, ProcessReturnedResponses): SageMaker reports a time-out after 60 s.
+    """
+    try:
+        module = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # _check_file reports it
+        return
+    for node in module.body:
+        if not isinstance(node, ast.ClassDef) or node.name != CLASS:
+            continue
+        for method in node.body:
+            if (
+                isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+                and method.name == "execute"
+                and not _may_respond(method)
+            ):
+                yield (
+                    Location(display_path, method.lineno, method.col_offset + 1),
+                    "execute returns None, and Triton never answers the request: return a list "
+                    "with one pb_utils.InferenceResponse for each request",
+                )
+
+
+def _may_respond(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a method returns a value, raises an error at its end, or sends responses."""
+    code = ast.unparse(method)
+    if "get_response_sender" in code or "set_release_flags" in code:
+        return True
+    statements: list[ast.AST] = list(method.body)
+    while statements:
+        node = statements.pop()
+        if isinstance(node, ast.Return):
+            if not (node.value is None or ast.unparse(node.value) == "None"):
+                return True
+        elif isinstance(node, ast.Yield | ast.YieldFrom | ast.Raise):
+            return True  # Triton answers with an error
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            statements += ast.iter_child_nodes(node)
+    return False

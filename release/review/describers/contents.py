@@ -111,13 +111,16 @@ def value_without(label: str, ignored: str) -> Describer:
 
 
 def describe_role(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a changed role; another existing role with more permissions is a danger.
+    """Yield a changed role; one outside of the stage, or one with more permissions, is a danger.
 
     `release/review/access` compares a new role with the role that it replaces.
     """
     old_resources, resources = change.stack_resources
     old_role, new_role = (next(references(value), "") for value in (change.before, change.after))
-    if old_role and new_role in old_resources and has_more_access(resources, old_role, new_role):
+    if isinstance(change.after, str) and change.after != change.before:
+        text = f"runs as {change.after}, whose permissions are outside of the stage"
+        yield ChangeLine(text, WIDENED_ACCESS)
+    elif old_role and new_role in old_resources and has_more_access(resources, old_role, new_role):
         text = f"runs as another role, which may do more: {change.value_change}"
         yield ChangeLine(text, WIDENED_ACCESS)
     else:

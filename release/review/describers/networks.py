@@ -93,7 +93,7 @@ def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -
 
 
 def describe_subnets(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield changed subnets; no subnets, or a single zone in production, is a danger."""
+    """Yield changed subnets; none, other existing ones, or one in production, are a danger."""
     old, new = (", ".join(map(format_value, side or ())) for side in (change.before, change.after))
     text = f"{change.name}: {old or 'none'} -> {new or 'none'}"
     if change.before and not change.after:
@@ -101,6 +101,9 @@ def describe_subnets(change: PropertyChange) -> Iterator[ChangeLine]:
     elif change.before and len(change.after) == 1 < len(change.before):
         rule = "low_availability" if change.comparison.is_production else ""
         yield ChangeLine(f"the instances are in a single zone: {text}", rule)
+    elif change.before and any(isinstance(side, str) for side in change.after):
+        # Subnets of `existing` in a stage's file, which no owner reviews.
+        yield ChangeLine(f"the instances are in other existing subnets: {text}", INTERNET_ROUTES)
     else:
         yield ChangeLine(text)
 

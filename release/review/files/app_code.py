@@ -1,4 +1,4 @@
-"""Changes of the app's code that can make a deployment differ from the reviewed templates."""
+"""Changes of the app's code that a release does not show."""
 
 import ast
 from collections import Counter
@@ -11,28 +11,13 @@ NAG_NAMES = {"add_plugins", "AwsSolutionsChecks"}
 """Names in statements that add cdk-nag's checks to the app."""
 
 APP_PATHS = ("app.py", "constructs/", "stacks/")
-IMPURE_MODULES = {
-    *("boto3", "botocore", "ctypes", "getpass", "httpx", "importlib", "platform", "random"),
-    *("requests", "secrets", "socket", "subprocess", "time", "urllib3", "uuid"),
-}
-IMPURE_NAMES = {
-    *("__import__", "date.today", "datetime.now"),
-    *("datetime.utcnow", "eval", "exec", "http.client", "os.environ", "os.getenv", "os.getlogin"),
-    *("os.popen", "os.system", "os.uname", "urllib.request"),
-}
-"""Modules and names with which code can do something else in a deployment than in a review, for
-example depending on credentials; chosen for this project."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield removed or conditional cdk-nag checks, and newly used impure modules and names.
+    """Yield removed or conditional cdk-nag checks.
 
-    Templates show all other effects of the code.
+    The release shows all other effects of the code, and is deployed as it was reviewed.
     """
-    old, new = ({*_impure_names(_parse(side))} for side in (change.before, change.after))
-    for name in sorted(new - old):
-        text = f"uses {name}: the deployment may differ from the review"
-        yield FileLine(text, rule="external_inputs")
     if any(name.encode() in (change.before or b"") for name in NAG_NAMES):
         before, after = _nag_statements(change.base), _nag_statements(change.head)
         if removed := sorted(before - after):
@@ -46,25 +31,6 @@ def _parse(content: bytes | None) -> ast.Module:
     with suppress(SyntaxError, ValueError, RecursionError):
         return ast.parse(content or b"")
     return ast.Module([], [])
-
-
-def _impure_names(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        match node:
-            case ast.Import(names=names):
-                imported = {alias.name for alias in names}
-            case ast.ImportFrom(module=str(source), names=names, level=0):
-                imported = {source, *(f"{source}.{alias.name}" for alias in names)}
-            case ast.Name(id=name):
-                yield from {name} & IMPURE_NAMES
-                continue
-            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name):
-                yield from {f"{owner}.{name}"} & IMPURE_NAMES
-                continue
-            case _:
-                continue
-        yield from imported & IMPURE_NAMES
-        yield from {name.partition(".")[0] for name in imported} & IMPURE_MODULES
 
 
 def _nag_statements(files: Mapping[str, bytes]) -> Counter[str]:

@@ -18,7 +18,6 @@ Rule = Literal[
     "slow_responses",
     "changed_npm_packages",
     "unreadable_files",
-    "external_inputs",
     "weakened_checks",
     "widened_workflows",
 ]

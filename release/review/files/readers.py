@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from typing import Any
 
 import yaml
@@ -29,7 +30,7 @@ def read_yaml(content: bytes) -> Any:
     text = read_text(content)
     try:
         _check_bounds(text)
-        return yaml.safe_load(text)
+        return yaml.load(text, _UniqueKeys)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise Unreadable(f"line {line} is not YAML: {error.problem}") from None
@@ -37,6 +38,20 @@ def read_yaml(content: bytes) -> Any:
         raise Unreadable(f"is not YAML: {type(error).__name__}") from None
     except ValueError as error:  # an invalid number or date, or `Unreadable`
         raise Unreadable(str(error)) from None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """A loader that refuses duplicate keys, of which other readers may take another value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping. Raise `yaml.constructor.ConstructorError` for a duplicate key."""
+        earlier = set[str]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in earlier:
+                problem = f"the key {key.value} is there twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            earlier.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def _check_bounds(text: str) -> None:
@@ -53,9 +68,17 @@ def _check_bounds(text: str) -> None:
 def read_json(content: bytes) -> Any:
     """Return the value of a JSON file. Raise `Unreadable`."""
     try:
-        return json.loads(read_text(content))
+        return json.loads(read_text(content), object_pairs_hook=_with_unique_keys)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"is not JSON: {error}") from None
+
+
+def _with_unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(items)
+    if len(values) < len(items):
+        ((key, _),) = Counter(key for key, _ in items).most_common(1)
+        raise ValueError(f"the key {key} is there twice")
+    return values
 
 
 def read_toml(content: bytes) -> Any:

@@ -304,6 +304,20 @@ def _endpoint(name: str, properties: Properties) -> Further:
     yield "sagemaker", "UpdateEndpoint", properties, used
 
 
+def _budget(name: str, properties: Properties) -> Further:
+    parameters = {
+        "AccountId": "111122223333",
+        "Budget": {
+            **properties["Budget"],
+            "BudgetLimit": {
+                key: str(value) for key, value in properties["Budget"]["BudgetLimit"].items()
+            },
+        },
+        "NotificationsWithSubscribers": properties["NotificationsWithSubscribers"],
+    }
+    yield "budgets", "CreateBudget", parameters, set(properties)
+
+
 def _component(name: str, properties: Properties) -> Further:
     updated = ("DeploymentConfig", "RuntimeConfig", "Specification")
     parameters = {"InferenceComponentName": name, **{key: properties[key] for key in updated}}
@@ -313,6 +327,7 @@ def _component(name: str, properties: Properties) -> Further:
 FURTHER_CALLS: dict[str, Callable[[str, Properties], Further]] = {
     "AWS::ApplicationAutoScaling::ScalableTarget": _scheduled,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _scaling_policy,
+    "AWS::Budgets::Budget": _budget,
     "AWS::EC2::SecurityGroup": _security_group,
     "AWS::EC2::Subnet": _network,
     "AWS::EC2::VPC": _network,

@@ -2,33 +2,44 @@
 
 import argparse
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 import cdk_cli
-import checked_yaml
 from cli import deploy
+from cli.__main__ import main
 from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from local_sagemaker import Folder
 from release.tree import WITHOUT_VALIDATION
+from stages import at_lines_of_stage, load_stage
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
 
 
+@pytest.mark.parametrize("command", ["deploy", "diff"])
 def test_invalid_stage_is_reported_before_any_change(
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
 ) -> None:
-    def load_invalid_stage(_: str) -> None:
-        raise checked_yaml.InvalidFile([checked_yaml.FileProblem(Path("dev.yaml"), 3, "", "wrong")])
-
+    (tmp_path / "wrong.yaml").write_text(
+        "region: us-east-1\nrelease: '25.09'\nendpoints:\n"
+        "  text: { models: [minilmm], instance_type: ml.m5.xlarge }\n"
+    )
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(deploy, "load_stage", load_invalid_stage)
-    monkeypatch.setattr(deploy, "bootstrap", lambda *_: pytest.fail("bootstrapped"))
-    monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: pytest.fail("deployed"))
-    with pytest.raises(checked_yaml.InvalidFile, match=r"dev\.yaml:3: wrong"):
-        deploy.run(argparse.Namespace(stage="dev", local=True))
+    monkeypatch.setattr(load_stage, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(at_lines_of_stage, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(cdk_cli, "run", lambda *_, **__: pytest.fail("deployed"))
+    monkeypatch.setattr(cdk_cli, "run_directly", lambda *_, **__: pytest.fail("compared"))
+    assert main([command, "wrong"]) == 1
+    error = capsys.readouterr().err
+    assert re.match(
+        r"error: .*wrong\.yaml:4: endpoints\.text\.models\.0: no model 'minilmm'", error
+    )
 
 
 def test_local_stage_is_not_deployed_to_aws(
@@ -101,3 +112,11 @@ def test_templates_are_validated_only_by_a_deploy_to_aws(
     monkeypatch.setattr(cdk_cli, "run", run)
     deploy.run_cdk(command, "dev", local=Folder.default() if local else None)
     assert environments == [environment]
+
+
+def test_concurrent_deploy_names_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Another CLI (PID=4711) is currently synthing to cdk.out. Invoke the CLI in sequence, or"
+    result = cdk_cli.CdkResult(succeeded=False, error_lines=(text,))
+    monkeypatch.setattr(cdk_cli, "run", lambda *_, **__: result)
+    with pytest.raises(CommandError, match="process 4711 deploys from this folder"):
+        deploy.run_cdk("deploy", "dev")

@@ -1,5 +1,6 @@
 """Tests of command dispatch."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,7 +95,10 @@ def test_wrong_arguments_have_the_exit_code_of_the_command(
 def test_local_option_configures_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "dev.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
     command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == (
@@ -110,3 +114,17 @@ def test_local_option_configures_the_local_sagemaker(
         with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
             command()
     assert environment == client_environment(running, folder)
+
+
+def test_incomplete_environment_is_one_line_with_the_fix() -> None:
+    process = subprocess.run(
+        [sys.executable, "-S", "-m", "cli", "list"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert re.fullmatch(
+        r"error: .* is incomplete: No module named '\w+': make install\n", process.stderr
+    )

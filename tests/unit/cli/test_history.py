@@ -74,7 +74,7 @@ def test_control_characters_are_escaped(
     assert main(["history", "prod"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    assert r"[b]x\x1b[2J" in out
+    assert r"[b]x\u001b[2J" in out
 
 
 def test_json_has_all_versions(

@@ -460,6 +460,15 @@ def test_rows_are_split_by_request_size(client: EndpointClient, aws: Any) -> Non
     assert all(len(body) <= MAX_BODY_BYTES for _, _, body in aws.requests)
 
 
+def test_size_limit_of_requests_is_an_option(new_client: Any, aws: Any) -> None:
+    client = new_client(max_body_bytes=1000)
+    with pytest.raises(InvalidInput, match=r"the limit is 1000 \(max_body_bytes\)"):
+        client.invoke("minilm", {"TEXT": [b"x" * 1000]})
+    aws.invoke = lambda *_: Response(200, b"{}", headers={"Content-Type": "application/json"})
+    client.invoke_many("minilm", {"TEXT": [b"x" * 400] * 4})
+    assert len(aws.requests) == 4
+
+
 def test_failed_batch_raises_partly_failed_with_other_outputs(
     client: EndpointClient, aws: Any
 ) -> None:

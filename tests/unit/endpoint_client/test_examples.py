@@ -55,7 +55,7 @@ def example(
 def test_lambda_function_returns_embeddings_and_errors(
     example: ModuleType, aws: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expected = {"statusCode": 200, "body": [[0.5, 1.0]]}
+    expected = {"statusCode": 200, "body": "[[0.5, 1.0]]"}
     assert example.handler({"texts": ["one"]}, None) == expected
     assert json.loads(capsys.readouterr().out)["Model"] == "minilm"
     assert example.handler({"texts": "one"}, None)["statusCode"] == 400

@@ -1,6 +1,7 @@
 """Encoding of requests and decoding of responses."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -62,6 +63,7 @@ def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Ar
             Tensor(f"{tensor.name}_OUT", tensor.datatype, tensor.shape) for tensor in tensors
         ),
     )
+    entry = replace(entry, max_batch_size=0)
     body, content_type = encode(entry, inputs, binary=binary)
     response = echo_response(body, content_type)
     return decode(bytearray(response.chunks[0]), response.headers["Content-Type"])
@@ -349,3 +351,22 @@ def test_generate_request_rejects_several_variable_dimensions() -> None:
     assert json.loads(body)["IDS"] == [0, 0, 0]
     with pytest.raises(InvalidInput, match=r"has shape \[2, 3\]: a stream has no shapes: use"):
         encode_generate(entry, {"IDS": np.zeros((2, 3), np.int32)})
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (9, "the request has 9 rows, max_batch_size is 8: send fewer rows, or use invoke_many"),
+        (0, "inputs have {'X': 0} rows: give each the same number, at least 1"),
+    ],
+)
+def test_number_of_rows_is_checked_before_anything_is_sent(rows: int, problem: str) -> None:
+    inputs = {"X": np.zeros((rows, 2), np.float32)}
+    assert error_message(inputs, Tensor("X", "FP32", (-1, 2))) == problem
+
+
+def test_inputs_of_a_batch_have_equally_many_rows() -> None:
+    inputs = {"A": np.zeros((1, 2), np.float32), "B": np.zeros((2, 2), np.float32)}
+    tensors = Tensor("A", "FP32", (-1, 2)), Tensor("B", "FP32", (-1, 2))
+    problem = "inputs have {'A': 1, 'B': 2} rows: give each the same number, at least 1"
+    assert error_message(inputs, *tensors) == problem

@@ -76,7 +76,8 @@ output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
 
 MODEL = """\
 class TritonPythonModel:
-    def execute(self, requests): ...
+    def execute(self, requests):
+        return []
 """
 
 DOUBLED = {

@@ -83,3 +83,5 @@ def test_missing_resource_types_match_cloudformation() -> None:
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
     assert {row.name for row in regions() if row.missing_resource_type} == set(lacking)
     assert all(region(name).missing_resource_type in types for name, types in lacking.items())
+    without_budgets = {name for name, types in known.items() if "AWS::Budgets::Budget" not in types}
+    assert {row.name for row in regions() if not row.budgets} == without_budgets

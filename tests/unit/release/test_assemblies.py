@@ -17,10 +17,17 @@ TEMPLATE = {"Resources": {"Key": {"Type": "AWS::KMS::Key"}}}
 @pytest.fixture
 def assembly(tmp_path: Path) -> Path:
     folder = tmp_path / "assemblies" / "prod"
-    folder.mkdir(parents=True)
-    write_json(folder / "manifest.json", {"artifacts": {"a": STACK, "Tree": {"type": "cdk:tree"}}})
-    write_json(folder / "a.template.json", TEMPLATE)
+    write_assembly(folder, "a")
     return folder
+
+
+def write_assembly(folder: Path, stack: str) -> None:
+    """Write the assembly of a stage with one stack."""
+    folder.mkdir(parents=True)
+    properties = {"templateFile": f"{stack}.template.json"}
+    artifacts = {stack: {**STACK, "properties": properties}, "Tree": {"type": "cdk:tree"}}
+    write_json(folder / "manifest.json", {"artifacts": artifacts})
+    write_json(folder / f"{stack}.template.json", TEMPLATE)
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -11,6 +11,7 @@ from stages.schema.capture import DataCaptureConfig
 from stages.schema.components import ComponentConfig, CopiesConfig, InstancesConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig, VariantConfig
+from stages.schema.existing import ExistingConfig
 from stages.schema.scaling import ScalingConfig, ScheduleConfig
 from stages.schema.server import ServerConfig
 from stages.schema.update import UpdateConfig
@@ -40,7 +41,15 @@ def test_defaults_are_those_of_a_trial_stage(load: Load) -> None:
     assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
 
-@pytest.mark.parametrize("key", ["vpc", "serverless", "kms_key"])
+def test_key_of_an_existing_resource_names_the_section(problems: Problems) -> None:
+    for key in ("vpc_id", "kms_key_arn", "role"):
+        assert problems(f"{VALID}{key}: abc\n") == [
+            f"prod.yaml:7: {key}: not supported; write existing: at the top of the file "
+            "(docs/stages.md)"
+        ]
+
+
+@pytest.mark.parametrize("key", ["model_bucket", "serverless", "regions"])
 def test_unsupported_key_error_links_to_the_docs(problems: Problems, key: str) -> None:
     page = "docs/not-in-a-stage.md"
     assert problems(VALID + f"    {key}: abc\n") == [
@@ -57,6 +66,7 @@ def test_every_key_has_a_description() -> None:
         DataCaptureConfig,
         DeliveryConfig,
         EndpointConfig,
+        ExistingConfig,
         InstancesConfig,
         NotifyConfig,
         ScalingConfig,
@@ -493,3 +503,103 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
         "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
     )
+
+
+VPC = "vpc_id: vpc-0123456789abcdef0"
+SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("existing", "message"),
+    [
+        ("vpc_id: vpc-x", "vpc_id: 'vpc-x' is not the ID of a VPC: write vpc-0123456789abcdef0"),
+        (f"{VPC}", "vpc_id: missing subnet_ids: write two or more private subnets of the VPC"),
+        (
+            f"{VPC}, subnet_ids: [{SUBNETS[0]}]",
+            "subnet_ids: 1 subnet(s): SageMaker needs 2 to 16, in two or more availability zones",
+        ),
+        (
+            f"{VPC}, subnet_ids: [{SUBNETS[0]}, {SUBNETS[0]}]",
+            f"subnet_ids: {SUBNETS[0]} listed twice: remove one",
+        ),
+        (
+            f"{VPC}, subnet_ids: [{SUBNETS[0]}, eu-west-1a]",
+            "subnet_ids.1: 'eu-west-1a' is not the ID of a subnet: write subnet-",
+        ),
+        (
+            f"subnet_ids: [{', '.join(SUBNETS)}]",
+            "vpc_id: missing: write the VPC of subnet_ids and security_group_ids",
+        ),
+        (
+            "security_group_ids: [default]",
+            "security_group_ids.0: 'default' is not the ID of a security group: write sg-",
+        ),
+        (
+            f"security_group_ids: [{', '.join(f'sg-0123456{n}' for n in range(5))}]",
+            "security_group_ids: 5 security groups: write at most 4",
+        ),
+        (
+            "kms_key_arn: alias/models",
+            "kms_key_arn: 'alias/models' is not the ARN of a KMS key: write arn:aws:kms:",
+        ),
+        (
+            f"kms_key_arn: {ARN.replace('us-east-1', 'eu-west-1')}",
+            "kms_key_arn: the key is not in us-east-1: write a key of the stage's region",
+        ),
+        (
+            "execution_role_arn: serving",
+            "execution_role_arn: 'serving' is not the ARN of a role: write arn:aws:iam::",
+        ),
+        (
+            "execution_role_arn: arn:aws:iam::999988887777:role/serving",
+            "execution_role_arn: the role is not in the stage's account 111122223333: write",
+        ),
+        (
+            "permissions_boundary: arn:aws:iam::aws:policy/x",
+            "permissions_boundary: 'arn:aws:iam::aws:policy/x' is not the name of a managed policy",
+        ),
+        (
+            "bootstrap_qualifier: Acme-Team",
+            "bootstrap_qualifier: 'Acme-Team' is not a qualifier: write the 1 to 10",
+        ),
+        (
+            "capture_bucket: s3://records",
+            "capture_bucket: 's3://records' is not the name of a bucket: write 3 to 63",
+        ),
+        (
+            "capture_bucket: records",
+            "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}",
+        ),
+    ],
+)
+def test_invalid_existing_resource_has_its_line(
+    problems: Problems, existing: str, message: str
+) -> None:
+    (problem,) = problems(f'{VALID}account: "111122223333"\nexisting: {{ {existing} }}\n')
+    assert problem.startswith(f"prod.yaml:8: existing.{message}")
+
+
+def test_existing_vpc_excludes_a_private_network(problems: Problems) -> None:
+    existing = f"existing: {{ {VPC}, subnet_ids: [{', '.join(SUBNETS)}] }}\n"
+    assert problems(f"{VALID}private_network: true\n{existing}") == [
+        "prod.yaml:7: private_network: existing.vpc_id is a VPC already: remove one of them"
+    ]
+
+
+def test_existing_bucket_keeps_its_lifecycle_rules(problems: Problems) -> None:
+    text = f"{VALID}    data_capture: {{ keep_days: 3 }}\nexisting: {{ capture_bucket: records }}\n"
+    assert problems(text) == [
+        "prod.yaml:7: endpoints.text.data_capture.keep_days: the lifecycle rules of records decide "
+        "about deletion: remove it"
+    ]
+
+
+def test_wrong_number_of_zones_has_the_limit(problems: Problems) -> None:
+    zones = ", ".join(f"us-east-1{letter}" for letter in "abcdefg")
+    for text, message in (
+        ("us-east-1a", "has 1 entries: write 2 or more"),
+        (zones, "has 7 entries: write 6 or fewer"),
+    ):
+        settings = f"{VALID}private_network: true\nzones: [{text}]\n"
+        assert problems(settings) == [f"prod.yaml:8: zones: {message}"]

@@ -2,7 +2,7 @@
 
 import io
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -286,6 +286,25 @@ def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
     endpoint, _ = _report(aws).differences
     assert endpoint.subject == "prod-text"
     assert endpoint.text.startswith("does not exist: it was deleted. It cannot be invoked")
+
+
+def test_deploy_by_hand_is_a_difference(aws: Aws) -> None:
+    _deploy_stack(aws, "prod-text")
+    delivered = Event(stage="prod", action="deliver", who="ada", versions={}, commit="c" * 40)
+    delivered = replace(delivered, stacks={"prod-text": "the digest of another template"})
+    body = json.dumps(asdict(delivered.end("delivered", ""))).encode()
+
+    def get_object(request: dict[str, Any]) -> Any:
+        if not request["Key"].startswith("history/"):
+            raise error("NoSuchKey")
+        return {"Body": StreamingBody(io.BytesIO(body), len(body))}
+
+    key = f"history/{delivered.name}.ended.json"
+    aws.answers |= {"s3.ListObjectsV2": {"Contents": [{"Key": key}]}, "s3.GetObject": get_object}
+    stack = _report(aws).differences[-1]
+    assert stack.subject == "prod-text"
+    assert stack.text.startswith("deployed by hand after the delivery of ")
+    assert stack.command == "cdk diff -c stage=prod"
 
 
 def test_deleted_stack_is_a_difference(aws: Aws) -> None:

@@ -108,7 +108,7 @@ def test_all_problems_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) 
     assert "dev-ab    InService  A           2       1/1" in output
     assert "dev-text: the stack was deleted\n  make deliver STAGE=dev" in output
     assert "critical: share of 5xx answers of dev-text" in output
-    assert "dev-2: Crossed \\x1b[2J." in output
+    assert "dev-2: Crossed \\u001b[2J." in output
     assert "not shown: models: no permission" in output
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -311,7 +312,6 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
             [],
             "its driver is too old for the image: deploy again later",
         ),
-        ("FAILED", PULL_FAILED, [], "failed, its image could not be pulled: Unable to pull"),
         (
             "STOPPED",
             {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
@@ -333,6 +333,19 @@ def test_failed_build_reports_the_cause_and_is_not_reused(
     compilation.run("second", compilation.succeed)
     tokens = [request["idempotencyToken"] for request in compilation.codebuild.started]
     assert len(set(tokens)) == 2
+
+
+def test_failed_pull_of_the_image_is_repeated_once(compilation: Compilation) -> None:
+    """Registries limit pulls, and model builds try twice too."""
+    compilation.run("first", lambda: compilation.fail("FAILED", PULL_FAILED), compilation.succeed)
+    assert compilation.plan("first")
+
+
+def test_second_failed_pull_of_the_image_is_an_error(compilation: Compilation) -> None:
+    fail = partial(compilation.fail, "FAILED", PULL_FAILED)
+    with pytest.raises(BuildError, match="its image could not be pulled: Unable to pull"):
+        compilation.run("first", fail, fail)
+    assert len(compilation.builds) == 2
 
 
 def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:

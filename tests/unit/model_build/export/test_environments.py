@@ -133,8 +133,7 @@ def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]
         _run(requirements, tmp_path / "worker.py")
     assert str(error.value) == (
         f"{requirements}:3: tiny==1.0: has no hash, so its content can change: add "
-        "hashes with `uv pip compile --no-deps --generate-hashes requirements-export.txt "
-        "-o requirements-export.txt`"
+        f"hashes with `tritonsm lock {tmp_path}`"
     )
     assert pip == []
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from release.checkouts import Clone
+from release.artefact import ReleaseArtefact
 from release.delivery import command
 from release.delivery.errors import (
     ChangedByHand,
@@ -21,16 +21,32 @@ from tests.tritonsm import tritonsm
 
 
 @pytest.fixture(autouse=True)
-def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Clone, "of_working_directory", classmethod(lambda cls: cls(tmp_path)))
+def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReleaseArtefact:
+    """A release in the default folder of the working directory, which has a stage."""
+    monkeypatch.chdir(tmp_path)
+    for folder in (command.RELEASE, Path("stages")):
+        folder.mkdir()
+    Path("stages/prod.yaml").write_text("region: us-east-1\n")
+    return ReleaseArtefact.of_folder(command.RELEASE, tree=None, commit="c" * 40)
 
 
 def test_successful_delivery_has_exit_code_0(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    release: ReleaseArtefact,
 ) -> None:
     monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
-    assert tritonsm(["deliver", "prod", "--from-stage", "dev"]) == 0
-    assert capsys.readouterr().out == "delivered: prod serves the checked-out commit\n"
+    assert tritonsm(["deliver", "prod", "--from-stage", "dev", "--digest", release.digest]) == 0
+    assert capsys.readouterr().out == f"delivered: prod serves release {release.name}\n"
+
+
+def test_release_with_another_digest_is_not_delivered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as an artefact that another job of the workflow has replaced."""
+    monkeypatch.delattr(command, "deliver")
+    assert tritonsm(["deliver", "prod", "--digest", "f" * 64]) == 1
+    assert f"and {'f' * 64} is expected: it is another release" in capsys.readouterr().err
 
 
 EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}
@@ -91,13 +107,13 @@ def test_wrong_arguments_have_exit_code_1(capsys: pytest.CaptureFixture[str]) ->
 def test_rollback_reports_the_next_step(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("a" * 40, ["prod-text/a"]))
+    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", ["prod-text/a"]))
     assert tritonsm(["rollback-stage", "prod"]) == 0
     warning, result = capsys.readouterr().out.splitlines()
     assert warning.startswith(
         "! not tested, because models/NAME/tests/golden.json is missing or has no inputs:"
     )
-    assert result.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
+    assert result.startswith("delivered: prod serves release a again. ")
     assert "revert it" in result
 
 

@@ -1,17 +1,16 @@
 """Tests of the steps of a delivery."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from release.checkouts import Clone
-from release.delivery import delivering
+from release.artefact import ReleaseArtefact
+from release.delivery import assembly, delivering
 from release.delivery.errors import FaultyDeployment, NotDelivered
-from release.tree import CheckoutError
-from tests.tritonsm import tritonsm
+from release.tree import NotSynthesised, Tree
+from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
 
 
 class FakeHistory:
@@ -28,63 +27,81 @@ class FakeHistory:
         self.calls.append("refuse_superseded")
 
 
-def _raises(error: BaseException) -> Callable[..., Any]:
-    def fail(*_: Any) -> None:
-        raise error
-
-    return fail
-
-
 def test_newer_deliveries_are_checked_between_build_and_deploy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A delivery with a long build must not undo a newer one."""
     history: Any = FakeHistory()
-    for name in ("build_missing_archives", "deploy", "verify"):
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
-    delivering._build_and_deploy(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
-    assert history.calls == ["build_missing_archives", "refuse_superseded", "deploy", "verify"]
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Tree(Path())))
+    delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
+    steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
+    assert history.calls == steps
 
 
 @pytest.mark.parametrize("step", ["deploy", "verify"])
 def test_missing_capacity_is_reported_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
-    for name in ("build_missing_archives", "deploy", "verify"):
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_: None)
-    monkeypatch.setattr(delivering, step, _raises(FaultyDeployment("InsufficientInstanceCapacity")))
-    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
+
+    def fail(*_: Any) -> None:
+        raise FaultyDeployment("InsufficientInstanceCapacity")
+
+    monkeypatch.setattr(delivering, step, fail)
+    deployment: Any = SimpleNamespace(
+        assembly=SimpleNamespace(tree=SimpleNamespace(models=tmp_path))
+    )
     history: Any = FakeHistory()
-    tree: Any = SimpleNamespace(models=Path())
     with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
-        delivering._build_and_deploy(deployment, history, tree)
+        delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
 
 
-@pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
-def test_unknown_stage_is_reported_before_uncommitted_changes(
-    stage: str, from_stage: str | None, tmp_path: Path
-) -> None:
-    (tmp_path / "stages").mkdir()
-    (tmp_path / "stages/prod.yaml").write_text("region: us-east-1\n")
-    with pytest.raises(CheckoutError, match=r"no stage 'pord': did you mean prod\?"):
-        delivering.deliver(Clone(tmp_path), stage, from_stage=from_stage)
+@pytest.fixture
+def release(tmp_path: Path) -> ReleaseArtefact:
+    """A release with the stages prod, and broken, which could not be synthesised."""
+    write_assembly(tmp_path / "release" / "prod", "prod-text")
+    (tmp_path / "release" / "broken.error").write_text("stages/broken.yaml:3: no such model")
+    return ReleaseArtefact.of_folder(tmp_path / "release", tree=None, commit=None)
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"), [((), "would revert it"), (("--allow-older",), "no synthesis")]
+    ("stage", "reason"),
+    [
+        ("pord", "has no stage 'pord': its stages are prod"),
+        ("prod", "built from uncommitted changes"),
+        ("broken", "no such model"),
+    ],
 )
-def test_older_commit_needs_allow_older(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...],
-    reason: str,
+def test_release_that_cannot_be_delivered(
+    release: ReleaseArtefact, stage: str, reason: str
 ) -> None:
-    monkeypatch.setattr(Clone, "of_working_directory", classmethod(lambda cls: cls(tmp_path)))
-    monkeypatch.setattr(Clone, "stage", lambda *_: None)
-    monkeypatch.setattr(Clone, "clean_head", lambda _: "a" * 40)
-    monkeypatch.setattr(delivering, "_history", lambda *_: FakeHistory())
-    monkeypatch.setattr(delivering, "refuse_older_commit", _raises(NotDelivered("would revert it")))
-    monkeypatch.setattr(delivering, "synthesise_stage", _raises(NotDelivered("no synthesis")))
-    assert tritonsm(["deliver", "prod", *options]) == 1
-    assert reason in capsys.readouterr().err
+    with pytest.raises((NotDelivered, NotSynthesised), match=reason):
+        delivering.deliver(release, stage, from_stage=None)
+
+
+@pytest.mark.parametrize("title", [title for title in INVALID_ASSEMBLIES if "link" not in title])
+def test_assembly_that_no_review_compares_is_not_deployed(tmp_path: Path, title: str) -> None:
+    """A release whose digest is right may still have an asset that a program makes, and so on."""
+    folder = tmp_path / "release" / "prod"
+    write_assembly(folder, "a")
+    invalidate, reason = INVALID_ASSEMBLIES[title]
+    invalidate(folder)
+    release = ReleaseArtefact.of_folder(folder.parent, tree=None, commit="c" * 40)
+    is_missing = not release.part("prod")
+    with pytest.raises(
+        (NotDelivered, NotSynthesised), match="has no stage" if is_missing else reason
+    ):
+        delivering.deliver(release, "prod", from_stage=None)
+
+
+def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:
+    write_assembly(tmp_path / "dev", "prod-text")
+    release = ReleaseArtefact.of_folder(tmp_path, tree=None, commit="c" * 40)
+    with (
+        pytest.raises(NotDelivered, match="prod-text is not a stack of dev"),
+        assembly.open_assembly(release, "dev"),
+    ):
+        pass

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import boto3
@@ -62,6 +62,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
     monkeypatch.setattr(Assembly, "endpoints", [endpoint])
     monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", deployed.deploy)
+    monkeypatch.setattr(cdk, "parallel_stacks", lambda *_: 1)
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(deployment, name, lambda *_: None)
     monkeypatch.setattr(deployment, "operations_in_progress", lambda *_: [])
@@ -73,8 +74,9 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
 
 
 class FakeSession:
-    def client(self, _: str) -> None:
-        return None
+    def client(self, _: str) -> Any:
+        limit = {"AccountLimit": {"ConcurrentExecutions": 1000}}
+        return SimpleNamespace(get_account_settings=lambda: limit)
 
 
 @pytest.fixture

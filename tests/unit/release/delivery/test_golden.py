@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from release.delivery.golden import (
     InputTensor,
     check_golden_files,
     golden_path,
+    local_stand_ins,
 )
 
 
@@ -74,6 +76,68 @@ def test_other_answer_is_a_difference(expected: Golden, answer: Array, message: 
     assert expected.differences({"Y": answer}) == [f"Y: {message}"]
 
 
+@pytest.mark.parametrize(
+    ("datatype", "value"),
+    [
+        *(("UINT8", value) for value in (300, -1, 1.5, "1", float("nan"))),
+        *(("FP16", 1e6), ("FP32", "1"), ("BOOL", 2), ("BYTES", 1), ("INT64", 2**63)),
+    ],
+)
+def test_input_that_its_datatype_would_change_is_an_error(datatype: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"does not fit into {datatype}"):
+        InputTensor(datatype=datatype, shape=[1], data=[value])
+
+
+def test_inputs_at_the_limits_of_their_datatype() -> None:
+    data: list[Any] = [0, 2**64 - 1]
+    assert InputTensor(datatype="UINT64", shape=[2], data=data).array().tolist() == data
+    assert InputTensor(datatype="BF16", shape=[1], data=[1.5]).array().tolist() == [1.5]
+    assert InputTensor(datatype="FP16", shape=[0], data=[-INFINITY]).array().shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint16, np.bool_])
+def test_whole_numbers_must_be_equal(dtype: Any) -> None:
+    labels = np.array([[1, 0]], dtype)
+    expected = Golden(inputs={}).with_outputs({"Y": labels}, None)
+    assert expected.differences({"Y": labels}) == []
+    assert len(expected.differences({"Y": labels[:, ::-1]})) == 1
+
+
+def test_labels_that_are_close_are_different() -> None:
+    expected = Golden(inputs={}).with_outputs({"Y": np.array([999, 2**62 + 1])}, None)
+    assert expected.differences({"Y": np.array([999, 2**62])}) != []
+    pixels = np.array([200], np.uint8)
+    expected = Golden(inputs={}).with_outputs({"Y": pixels}, None)
+    assert expected.differences({"Y": pixels + 1}) == []
+
+
+def test_empty_outputs_scalars_and_nan_are_compared() -> None:
+    answer: dict[str, Array] = {
+        "EMPTY": np.zeros((0, 3), np.float32),
+        "SCALAR": np.array(1.5, np.float16),
+        "NAN": np.array([np.nan, 1]),
+    }
+    expected = Golden(inputs={}).with_outputs(answer, None)
+    assert Golden.model_validate_json(expected.to_json()).differences(answer) == []
+    assert expected.differences(answer | {"NAN": np.array([0.0, 1])}) != []
+
+
+def test_stand_ins_of_the_local_sagemaker_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.pbtxt").write_text('platform: "onnxruntime_onnx"\n')
+    monkeypatch.setenv("TRITON_STAND_INS", json.dumps({"onnxruntime": "onnxruntime 1.31.1"}))
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    assert local_stand_ins(tmp_path) is None
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    recorded = Golden(inputs={}).with_outputs({}, local_stand_ins(tmp_path))
+    assert '"recorded_with": "local SageMaker: onnxruntime 1.31.1"' in recorded.to_json()
+    assert Golden.model_validate_json(recorded.to_json()) == recorded
+    (tmp_path / "m" / "config.pbtxt").write_text('backend: "python"\n')
+    assert local_stand_ins(tmp_path) is None
+
+
 def test_missing_output_is_a_difference() -> None:
     assert golden(1).differences({}) == ["Y: missing"]
 
@@ -108,7 +172,7 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
             b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
             [
                 "2: inputs.X.shape: write a valid list, not 1",
-                "3: inputs.X.data: is empty: add one",
+                "3: inputs.X.data: has 0 entries: write 1 or more",
                 "3: inputs.Y.datatype: missing: add this key",
                 "3: inputs.Y.shape: missing: add this key",
                 "3: inputs.Y.data: missing: add this key",
@@ -142,7 +206,7 @@ def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     ("tensor", "text"),
     [
         ({"datatype": "FP23", "shape": [1], "data": [1]}, "unknown datatype FP23"),
-        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "cannot be FP32 of shape"),
+        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "does not fit into FP32"),
         ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "cannot be FP32 of shape"),
     ],
 )

@@ -1,7 +1,9 @@
 """Tests of the history of deliveries, with a fake SSM parameter."""
 
 import json
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -9,12 +11,13 @@ import pytest
 import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import MAX_ENTRIES, History
-from stage_record import DeliveryOutcome
+from stage_record import DeliveryOutcome, Event
 from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
+NUMBERS = count()
 FAILURES = (DeliveryOutcome.FAILED, DeliveryOutcome.WRONG, DeliveryOutcome.UNFINISHED)
 
 
@@ -61,7 +64,7 @@ def test_no_rollback_without_an_earlier_delivery(history: History) -> None:
     with pytest.raises(NotDelivered, match="/triton/prod/delivered has: none"):
         history.rollback_target(None)
     deliver(history, "a" * 40)
-    with pytest.raises(NotDelivered, match=f"no earlier commit was .* has: {'a' * 12}. Check"):
+    with pytest.raises(NotDelivered, match=f"no earlier release .* has: commit {'a' * 12}. Del"):
         history.rollback_target(None)
 
 
@@ -93,8 +96,26 @@ def test_rollback_target_is_found_by_abbreviated_commit(history: History) -> Non
     roll_back(history)
     deliver(history, "cc1", outcome=DeliveryOutcome.FAILED)
     assert history.rollback_target("bb").commit == "bb1"
-    with pytest.raises(NotDelivered, match=r"no commit cc was delivered to prod; .* has: cc1, aa1"):
+    with pytest.raises(
+        NotDelivered, match=r"no release or commit cc .* has: commit cc1, commit aa1"
+    ):
         history.rollback_target("cc")
+
+
+def test_release_is_the_same_delivery_whatever_its_commit(history: History, ssm: FakeSsm) -> None:
+    """A squash has the same release; two releases of one commit are two deliveries."""
+    history.record_start("a", "1")
+    history.refuse_in_progress("1")
+    with pytest.raises(NotDelivered, match=r"a delivery of release 1 \(commit a\) to prod is in"):
+        new_history(ssm).record_start("a", "2")
+    history.record_outcome(DeliveryOutcome.DELIVERED)
+    history.record_start("squashed", "1")
+    history.record_outcome(DeliveryOutcome.DELIVERED)
+    assert [delivery.commit for delivery in history.deliveries()] == ["squashed"]
+    history.record_start("b", "2")
+    history.record_outcome(DeliveryOutcome.DELIVERED)
+    assert history.rollback_target(None).release == "1"
+    assert history.rollback_target("squ").release == history.rollback_target("1").release == "1"
 
 
 def test_record_has_ten_deliveries_and_only_the_newest_failure(history: History) -> None:
@@ -139,6 +160,44 @@ def test_outcome_is_recorded_after_the_record_was_emptied(history: History, ssm:
     ssm.values.append('{"deliveries": []}')
     history.record_outcome(DeliveryOutcome.DELIVERED)
     assert commits(history) == ["a"]
+
+
+def event(commit: str | None, result: str, action: str = "deliver") -> Event:
+    number = next(NUMBERS)
+    begun = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+    return Event(
+        stage="prod", action=action, who="me", versions={}, commit=commit, result=result,
+        begun=begun.isoformat(),
+    )  # fmt: skip
+
+
+def test_deleted_record_is_read_from_the_events(ssm: FakeSsm) -> None:
+    """Its guards stay: the live commit, the targets of rollbacks, and a delivery in progress."""
+    events = [
+        event("a", "delivered"),
+        event("b", "delivered"),
+        event("c", "delivered"),
+        event(None, "done", "publish"),
+        event("d", "failed"),
+        event("b", "delivered", "rollback-stage"),
+        event("e", "changed by hand"),
+    ]
+    history = History(cast("SSMClient", ssm), "prod", lambda: reversed(events))
+    assert live_commit(history) == "e"
+    assert history.rollback_target(None).commit == "b"
+    assert history.rollback_target("c").outcome is DeliveryOutcome.ROLLED_BACK
+    with pytest.raises(NotDelivered, match="no release or commit d"):
+        history.rollback_target("d")
+    deliver(history, "f")
+    assert commits(new_history(ssm)) == ["a", "b", "c", "b", "e", "f"]
+    assert roll_back(new_history(ssm)) == "b"
+
+
+def test_delivery_in_progress_is_known_from_its_event(ssm: FakeSsm) -> None:
+    start = replace(event("a", "started"), begun=datetime.now(UTC).isoformat())
+    history = History(cast("SSMClient", ssm), "prod", lambda: [start])
+    with pytest.raises(NotDelivered, match="commit a to prod is in progress"):
+        history.record_start("b")
 
 
 def test_second_delivery_is_refused_until_the_first_ends(history: History, ssm: FakeSsm) -> None:

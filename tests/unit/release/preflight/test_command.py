@@ -135,9 +135,8 @@ def run_preflight(
     arn = "arn:aws:iam::111122223333:root"
     aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
     monkeypatch.setattr(preflight_gate, "run_checks", lambda _: iter(findings))
-    assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"))
-    tree: Any = None
-    preflight_gate.run_preflight(tree, assembly, aws.session, ignore_findings=ignore_findings)
+    assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"), tree=None)
+    preflight_gate.run_preflight(assembly, aws.session, ignore_findings=ignore_findings)
 
 
 def test_refused_finding_ends_a_delivery(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,6 +322,23 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "widened_access: AWS::Lambda::Function prod-text/Function: runs as another role, which may "
         "do more: FunctionRole -> Role",
     ),
+    "execution role outside of the stage": (
+        put("Model", "ExecutionRoleArn", "arn:aws:iam::111111111111:role/Admin"),
+        "widened_access: AWS::SageMaker::Model prod-text/Model: runs as arn:aws:iam::111111111111:"
+        "role/Admin, whose permissions are outside of the stage",
+    ),
+    "new model with a role outside of the stage": (
+        add(New={
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {"ExecutionRoleArn": "arn:aws:iam::111111111111:role/Admin"},
+        }),
+        "widened_access: AWS::SageMaker::Model prod-text/New: runs as arn:aws:iam::111111111111:",
+    ),
+    "other existing subnets": (
+        put("Model", "VpcConfig", "Subnets", ["subnet-1", "subnet-2"]),
+        "internet_routes: AWS::SageMaker::Model prod-text/Model: the instances are in other "
+        "existing subnets: VpcConfig.Subnets: a, b -> subnet-1, subnet-2",
+    ),
     "function URL without authentication": (
         add(Url={"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE"}}),
         "public_exposure: AWS::Lambda::Url prod-text/Url: lets anyone invoke a function",

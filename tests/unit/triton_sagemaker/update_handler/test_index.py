@@ -14,6 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
@@ -205,6 +206,26 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
 
     monkeypatch.setattr(handler.boto3, "client", create_client)
     return account
+
+
+def test_members_of_variants_that_boto3_does_not_know_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lambda's own boto3 drops InstancePools, as this one drops a member of the future."""
+    client: Any = boto3.client(
+        "sagemaker", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
+    )
+    variants = [{"VariantName": "A", "FuturePools": [{"ModelNameOverride": "m"}]}]
+    body = json.dumps({"EndpointConfigName": "c", "ProductionVariants": variants}).encode()
+
+    def respond(**_: Any) -> AWSResponse:
+        headers: Any = {}
+        return AWSResponse("https://aws", 200, headers, SimpleNamespace(stream=lambda: [body]))
+
+    client.meta.events.register("before-send", respond)
+    handler: Any = _load_handler()
+    monkeypatch.setattr(handler.boto3, "client", lambda _: client)
+    assert handler._describe_config("c")["ProductionVariants"] == variants
 
 
 def _load_handler() -> ModuleType:

@@ -7,6 +7,14 @@ from tests.unit.model_build.checks.cases.bases import DALI, FIL, MODEL, ONNX, PY
 from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
+EXECUTE_WITHOUT_RETURN = """\
+class TritonPythonModel:
+    def execute(self, requests):
+        def respond(request):
+            return request
+
+        responses = [respond(request) for request in requests]
+"""
 
 CASES = [
     # python_imports
@@ -20,9 +28,12 @@ CASES = [
         },
         *[
             f"twice/1/{location}: imports {module}, which neither Python's standard library, nor "
-            "numpy, nor this model directory has: add it with a `python-packages` step in "
-            "recipe.yaml (docs/models.md), or catch ImportError [python_imports]"
-            for location, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
+            "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to twice "
+            f"--add {fix}, or catch ImportError [python_imports]"
+            for location, module, fix in (
+                ("model.py:4:5", "cupy", "PACKAGE`, where PACKAGE is the one of PyPI that has it"),
+                ("words.py:2:5", "sklearn", "scikit-learn`"),
+            )
         ],
     ),
     # python_models
@@ -52,6 +63,13 @@ CASES = [
         {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
         "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
         "[python_models]",
+    ),
+    case(
+        "Python model whose execute forgets its responses",
+        PYTHON,
+        {"twice/1/model.py": EXECUTE_WITHOUT_RETURN},
+        "twice/1/model.py:2:5: execute returns None, and Triton never answers the request: return "
+        "a list with one pb_utils.InferenceResponse for each request [python_models]",
     ),
     # bls_calls
     case(

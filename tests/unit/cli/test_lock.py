@@ -1,0 +1,137 @@
+"""Tests of `tritonsm lock`, with uv and an index of wheels in a folder."""
+
+import shlex
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cli import lock
+from cli.__main__ import main
+from model_build import checks
+from model_build.source import ModelSource
+
+CONFIG = """
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+"""
+CODE = """\
+import sklearn
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
+WHEELS = {
+    "scikit_learn-1.0-py3-none-any": ("joblib", "numpy", 'narwhals; python_version >= "3.12"'),
+    "joblib-2.0-py3-none-any": (),
+    "narwhals-3.0-py3-none-any": (),
+    "numpy-1.26.4-py3-none-any": (),
+    "old-1.0-cp310-cp310-manylinux_2_17_x86_64": (),
+}
+"""Wheels with the packages that they require."""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of a model that imports sklearn, relative to the working directory."""
+    index = tmp_path / "wheels"
+    index.mkdir()
+    for wheel, dependencies in WHEELS.items():
+        name, version, tag = wheel.split("-", 2)
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in dependencies)
+        with zipfile.ZipFile(index / f"{wheel}.whl", "w") as archive:
+            wheel_text = f"Wheel-Version: 1.0\nTag: {tag}\n"
+            for file, text in (("METADATA", metadata), ("WHEEL", wheel_text), ("RECORD", "")):
+                archive.writestr(f"{name}-{version}.dist-info/{file}", text)
+    configuration = tmp_path / "uv.toml"
+    configuration.write_text(f'[pip]\nno-index = true\nfind-links = ["{index}"]\n')
+    monkeypatch.setenv("UV_CONFIG_FILE", str(configuration))
+    monkeypatch.chdir(tmp_path)
+    folder = Path("models/iris")
+    (folder / "iris/1").mkdir(parents=True)
+    (folder / "iris/config.pbtxt").write_text(CONFIG)
+    (folder / "iris/1/model.py").write_text(CODE)
+    return folder
+
+
+def _run_printed_command(folder: Path) -> None:
+    """Run the command of the only finding in a model's folder."""
+    (finding,) = checks.lint(ModelSource(folder))
+    command = shlex.split(finding.message.split("`")[1])
+    assert command[0] == "tritonsm"
+    assert main(command[1:]) == 0
+
+
+def _packages(folder: Path) -> list[str]:
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    assert "--hash=sha256:" in "".join(lines)
+    return [line.partition(" ")[0] for line in lines if "==" in line]
+
+
+def test_commands_that_lint_prints_repair_the_findings(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_python_versions", lambda _: {"3.10", "3.12"})
+    _run_printed_command(model)
+    assert checks.lint(ModelSource(model)) == []
+    assert (model / "requirements.in").read_text() == "scikit-learn\n"
+    # narwhals is a dependency in Python 3.12 only; the image has numpy.
+    assert _packages(model) == ["joblib==2.0", "narwhals==3.0", "scikit-learn==1.0"]
+    (model / "requirements.in").unlink()
+    (model / "requirements.txt").write_text("# mine\njoblib==2.0\n")
+    (model / "iris/1/model.py").write_text(CODE.replace("sklearn", "joblib"))
+    _run_printed_command(model)
+    assert checks.lint(ModelSource(model)) == []
+    assert _packages(model) == ["joblib==2.0"]
+    assert (model / "requirements.txt").read_text().startswith("# mine\n")
+
+
+def test_python_versions_are_those_of_the_stages_that_serve_the_model() -> None:
+    served = lock._python_versions(ModelSource(Path("models/minilm")))
+    assert {"3.10", "3.12"} <= served  # local and prod
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--add=old", "--python=3.10", "--python=3.12"), "old==1.0 has no wheels"),
+        (("--add=missing", "--python=3.12"), "missing was not found"),
+        (("--add=joblib", "--to=other"), "write --to with one of its Python models: iris"),
+        ((), "models/iris has no recipe.yaml with packages: tritonsm lock models/iris --add"),
+    ],
+)
+def test_failure_names_the_package_and_writes_nothing(
+    model: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    assert main(["lock", str(model), *options]) == 1
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in model.iterdir()) == ["iris"]
+
+
+def test_step_is_added_to_an_existing_recipe(model: Path) -> None:
+    (model / "recipe.yaml").write_text(
+        "description: x  # keep\nfiles:  # generated\n"
+        "  iris/1/a.txt: { to: copy, weights: a.txt }\n"
+    )
+    (model / "a.txt").touch()
+    assert main(["lock", str(model), "--add=scikit-learn", "--python=3.12"]) == 0
+    recipe = (model / "recipe.yaml").read_text()
+    assert recipe.startswith("description: x  # keep\nfiles:  # generated\n  iris/1/site-packages:")
+    assert checks.lint(ModelSource(model)) == []
+
+
+@pytest.mark.parametrize("package", ["-r x", "joblib @ https://example.com/joblib.whl"])
+def test_what_is_no_package_of_an_index_is_rejected(
+    model: Path, capsys: pytest.CaptureFixture[str], package: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["lock", str(model), f"--add={package}"])
+    assert "argument --add" in capsys.readouterr().err
