@@ -138,10 +138,6 @@ browser-image: install $(BROWSER)/.installed ## make the images of the docs anew
 bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write docs/performance.md; QUICK=1, ONLY=synth
 	@python -m bench $(if $(QUICK),--quick) $(ONLY)
 
-.PHONY: mutants
-mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some
-	@python -m tests.mutants "$(ONLY)"
-
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \

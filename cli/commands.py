@@ -55,12 +55,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "preflight", "check that the account can deploy a stage", "release.preflight.command"
         ),
+        Command("permissions", "write IAM policies for whoever deploys a stage", "cli.permissions"),
         Command("deliver", "deploy a release and test every model", DELIVERY),
         Command("rollback-stage", "deploy the release of an earlier delivery", DELIVERY),
         Command("golden", "write the expected outputs of a deployed model", DELIVERY),
     ),
     "deployed models": (
         Command("status", "show endpoints, models, alarms, and drift", "cli.status"),
+        Command(
+            "report", "collect what explains a failure, for a bug report", "cli.failure_report"
+        ),
         Command("history", "list the deliveries and model changes of a stage", "cli.history"),
         Command("invoke", "invoke a model", "cli.invoke"),
         Command("load", "load-test models up to a latency objective", "cli.load"),
@@ -77,15 +81,15 @@ COMMANDS = {command.name: command for group in GROUPS.values() for command in gr
 
 OFFLINE = {
     *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
-    *("stages", "try", "up"),
+    *("permissions", "stages", "try", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
     *("build", "deliver", "demo", "golden", "invoke", "load", "lock"),
-    *("publish", "rollback-stage", "size", "try"),
+    *("publish", "report", "rollback-stage", "size", "try"),
 }
-"""Commands that export or invoke models, with packages that `make install-cdk` leaves out."""
+"""Commands with packages that `make install-cdk` leaves out, such as those that export models."""
 
 STAGE_MODEL_COMMANDS = {MODELS + name for name in ("publish", "rollback", "retire")}
 """Modules whose commands use the default session of boto3."""

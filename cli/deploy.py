@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
         run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     except CommandError as error:
         message = str(error)
-        raise CommandError("\n  ".join([message, *next_steps(message)])) from None
+        arguments = f"{stage} --local" if local else stage
+        raise CommandError("\n  ".join([message, *next_steps(message, arguments)])) from None
     restored = _restore_catalog(plan, region)
     print(f"deployed: {stage}")
     if restored:

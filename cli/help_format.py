@@ -4,6 +4,7 @@ rich omits colours if the output is not a terminal, or if NO_COLOR is set (no-co
 """
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -22,6 +23,10 @@ class _Help(RawDescriptionRichHelpFormatter):
 
 class Parser(argparse.ArgumentParser):
     """A parser with coloured help and errors of one line."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help with its colours, which `cli.printable` would escape."""
+        super().print_help(file or getattr(sys.stdout, "rich_proxied_file", sys.stdout))
 
     def __init__(self, **options: Any) -> None:
         options["formatter_class"] = _Help

@@ -21,6 +21,7 @@ _PYTHON_BY_JAVA = {
     r"\p{Z}": r" \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
     r"\p{Print}": r"[\x20-\x7e]",
     r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010ffff",
+    "|(?i).*<script>.*</script>.*)": "|(?i:.*<script>.*</script>.*))",  # of budgets' names
 }
 """Java syntax in the models' regular expressions -> Python syntax."""
 

@@ -18,6 +18,7 @@ BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
     "iam:ListRoles",
     "lambda:GetAccountSettings",
+    "logs:DescribeLogGroups",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
@@ -29,6 +30,7 @@ ACCOUNT_WIDE = (
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
 PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
+POLICIES = "Deliveries name policies of the stage that were changed by hand."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
@@ -90,7 +92,7 @@ class DeliveryStack(Stack):
             actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
             allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
-        self._allow_preflight(deploy, qualifier)
+        self._allow_preflight(deploy, stage_name, qualifier)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -166,14 +168,20 @@ class DeliveryStack(Stack):
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole, qualifier: str) -> None:
-        """Allow the read-only checks of the preflight, the first step of a delivery.
+    def _allow_preflight(self, role: iam.IRole, stage: str, qualifier: str) -> None:
+        """Allow the read-only checks of the account, before and after a deploy.
 
-        If a permission is missing, the preflight reports it and the delivery continues.
+        If a permission is missing, the delivery reports it and continues.
         """
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
+        for action, name in {
+            "iam:GetRolePolicy": self._arn("iam", f"role/{stage}-*"),
+            "kms:GetKeyPolicy": self._arn("kms", "key/*"),
+            "s3:GetBucketPolicy": self._arn("s3", f"{stage}-*"),
+        }.items():
+            allow(role, [action], [name], POLICIES)
         versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{qualifier}/version")]
         allow(role, ["ssm:GetParameter"], versions)
 

@@ -157,6 +157,8 @@ def _resource_arn(service: str, request: dict[str, Any]) -> str:
         case "ecr", {"repositoryName": name}:
             registry = request.get("registryId", ACCOUNT)
             return f"arn:aws:ecr:{REGION}:{registry}:repository/{name}"
+        case "kms", {"KeyId": key}:
+            return str(key) if str(key).startswith("arn:") else _arn(service, f"key/{key}")
         case "ssm", {"Name": name} | {"Path": name} | {"ResourceId": name}:
             return _arn(service, f"parameter{name}")
         case "logs", {"logGroupName": group}:

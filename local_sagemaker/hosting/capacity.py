@@ -20,6 +20,7 @@ T = TypeVar("T")
 _XLARGE_GIB = {"c": 8, "m": 16, "r": 32, "g4dn": 16, "g5": 16, "g6": 16, "g6e": 32}
 _TYPE = re.compile(r"ml\.(?:([cmr])[5-9]\w*|(g4dn|g5|g6|g6e))\.(\d*)xlarge")
 _XLARGE_CPUS = 4
+_MODEL_FOLDER = re.compile(rb"/([0-9a-f]{32})/model/")
 
 # Number of GPUs by size, such as 12 in .12xlarge; other sizes have one. Without a cited source.
 _GPUS = {"12": 4, "24": 4, "48": 8}
@@ -55,6 +56,24 @@ class Capacity:
 def resident_bytes(session: int) -> int:
     """Return the memory of a session's processes in bytes; shared memory counts once."""
     return sum(_by_process(session, partial(proportional_bytes, kinds=("Pss",))).values())
+
+
+def resident_by_folder(session: int) -> tuple[int, dict[str, int]]:
+    """Return the memory of a session's processes, and of those with a model's folder, by folder.
+
+    A process of a model has the path FOLDER/model/... in its command line.
+    """
+    sizes, folders = _by_process(session, resident_and_folder), dict[str, int]()
+    for size, folder in sizes.values():
+        if folder:
+            folders[folder] = folders.get(folder, 0) + size
+    return sum(size for size, _ in sizes.values()), folders
+
+
+def resident_and_folder(process: Path) -> tuple[int, str | None]:
+    """Return the memory of a process, and the folder of its model."""
+    match = _MODEL_FOLDER.search((process / "cmdline").read_bytes())
+    return proportional_bytes(process, ("Pss",)), match[1].decode() if match else None
 
 
 def unreclaimable_bytes(session: int) -> dict[int, int]:

@@ -1,10 +1,10 @@
-"""Connections to one Triton: a pool for invocations, and separate connections (lanes) for loads.
+"""Connections to one Triton: a pool for invocations, and separate ones (lanes) for loads, unloads.
 
-Triton's HTTP server assigns each connection to one of its threads. A load blocks its thread, and
-all connections of that thread: during a load of 6 s, 14 of 15 idle connections got no response to
-/ping (measured on 2.51). Therefore loads have their own connections, the lanes. While lanes are
-busy, an invocation uses a connection that answered a ping sent after the load requests: such a
-connection does not share a thread with a load.
+Triton's HTTP server assigns each connection to one of its threads. A load or an unload blocks its
+thread, and all connections of that thread: during a load of 6 s, 14 of 15 idle connections got no
+response to /ping (measured on 2.51). Therefore loads and unloads have their own connections, the
+lanes. While lanes are busy, an invocation, and another load or unload, uses a connection that
+answered a ping sent after their requests: such a connection does not share a thread with them.
 """
 
 import asyncio
@@ -25,8 +25,12 @@ MAX_MODEL_RESPONSE_BYTES = 16 << 20
 """Maximum size of the response to a load or an unload. A model can influence the size."""
 
 PING = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"
-FIRST_PING_SECONDS = 0.05
-"""Timeout of the first ping. Each retry, on another connection, has a longer timeout."""
+MAX_IDLE_LANES = 8
+"""Number of Triton's threads."""
+PING_SECONDS = 0.05
+"""Time after which another connection is pinged too; any that answers can be used."""
+MAX_PINGS = 16
+"""Maximum number of pings without an answer."""
 
 T = TypeVar("T")
 
@@ -59,6 +63,8 @@ class Connections:
         self._idle: list[Connection] = []
         self._idle_lanes: list[Connection] = []
         self._busy_lanes: set[Connection] = set()
+        self._taking_lane = asyncio.Lock()
+        self._pings: set[asyncio.Task[OSError | None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -72,14 +78,15 @@ class Connections:
         timeout: float,
     ) -> tuple[int, bytes]:
         """Send a load or unload request; return status and body. Raise `OSError`."""
-        lane = self._idle_lanes.pop() if self._idle_lanes else await self._open()
         all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
         lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
-        self._busy_lanes.add(lane)
+        async with self._taking_lane:  # the next lane avoids the thread of this request
+            lane = await self._take_lane()
+            self._busy_lanes.add(lane)
+            lane.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
         is_reusable = False
         try:
             async with asyncio.timeout(timeout):
-                lane.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
                 response = ContainerResponse(lane)
                 await response.read_head()
                 content = await response.read_body(MAX_MODEL_RESPONSE_BYTES)
@@ -87,20 +94,47 @@ class Connections:
             return response.status, content
         finally:
             self._busy_lanes.remove(lane)
-            if is_reusable:
+            if is_reusable and len(self._idle_lanes) < MAX_IDLE_LANES:
                 self._idle_lanes.append(lane)
             else:
                 lane.writer.close()
 
+    async def _take_lane(self) -> Connection:
+        """Return a lane that shares no thread with a busy one. Raise `OSError`."""
+        for lane in reversed(self._idle_lanes):
+            if all(
+                busy in lane.avoided_lanes or lane in busy.avoided_lanes
+                for busy in self._busy_lanes
+            ):
+                self._idle_lanes.remove(lane)
+                return lane
+        return await (self.take() if self._busy_lanes else self._open())
+
     async def take(self) -> Connection:
-        """Return a connection for one invocation. Raise `OSError` if the server has ended."""
-        for position in range(len(self._idle) - 1, -1, -1):
-            if self._busy_lanes <= self._idle[position].avoided_lanes:
-                connection = self._idle.pop(position)
-                if connection.is_open:
-                    return connection
-                connection.writer.close()
-        return await (self._open_pinged() if self._busy_lanes else self._open())
+        """Return a connection for one invocation. Raise `OSError` if the server has ended.
+
+        While lanes are busy, connections are pinged, one after the other, until one avoids them.
+        """
+        while not self._closed:
+            for position in range(len(self._idle) - 1, -1, -1):
+                if self._busy_lanes <= self._idle[position].avoided_lanes:
+                    connection = self._idle.pop(position)
+                    if connection.is_open:
+                        return connection
+                    connection.writer.close()
+            if not self._busy_lanes:
+                return await self._open()
+            if len(self._pings) < MAX_PINGS:
+                ping = asyncio.create_task(self._ping())
+                self._pings.add(ping)
+                ping.add_done_callback(self._pings.discard)
+            answered, _ = await asyncio.wait(
+                self._pings, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            for ping in answered:
+                if error := ping.result():
+                    raise error
+        raise ConnectionError("the container has exited")
 
     def give_back(self, connection: Connection) -> None:
         """Put a connection back into the pool; connections that avoid lanes are reused first."""
@@ -116,6 +150,8 @@ class Connections:
             self._loop.call_soon_threadsafe(self._close_idle)
 
     def _close_idle(self) -> None:
+        for ping in self._pings:
+            ping.cancel()
         for connection in (*self._idle, *self._idle_lanes):
             connection.writer.close()
         self._idle, self._idle_lanes = [], []
@@ -137,27 +173,32 @@ class Connections:
             connected_socket.close()
             raise
 
-    async def _open_pinged(self) -> Connection:
-        """Return a new connection that answered a ping while lanes were busy."""
-        timeout = FIRST_PING_SECONDS
-        while self._busy_lanes:
-            connection = await self._open()
-            connection.avoided_lanes = frozenset(self._busy_lanes)
-            response = ContainerResponse(connection)
-            try:
-                async with asyncio.timeout(timeout):
-                    connection.writer.write(PING)
-                    await response.read_head()
-                    await response.read_body(CHUNK_BYTES)
-            except TimeoutError:
-                connection.writer.close()
-                timeout *= 1.5
-            except BaseException:
-                connection.writer.close()
-                raise
-            else:
-                return connection
-        return await self.take()
+    async def _ping(self) -> OSError | None:
+        """Ping an idle or a new connection, and give it back; return the error of a new one.
+
+        An answer shows that the connection avoids the lanes that were busy before.
+        """
+        idle = self._idle.pop() if self._idle else None
+        try:
+            connection = idle or await self._open()
+        except OSError as error:
+            return error
+        lanes = frozenset(self._busy_lanes)
+        response = ContainerResponse(connection)
+        try:
+            connection.writer.write(PING)
+            await response.read_head()
+            await response.read_body(CHUNK_BYTES)
+        except OSError as error:
+            connection.writer.close()
+            return None if idle else error
+        except BaseException:
+            connection.writer.close()
+            raise
+        open_lanes = {*self._idle_lanes, *self._busy_lanes}
+        connection.avoided_lanes = lanes | (connection.avoided_lanes & open_lanes)
+        self.give_back(connection)
+        return None
 
 
 class ContainerResponse:

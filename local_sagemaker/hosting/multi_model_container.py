@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,11 +37,20 @@ ROOM_SECONDS = 10
 """How long a load waits for an unload before another model is unloaded too; our choice. An unload
 usually takes 2 s, but up to `UNLOAD_SECONDS` for a model whose process was killed."""
 
-# Triton has 8 HTTP threads (--sagemaker-thread-count), and a load blocks its thread: with 8
-# concurrent loads, loaded models would not respond. SageMaker limits concurrent downloads and loads
-# according to the instance's vCPUs (developer guide, "Set SageMaker AI multi-model endpoint model
-# caching behavior"), without a documented number; half of the threads is our choice.
-MAX_CONCURRENT_LOADS = 4
+MEASURE_SECONDS = 0.25
+"""Interval of measuring the memory while a load waits for room; a measurement takes about 10 ms."""
+
+# Triton has 8 HTTP threads (--sagemaker-thread-count). A load or an unload blocks its thread, an
+# unload for 2 s in which it only polls: with 8 of them, loaded models would not respond. SageMaker
+# limits concurrent downloads and loads according to the instance's vCPUs (developer guide, "Set
+# SageMaker AI multi-model endpoint model caching behavior"), without a documented number; the
+# numbers here are our choice.
+MAX_MODEL_REQUESTS = 6
+MAX_CONCURRENT_UNLOADS = 4
+MAX_CONCURRENT_LOADS = max(2, min(4, os.cpu_count() or 1))
+MAX_PREPARED = MAX_CONCURRENT_LOADS + 2
+"""Number of loads that download an archive, wait for memory, or load. Memory is kept free for
+them: more would leave less for loaded models."""
 
 
 @dataclass
@@ -48,12 +59,14 @@ class _Model:
 
     `calls` is the number of calls in progress, `answered` the number of completed calls. `task` is
     the load, which all calls await, and later the unload; `path` is the HTTP path of invocations.
+    `had_process` is whether processes of its own were measured.
     """
 
     path: str
     task: "asyncio.Task[None]" = field(init=False)
     calls: int = 0
     answered: int = 0
+    had_process: bool = False
     phase: Phase = Phase.DOWNLOADING
     since: float = field(default_factory=time.time)
 
@@ -98,7 +111,12 @@ class MultiModelContainer:
         self._models: dict[str, _Model] = {}  # the least recently used first
         self._unloading: dict[str, _Model | None] = {}  # None: only its files are being deleted
         self._loading, self._is_exclusive = 0, False
-        self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
+        self._requests = Counter[str]()  # model requests in progress by HTTP method
+        self._waiting: dict[str, int] = {}  # loads that wait for room, with the size of their files
+        self._sent: dict[str, int] = {}  # loads that Triton runs, likewise
+        self._changed, self._measuring = asyncio.Event(), asyncio.Lock()
+        self._memory_changes = self._measured_changes = 0
+        self._measured, self._measured_at = (0, dict[str, int]()), 0.0
 
     def acquire(self, target_model: str | None) -> Call:
         """Count a call as in progress, and start the load of its model if necessary.
@@ -201,9 +219,9 @@ class MultiModelContainer:
 
     @asynccontextmanager
     async def _load_slot(self, *, exclusive: bool = False) -> AsyncIterator[None]:
-        """Limit the number of concurrent loads; if `exclusive`, wait until no other load runs."""
+        """Limit the number of prepared loads; if `exclusive`, wait until there is no other load."""
         await self._wait_until(
-            lambda: not self._is_exclusive and (exclusive or self._loading < MAX_CONCURRENT_LOADS)
+            lambda: not self._is_exclusive and (exclusive or self._loading < MAX_PREPARED)
         )
         self._is_exclusive = exclusive
         await self._wait_until(lambda: not (exclusive and self._loading))
@@ -233,27 +251,53 @@ class MultiModelContainer:
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
-        """Make room for the size of a model's files, and load the model. Return status and body.
+        """Make room for a model, and load it. Return status and body.
 
         The real memory usage is only known after the load: a model that does not fit is unloaded
         again, and the status is 507, as if Triton had run out of memory.
         """
-        await self._make_room(self._store.sizes()[target_model], target_model)
+        size = self._store.sizes()[target_model]
+        self._waiting[target_model] = size
+        try:
+            await self._make_room(target_model)
+            self._sent[target_model] = size
+        finally:
+            del self._waiting[target_model]
         url = self._path_in_sandbox / self._store.path(target_model)
-        started = time.monotonic()
-        status, body = await self._triton.connections.send_model_request(
-            "POST",
-            "/models",
-            body=json.dumps({"model_name": model_hash(target_model), "url": str(url)}).encode(),
-            headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
-            timeout=self._load_seconds,
-        )
+        try:
+            async with self._model_request("POST", MAX_CONCURRENT_LOADS):
+                started = time.monotonic()
+                status, body = await self._triton.connections.send_model_request(
+                    "POST",
+                    "/models",
+                    body=json.dumps(
+                        {"model_name": model_hash(target_model), "url": str(url)}
+                    ).encode(),
+                    headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
+                    timeout=self._load_seconds,
+                )
+        finally:
+            del self._sent[target_model]
+            self._memory_changes += 1
         if status == 200:
             self._report_completed(ModelStepKind.LOAD, target_model, started)
-            if problem := await self._make_room(0, target_model):
+            if problem := await self._make_room(target_model):
                 await self._send_unload(target_model)
                 return 507, problem.encode()
         return status, body
+
+    @asynccontextmanager
+    async def _model_request(self, method: str, limit: int) -> AsyncIterator[None]:
+        """Wait until another load or unload may block a thread of Triton."""
+        await self._wait_until(
+            lambda: self._requests[method] < limit and self._requests.total() < MAX_MODEL_REQUESTS
+        )
+        self._requests[method] += 1
+        try:
+            yield
+        finally:
+            self._requests[method] -= 1
+            self._changed.set()
 
     def _report_completed(
         self, step: ModelStepKind, target_model: str, started: float, **details: Any
@@ -262,16 +306,84 @@ class MultiModelContainer:
         seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
         self._report(ModelStep(step, target_model, seconds, bytes=size, **details))
 
-    async def _make_room(self, size: int, target_model: str) -> str | None:
-        """Unload unused models until `size` bytes are free; return a message if they are not.
+    async def _make_room(self, target_model: str) -> str | None:
+        """Unload unused models until a waiting or loaded model has room, or return a message.
 
-        Concurrent loads take turns, because an unload frees memory for all of them.
+        Waiting loads get room in their order, but unloads for all of them run in parallel.
         """
-        async with self._making_room:
-            while (used := await in_thread(self._triton.resident_bytes)) + size > self._memory:
-                if not await self._unload_unused(target_model):
-                    return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
-        return None
+        self._memory_changes += 1
+        while True:
+            used, by_model = await self._measure()
+            needs = self._needs(by_model)
+            rank = list(self._waiting).index(target_model) if target_model in self._waiting else -1
+            sent, waiting = needs[: len(self._sent)], needs[len(self._sent) :]
+            free = self._memory - used - (sum(sent) if rank >= 0 else 0)
+            if free >= sum(waiting[: rank + 1]):
+                return None
+            self._begin_unloads(sum(waiting) - free, by_model, room_for=target_model)
+            waits_for_loads = rank > 0 or (rank == 0 and sent)
+            if not waits_for_loads and not any(self._unloading.values()):
+                return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MEASURE_SECONDS):
+                    await self._changed.wait()
+
+    def _needs(self, by_model: Mapping[str, int]) -> list[int]:
+        """Return how many bytes each sent, then each waiting load is still expected to need.
+
+        A model that was never loaded is expected to need as much as an average loaded one.
+        """
+        sizes = [by_model.get(target, 0) for target in self._models if target not in self._sent]
+        measured = [size for size in sizes if size]
+        average = sum(measured) // len(measured) if measured else 0
+        return [
+            max(0, max(size, average) - by_model.get(target, 0))
+            for loads in (self._sent, self._waiting)
+            for target, size in loads.items()
+        ]
+
+    def _begin_unloads(self, missing: int, by_model: Mapping[str, int], *, room_for: str) -> None:
+        """Begin unloads of unused models that free `missing` bytes with those in progress.
+
+        An unload that takes longer than `ROOM_SECONDS` does not count. The memory of a model
+        without a process of its own is not known: its unload is expected to free enough.
+        """
+        unloading = [
+            (target, model)
+            for target, model in self._unloading.items()
+            if model and model.since > time.time() - ROOM_SECONDS
+        ]
+        for unused in self._unused_models():
+            freed = sum(
+                by_model.get(target, 0) if model.had_process else missing
+                for target, model in unloading
+            )
+            if freed >= missing or len(unloading) >= MAX_CONCURRENT_UNLOADS:
+                return
+            unloading.append((unused, self._models[unused]))
+            self._begin_unload(unused, room_for)
+
+    async def _measure(self) -> tuple[int, dict[str, int]]:
+        """Return the memory of Triton and of each model in bytes.
+
+        Measured again after each change, and after `MEASURE_SECONDS`: the memory of a model is free
+        before Triton has answered its unload.
+        """
+        async with self._measuring:
+            changes, known = self._memory_changes, {**self._models, **self._unloading}
+            is_old = time.monotonic() > self._measured_at + MEASURE_SECONDS
+            if is_old or self._measured_changes != changes:
+                used, sizes = await in_thread(self._triton.resident_by_folder)
+                by_model = {
+                    target: size for target in known if (size := sizes.get(model_hash(target)))
+                }
+                for target in by_model:
+                    if model := known[target]:
+                        model.had_process = True
+                self._measured, self._measured_changes = (used, by_model), changes
+                self._measured_at = time.monotonic()
+        return self._measured
 
     async def _unload_when_unused(self, room_for: str) -> bool:
         """Wait for an unused model and unload it; return False if no model is loaded."""
@@ -333,18 +445,20 @@ class MultiModelContainer:
     def _remove_unloading(self, target_model: str) -> None:
         """Mark an unload as completed, so that a waiting load of the model can start."""
         del self._unloading[target_model]
+        self._memory_changes += 1
         self._changed.set()
 
     async def _send_unload(self, target_model: str, room_for: str | None = None) -> None:
-        started = time.monotonic()
         self._report(ModelStep(ModelStepKind.UNLOADING, target_model, room_for=room_for))
         try:
-            await self._triton.connections.send_model_request(
-                "DELETE",
-                f"/models/{model_hash(target_model)}",
-                headers={TARGET_MODEL: target_model},
-                timeout=UNLOAD_SECONDS,
-            )
+            async with self._model_request("DELETE", MAX_CONCURRENT_UNLOADS):
+                started = time.monotonic()
+                await self._triton.connections.send_model_request(
+                    "DELETE",
+                    f"/models/{model_hash(target_model)}",
+                    headers={TARGET_MODEL: target_model},
+                    timeout=UNLOAD_SECONDS,
+                )
         except TimeoutError:
             reason = f"its server did not unload it within {UNLOAD_SECONDS} s"
             self._report(ModelStep(ModelStepKind.FAIL, target_model, reason=reason))

@@ -135,6 +135,13 @@ class Triton:
         """Return the memory of the server and its child processes in bytes."""
         return capacity.resident_bytes(self.session)
 
+    def resident_by_folder(self) -> tuple[int, dict[str, int]]:
+        """Return the memory in bytes, and that of the processes of each folder of `sandbox.MODELS`.
+
+        Models of Triton's Python backend, also of the stand-ins, have processes of their own.
+        """
+        return capacity.resident_by_folder(self.session)
+
     def cpu_seconds(self) -> float:
         """Return the processor time of the server and its child processes."""
         return capacity.cpu_seconds(self.session)

@@ -138,7 +138,8 @@ def _build_and_deploy(
         return verify(deployment, deployment.assembly.tree.models)
     except DeliveryError as error:
         message = str(error)
-        raise type(error)("\n  ".join([message, *next_steps(message)])) from error.__cause__
+        lines = [message, *next_steps(message, deployment.assembly.stage)]
+        raise type(error)("\n  ".join(lines)) from error.__cause__
 
 
 def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:

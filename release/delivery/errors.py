@@ -101,10 +101,11 @@ def explain_error(error: Exception) -> str:
     return f"AWS: {error}"
 
 
-def next_steps(message: str) -> Iterator[str]:
-    """Yield what to do after a deploy that failed with a message, as lines for its end."""
+def next_steps(message: str, stage: str) -> Iterator[str]:
+    """Yield what to do after a deploy of a stage that failed with a message."""
     if NO_CAPACITY in message:
         yield "AWS has no capacity for an instance type: docs/runbook.md, AWS has no capacity"
+    yield f"For a bug report: tritonsm report {stage}"
 
 
 @contextmanager

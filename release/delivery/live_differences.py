@@ -9,6 +9,7 @@ import boto3
 
 from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.catalog_differences import differences
+from release.delivery.changed_by_hand import manual_changes
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.stack_status import MISSING, incomplete_stacks
@@ -44,6 +45,11 @@ def live_differences(
     names = sorted({*endpoints, *expected})
     statuses = incomplete_stacks(cloudformation, names)
     deliver = f"make deliver STAGE={stage}"
+    models = f"{stage}-models"
+    if not incomplete_stacks(cloudformation, [models]) and (
+        template := stack_template(cloudformation, models)
+    ):
+        yield from _manual_changes(session, models, template)
     for name in names:
         status = statuses.get(name)
         if status == MISSING:
@@ -53,11 +59,19 @@ def live_differences(
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
             yield LiveDifference(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
+            yield from _manual_changes(session, name, template)
             with suppress(Unfinished):  # the endpoint is being updated
                 yield from _endpoint_differences(session, stage, name, template)
             archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
             for subject, text in _missing_archives(archives, template) if archives else ():
                 yield LiveDifference(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
+
+
+def _manual_changes(
+    session: boto3.Session, stack: str, template: Template
+) -> Iterator[LiveDifference]:
+    for change in manual_changes(session, stack, template):
+        yield LiveDifference(change.subject, change.text, change.fix)
 
 
 def _endpoint_differences(

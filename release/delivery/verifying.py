@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.catalog_checks import check_catalog_after
+from release.delivery.changed_by_hand import manual_changes
 from release.delivery.deployment import StageDeployment
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
@@ -21,7 +22,7 @@ from release.delivery.errors import (
 )
 from release.delivery.recording import model_versions
 from release.delivery.stack_status import incomplete_stacks, wait_for_stacks
-from release.delivery.steps import step
+from release.delivery.steps import say, step
 from release.stack_endpoints import COMPONENTS
 
 VERIFY_SECONDS = 30 * 60
@@ -65,6 +66,9 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                 )
                 if result.wrong_answers:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))
+            for stack, template in assembly.templates.items():
+                for change in manual_changes(deployment.session, stack, template):
+                    say(f"! {change.subject}: {change.text}: {change.fix}")
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from botocore.exceptions import ClientError
 
 from release.preflight.account import Account
 from release.preflight.findings import CheckFinding, ok, refused
 
+DEFAULT_QUALIFIER = "hnb659fds"
+"""The CDK's (https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-customizing.html)."""
 SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 SCALING_ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 SCALING_SERVICE = "sagemaker.application-autoscaling.amazonaws.com"
@@ -20,14 +23,7 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
 
     The cdk CLI reports it too, but only for the stack whose turn it is, after others have changed.
     """
-    manifest = json.loads((account.assembly / "manifest.json").read_text())
-    required: dict[str, int] = {}
-    for artifact in manifest["artifacts"].values():
-        properties = artifact.get("properties", {})
-        if parameter := properties.get("bootstrapStackVersionSsmParameter"):
-            version = properties.get("requiresBootstrapStackVersion", 0)
-            required[parameter] = max(version, required.get(parameter, 0))
-    for parameter, version in required.items():
+    for parameter, version in required_bootstraps(account.assembly).items():
         try:
             answer = account.client("ssm").get_parameter(Name=parameter)
         except ClientError as error:
@@ -39,13 +35,28 @@ def check_bootstrap(account: Account) -> Iterator[CheckFinding]:
             if int(answer["Parameter"]["Value"]) >= version:
                 yield ok(parameter, installed)
                 continue
-        qualifier = parameter.split("/")[2]  # as in /cdk-bootstrap/hnb659fds/version
-        yield refused(
-            parameter,
-            f"{installed}, and the stacks need version {version}",
-            f"cdk bootstrap aws://{account.caller.account}/{account.region} "
-            f"--qualifier {qualifier}",
-        )
+        command = f"cdk bootstrap aws://{account.caller.account}/{account.region}"
+        if (qualifier := qualifier_of(parameter)) != DEFAULT_QUALIFIER:
+            # Without a name of its own, it would replace the stack of the default qualifier.
+            command += f" --qualifier {qualifier} --toolkit-stack-name CDKToolkit-{qualifier}"
+        problem = f"{installed}, and the stacks need version {version}"
+        yield refused(parameter, problem, command)
+
+
+def required_bootstraps(assembly: Path) -> dict[str, int]:
+    """Return the parameter of each bootstrap stack of an assembly -> the version that it needs."""
+    manifest, required = json.loads((assembly / "manifest.json").read_text()), dict[str, int]()
+    for artifact in manifest["artifacts"].values():
+        properties = artifact.get("properties", {})
+        if parameter := properties.get("bootstrapStackVersionSsmParameter"):
+            version = properties.get("requiresBootstrapStackVersion", 0)
+            required[parameter] = max(version, required.get(parameter, 0))
+    return required
+
+
+def qualifier_of(parameter: str) -> str:
+    """Return the qualifier in the name of a parameter such as /cdk-bootstrap/hnb659fds/version."""
+    return parameter.split("/")[2]
 
 
 def check_scaling_role(account: Account) -> Iterator[CheckFinding]:

@@ -9,6 +9,8 @@ import hashlib
 import json
 import os
 import shutil
+import zipfile
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from endpoint_client import EndpointClient, ModelFailed
 from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
+from tests.local.commands import run_as
 from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, local_target
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.line_model import write_line
@@ -30,6 +33,7 @@ from tests.local.stage_resources import (
     models_bucket,
     read_object,
 )
+from tests.tritonsm import tritonsm
 
 TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"
 FIRST_ASSEMBLY = "cdk.out.first"
@@ -129,6 +133,23 @@ def test_failed_gate_changes_nothing(deployed: Checkout, client: EndpointClient)
     assert bucket_keys(models_bucket("local")) == keys
 
 
+def test_report_explains_the_failed_build(deployed: Checkout, tmp_path: Path) -> None:
+    file = tmp_path / "report.zip"
+    with chdir(deployed.path):
+        finished = run_as("report", tritonsm, "report", "local", "--output", str(file))
+    assert finished.returncode == 0, finished.stderr
+    with zipfile.ZipFile(file) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert texts.pop("problems.txt") == ""
+    logs = "".join(text for name, text in texts.items() if name.startswith("logs/"))
+    assert "the recipe's gate allows 1.00e-06: nothing is published" in logs
+    assert "TargetModel: twice-" in texts["logs/aws-sagemaker-Endpoints-local-text.log"]
+    assert "UPDATE_ROLLBACK_COMPLETE" in texts["stacks/local-text-events.json"]
+    assert json.loads(texts["endpoints/local-text.json"])["EndpointStatus"] == "InService"
+    assert "text" in json.loads(texts["plan.json"])["endpoints"]
+    assert ACCOUNT not in "".join(texts.values())
+
+
 def test_rollback_uses_the_old_archive(deployed: Checkout, client: EndpointClient) -> None:
     builds, changed = build_ids(), client.resolve("twice")
     deployed.deploy_assembly(assembly=FIRST_ASSEMBLY)
@@ -138,6 +159,32 @@ def test_rollback_uses_the_old_archive(deployed: Checkout, client: EndpointClien
     archive = f"{_prefix(deployed)}{current.target_model}"
     assert archive in bucket_keys(models_bucket("local"))
     predict(client, "twice")
+
+
+def test_status_names_log_groups_and_policies_changed_by_hand(deployed: Checkout) -> None:
+    def differences() -> dict[str, str]:
+        with chdir(deployed.path):
+            finished = run_as("status", tritonsm, "status", "local", "--json")
+        report = json.loads(finished.stdout)
+        assert report["denied"] == []
+        return {row["subject"]: row["text"] for row in report["differences"]}
+
+    assert differences() == {}
+    logs, iam, s3 = boto3.client("logs"), boto3.client("iam"), boto3.client("s3")
+    group, bucket = "/aws/sagemaker/Endpoints/local-text", models_bucket("local")
+    roles = [role["RoleName"] for role in iam.list_roles()["Roles"]]
+    (role,) = (name for name in roles if name.startswith("local-text-EndpointRole"))
+    (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    document = json.loads(s3.get_bucket_policy(Bucket=bucket)["Policy"])
+    logs.delete_log_group(logGroupName=group)
+    iam.delete_role_policy(RoleName=role, PolicyName=policy)
+    document["Statement"].pop()
+    s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps(document))
+    assert differences() == {
+        group: "the log group was deleted",
+        f"inline policy {policy} of {role}": "was deleted",
+        f"policy of bucket {bucket}": "differs from the deployed template",
+    }
 
 
 def test_destroy_keeps_archives_and_stops_triton(

@@ -5,7 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from release.tree import git
 
@@ -29,14 +31,18 @@ def clone(tmp_path: Path) -> Path:
     (tmp_path / ".venv/bin/tritonsm").symlink_to("../../tritonsm")
     for name in (".venv/.installed-cdk", ".venv/.installed", "node_modules/.installed"):
         (tmp_path / name).touch()
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     return tmp_path
 
 
-def test_readme_commands_succeed(clone: Path) -> None:
-    blocks = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    commands = [line[2:] for block in blocks for line in block.splitlines() if line[:2] == "$ "]
-    assert commands[0] == "make demo"
-    assert "tritonsm down" in commands
+def commands_of(text: str) -> list[str]:
+    """Return the commands of a page's console blocks."""
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line[:2] == "$ "]
+
+
+def run_commands(clone: Path, commands: list[str]) -> str:
+    """Run commands in the clone, in order; return their output."""
     finished = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
         cwd=clone,
@@ -48,8 +54,45 @@ def test_readme_commands_succeed(clone: Path) -> None:
         check=False,
     )
     assert finished.returncode == 0, finished.stdout
-    assert "Triton against PyTorch" in finished.stdout
-    assert "virginica" in finished.stdout
+    return finished.stdout
+
+
+def write_onnx(path: Path) -> None:
+    """Write a model that returns the sum of four features, for a batch of any size."""
+    features = helper.make_tensor_value_info("FEATURES", TensorProto.FLOAT, ["batch", 4])
+    score = helper.make_tensor_value_info("SCORE", TensorProto.FLOAT, ["batch", 1])
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [1])
+    node = helper.make_node("ReduceSum", ["FEATURES", "axes"], ["SCORE"])
+    graph = helper.make_graph([node], "churn", [features], [score], [axes])
+    opset = [helper.make_opsetid("", 18)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+
+
+def test_readme_commands_succeed(clone: Path) -> None:
+    commands = commands_of(README)
+    assert commands[0] == "make demo"
+    assert "tritonsm down" in commands
+    output = run_commands(clone, commands)
+    assert "Triton against PyTorch" in output
+    assert "virginica" in output
+
+
+def test_start_commands_succeed(clone: Path) -> None:
+    """Run docs/start.md against the local SageMaker, also what it runs on AWS."""
+    text = (ROOT / "docs" / "start.md").read_text()
+    (stage,) = re.findall(r"^```yaml\n# stages/mine.yaml\n(.*?)^```", text, re.M | re.S)
+    (clone / "stages" / "mine.yaml").write_text(stage)
+    write_onnx(clone / "churn.onnx")
+    commands = [command for command in commands_of(text) if command != "make demo"]
+    first_on_aws = commands.index("cdk bootstrap -c stage=mine")
+    network = [  # what the reader's account has, and calls that reach the local SageMaker
+        'eval "$(tritonsm env)"',
+        f"python {ROOT / 'tests/readme/network.py'} stages/mine.yaml",
+    ]
+    commands[first_on_aws:first_on_aws] = network
+    output = run_commands(clone, [*commands, "tritonsm down"])
+    assert output.count("SCORE") >= 3
+    assert "0 refused" in output
 
 
 def test_the_readme_is_short() -> None:

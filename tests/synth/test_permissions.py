@@ -1,12 +1,14 @@
 """Comparison of the policies of every stage with the permission ledger, and changed policies."""
 
 import copy
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 import platform_facts
+from cli.permissions import MAX_POLICY, deployer_policy, execution_policies
 from release.permissions import principals
 from stages import StageConfig, load_stage
 from tests.permission_names import Place
@@ -341,3 +343,22 @@ def test_bucket_policy_decides_who_may_write(
         context=context,
     )
     assert result is allowed
+
+
+def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates) -> None:
+    types = {
+        resource["Type"]
+        for template in templates(stage).values()
+        for resource in template["Resources"].values()
+    }
+    policies = list(execution_policies(types, "arn:aws:iam::*:role/x-*"))
+    policies.append(deployer_policy(stage, "us-east-1", "*", "acme"))
+    assert all(len(json.dumps(each, separators=(",", ":"))) <= MAX_POLICY for each in policies)
+    allowed = [row for policy in policies for row in policy["Statement"]]
+    actions = {action for row in allowed for action in row["Action"]}
+    assert {"codebuild:CreateProject", "lambda:InvokeFunction", "kms:CreateKey"} <= actions
+    assert {"sagemaker:CreateEndpoint", "sagemaker:UpdateEndpoint", "sts:AssumeRole"} <= actions
+    assert "role/cdk-acme-deploy-role-" in json.dumps(policies[-1])
+    assert not any("*" in action for action in actions)
+    (roles,) = {str(row["Resource"]) for row in allowed if "iam:CreateRole" in row["Action"]}
+    assert roles == "arn:aws:iam::*:role/x-*"

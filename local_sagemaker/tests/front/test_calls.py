@@ -66,6 +66,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
     ("service", "request_", "permissions"),
     [
         (
+            "kms",
+            target("GetKeyPolicy", KeyId="1-2", PolicyName="default"),
+            [("kms:GetKeyPolicy", own_arn("kms", "key/1-2"))],
+        ),
+        (
             "lambda",
             {"method": "GET", "path": "/2016-08-19/account-settings/"},
             [("lambda:GetAccountSettings", "*")],

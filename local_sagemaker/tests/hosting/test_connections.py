@@ -86,10 +86,21 @@ async def test_consecutive_loads_share_a_lane(connections: Connections, server: 
 async def test_concurrent_loads_have_separate_lanes(
     connections: Connections, server: Server
 ) -> None:
-    loads = [load(connections) for _ in range(4)]
-    for number in range(4):
+    loads = [load(connections) for _ in range(3)]
+    await server.request(0)
+    assert await server.request(1) == PING  # no answer: the thread of the first lane is busy
+    for number in (2, 3):
+        assert await server.answer(number) == PING
+        assert b"POST" in await server.request(number)
+    for number in (0, 2, 3):
+        server.servers[number].sendall(OK)
+    assert await asyncio.gather(*loads) == [(200, b"{}")] * 3
+    # The lanes are on different threads, so that they can be used at the same time again.
+    again = [load(connections) for _ in range(3)]
+    for number in (0, 2, 3):
         await server.answer(number)
-    assert await asyncio.gather(*loads) == [(200, b"{}")] * 4
+    await asyncio.gather(*again)
+    assert len(server.clients) == 4
     connections._close_idle()
 
 
@@ -138,27 +149,41 @@ async def test_connecting_without_a_server_fails(connections: Connections, serve
 # Connections for invocations
 
 
-async def test_connection_behind_a_busy_lane_is_replaced(
+async def test_connection_behind_a_busy_lane_is_not_used(
     connections: Connections, server: Server
 ) -> None:
-    before = await connections.take()
-    connections.give_back(before)
     loading = load(connections)
-    await server.request(1)
+    await server.request(0)
     taking = asyncio.create_task(connections.take())
-    assert await server.request(2) == PING  # no answer: the thread of the lane is busy
-    assert await server.answer(3) == PING
+    assert await server.request(1) == PING  # no answer: the thread of the lane is busy
+    assert await server.answer(2) == PING
     during = await taking
     connections.give_back(during)
     assert await connections.take() is during
-    server.servers[1].sendall(OK)
+    server.servers[0].sendall(OK)
     await loading
-    connections.give_back(during)
-    assert await connections.take() is during  # connections that avoid a lane are preferred
-    assert await connections.take() is before
-    assert server.open_states == [True, True, False, True]
-    for connection in (before, during):
-        connection.writer.close()
+    server.servers[1].sendall(OK)  # the thread is free again
+    await asyncio.gather(*connections._pings)
+    after = await connections.take()
+    assert len(server.clients) == 3
+    during.writer.close()
+    after.writer.close()
+    connections._close_idle()
+
+
+async def test_slow_answer_to_a_ping_is_used(connections: Connections, server: Server) -> None:
+    """On a busy machine, no connection answers within `PING_SECONDS`."""
+    loading = load(connections)
+    await server.request(0)
+    taking = asyncio.create_task(connections.take())
+    for number in (1, 2, 3):
+        assert await server.request(number) == PING
+    server.servers[1].sendall(OK)
+    connection = await taking
+    assert connection.avoided_lanes
+    server.servers[0].sendall(OK)
+    await loading
+    connection.writer.close()
     connections._close_idle()
 
 
@@ -171,12 +196,12 @@ async def test_connection_is_probed_again_for_another_load(
     await server.answer(1)
     connections.give_back(await taking)
     second = load(connections)
-    await server.request(2)
+    assert b"POST" in await server.request(1)  # it avoids the first lane, and becomes the second
     taking = asyncio.create_task(connections.take())
-    assert await server.answer(3) == PING
+    assert await server.answer(2) == PING
     connection = await taking
     assert len(connection.avoided_lanes) == 2
-    for number in (0, 2):
+    for number in (0, 1):
         server.servers[number].sendall(OK)
     await asyncio.gather(first, second)
     connection.writer.close()

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind, Phase, Report
 from local_sagemaker.hosting.model_store import ModelStore, model_hash
-from local_sagemaker.hosting.multi_model_container import MultiModelContainer
+from local_sagemaker.hosting.multi_model_container import MAX_CONCURRENT_LOADS, MultiModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
 
 TARGET = "minilm-0123456789ab.tar.gz"
@@ -41,7 +42,8 @@ class FakeTriton:
         self.may_load, self.may_answer, self.may_unload = (asyncio.Event() for _ in range(3))
         self.may_load.set()
         self.may_answer.set()
-        self.hanging = ""  # the target model whose unload waits for `may_unload`
+        self.hanging = ""  # the target models whose unload waits for `may_unload`, as a pattern
+        self.loading = self.most_models = 0
         self.unload_error: OSError | None = None
 
     @contextmanager
@@ -64,22 +66,25 @@ class FakeTriton:
         assert timeout > 0
         self.requests.append((method, path, body, headers))
         if path == "/models":
+            self.loading += 1
+            self.most_models = max(self.most_models, len(self.in_memory) + self.loading)
             await self.may_load.wait()
+            self.loading -= 1
             answer = self.load_answers.pop(0) if self.load_answers else (200, b"")
             if isinstance(answer, Exception):
                 raise answer
             if answer[0] == 200:
                 self.in_memory.add(json.loads(body)["model_name"])
             return answer
-        if headers["X-Amzn-SageMaker-Target-Model"] == self.hanging:
+        if re.fullmatch(self.hanging, headers["X-Amzn-SageMaker-Target-Model"]):
             await self.may_unload.wait()
         self.in_memory.remove(path.removeprefix("/models/"))
         if self.unload_error:
             raise self.unload_error
         return 200, b""
 
-    def resident_bytes(self) -> int:
-        return len(self.in_memory) * MODEL_BYTES
+    def resident_by_folder(self) -> tuple[int, dict[str, int]]:
+        return len(self.in_memory) * MODEL_BYTES, dict.fromkeys(self.in_memory, MODEL_BYTES)
 
     def count(self, method: str, end: str) -> int:
         return sum(request[0] == method and request[1].endswith(end) for request in self.requests)
@@ -439,6 +444,26 @@ async def test_hanging_unload_does_not_block_other_unloads(
     container.release(again)
 
 
+async def test_models_are_unloaded_in_parallel_for_waiting_loads(
+    make: Make, triton: Any, s3: Any
+) -> None:
+    container = make(memory=6 * MODEL_BYTES)
+    old, new = [f"old-{number}" for number in range(6)], [f"new-{number}" for number in range(6)]
+    for target in (*old, *new):
+        s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": b""})
+    await asyncio.gather(*start_invocations(container, *old))
+    triton.hanging = "old-.*"
+    answers = start_invocations(container, *new)
+    await wait_until(lambda: len(unloaded(triton)) == 4)
+    assert container.loaded_models == 2  # they answer while the others are unloaded
+    in_use = next(target for target in old if container.has(target))
+    assert await invoke(container, in_use) == b"answer"
+    assert unloaded(triton).count(in_use) == 0
+    triton.may_unload.set()
+    assert await asyncio.gather(*answers) == [b"answer"] * 6
+    assert triton.most_models == 6
+
+
 async def test_load_waits_for_the_memory_of_slow_unloads(
     make: Make, triton: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -475,9 +500,9 @@ async def test_concurrent_loads_are_limited_to_keep_threads_free(
         s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": b""})
     with triton.hold_loads():
         answers = start_invocations(container, *targets)
-        await wait_until(lambda: triton.loads == 1 + 4)
+        await wait_until(lambda: triton.loads == 1 + MAX_CONCURRENT_LOADS)
         assert await invoke(container) == b"answer"
-        assert triton.loads == 1 + 4
+        assert triton.loads == 1 + MAX_CONCURRENT_LOADS
     assert await asyncio.gather(*answers) == [b"answer"] * 8
 
 

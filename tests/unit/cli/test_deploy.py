@@ -88,7 +88,9 @@ def test_missing_capacity_error_has_the_fix(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
     monkeypatch.setattr(deploy, "run_cdk", fail)
-    with pytest.raises(CommandError, match=r"Capacity error\n  AWS has no capacity .*runbook"):
+    with pytest.raises(
+        CommandError, match=r"Capacity error\n  AWS has .*\n  .*report local --local$"
+    ):
         deploy.run(argparse.Namespace(stage="local", local=True))
 
 

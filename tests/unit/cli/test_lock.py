@@ -17,7 +17,14 @@ max_batch_size: 8
 input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
 output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
 """
-CODE = "import sklearn\n\nclass TritonPythonModel:\n    def execute(self, requests): ...\n"
+CODE = """\
+import sklearn
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
 WHEELS = {
     "scikit_learn-1.0-py3-none-any": ("joblib", "numpy", 'narwhals; python_version >= "3.12"'),
     "joblib-2.0-py3-none-any": (),

@@ -37,6 +37,7 @@ def aws(aws: Aws) -> Aws:
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
         "cloudformation.DescribeStacks": error("ValidationError"),
         "cloudformation.GetTemplate": error("ValidationError"),
+        "cloudformation.ListStackResources": {"StackResourceSummaries": []},
     }
     return aws
 

@@ -52,10 +52,10 @@ def test_missing_capacity_is_reported_with_the_fix(
 
     monkeypatch.setattr(delivering, step, fail)
     deployment: Any = SimpleNamespace(
-        assembly=SimpleNamespace(tree=SimpleNamespace(models=tmp_path))
+        assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
     )
     history: Any = FakeHistory()
-    with pytest.raises(FaultyDeployment, match=r"AWS has no capacity .*runbook"):
+    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
         delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
 
 

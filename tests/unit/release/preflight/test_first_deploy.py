@@ -44,7 +44,10 @@ def test_missing_bootstrap_names_its_command(make_account: MakeAccount, aws: Aws
     aws.answers["ssm.GetParameter"] = error("ParameterNotFound")
     (finding,) = bootstrap(make_account(), "/cdk-bootstrap/team1/version")
     assert finding.verdict is Verdict.REFUSED
-    assert finding.fix == "cdk bootstrap aws://111122223333/us-east-1 --qualifier team1"
+    command = "cdk bootstrap aws://111122223333/us-east-1"
+    assert finding.fix == f"{command} --qualifier team1 --toolkit-stack-name CDKToolkit-team1"
+    (finding,) = bootstrap(make_account(), PARAMETER)
+    assert finding.fix == command
 
 
 def test_scaling_role_is_needed_only_by_stages_that_scale(

@@ -1,0 +1,143 @@
+"""Write IAM policies for the person or role that deploys a stage, and for CloudFormation.
+
+`deployer.json` allows `deploy`, `deliver`, `preflight`, `status` and `report`, by the ledger in
+release/permissions: above all to assume the roles of `cdk bootstrap`, which change stacks and
+upload assets. `execution-*.json` are for CloudFormation's role, which has AdministratorAccess
+unless `cdk bootstrap --cloudformation-execution-policies` names others: what CloudFormation's
+schemas say that the resource types of the stage's templates need. Neither was tested on AWS.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import boto3
+import cfnlint
+
+import platform_facts
+from cli.parsers import STAGE, add_command
+from model_build.commands.arguments import Commands
+from release.permissions import NAMED_RESOURCES, principals
+from release.preflight.first_deploy import qualifier_of, required_bootstraps
+from release.tree import Tree, templates
+
+DEPLOYERS = ("delivery", "preflight", "report", "status")
+"""The principals of the ledger whose permissions a person who deploys needs."""
+FEATURES = (None, "inference components", "preflight")
+MAX_POLICY = 6144
+"""Characters of a managed policy, without white space (IAM user guide, reference_iam-quotas)."""
+SCHEMAS = Path(cfnlint.__file__).parent / "data" / "schemas"
+"""The schemas of CloudFormation's resource types, as cfn-lint packs them, with the permissions that
+the handler of each operation needs."""
+WITHOUT_HANDLERS = {
+    "AWS::CodeBuild::Project": [
+        *("codebuild:BatchGetProjects", "codebuild:CreateProject"),
+        *("codebuild:DeleteProject", "codebuild:UpdateProject"),
+    ],
+    "Custom::": ["lambda:InvokeFunction"],
+}
+"""Resource types, or the beginnings of their names, whose schemas name no permission."""
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "permissions", run, __doc__)
+    parser.add_argument("stage", metavar="STAGE", help=STAGE)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the policies into a folder; return the exit code."""
+    stage, tree = options.stage, Tree(Path.cwd())
+    file, folder = tree.stage(stage), Path(f"permissions-{stage}")
+    partition = boto3.Session().get_partition_for_region(file.region)
+    account = file.account or "*"
+    with TemporaryDirectory(prefix="permissions-") as assembly:
+        tree.synthesise(stage, to=Path(assembly))
+        types = {
+            resource["Type"]
+            for template in templates(Path(assembly)).values()
+            for resource in template["Resources"].values()
+        }
+        qualifier = qualifier_of(next(iter(required_bootstraps(Path(assembly)))))
+    roles = f"arn:{partition}:iam::{account}:role/{stage}-*"
+    policies = {"deployer": deployer_policy(stage, file.region, account, qualifier)}
+    for number, policy in enumerate(execution_policies(types, roles), start=1):
+        policies[f"execution-{number}"] = policy
+    folder.mkdir(exist_ok=True)
+    for name, policy in policies.items():
+        (folder / f"{name}.json").write_text(json.dumps(policy, indent=1) + "\n")
+        print(f"{folder}/{name}.json")
+    if account == "*":
+        print(f"stages/{stage}.yaml names no account: the policies allow every account's ARNs")
+    return 0
+
+
+def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> dict[str, Any]:
+    """Return the policy of the ledger's deployers, with one statement for the same resources."""
+    names: dict[str, str] = defaultdict(
+        lambda: "*",
+        stage=stage,
+        region=region,
+        account=account,
+        qualifier=qualifier,
+        partition=boto3.Session().get_partition_for_region(region),
+        suffix=platform_facts.region(region).dns_suffix,
+    )
+    names |= {name: named.arn.format_map(names) for name, named in NAMED_RESOURCES.items()}
+    statements: dict[str, set[str]] = defaultdict(set)
+    for row in (row for each in principals() if each.name in DEPLOYERS for row in each.rows):
+        if row.feature in FEATURES:
+            resources = sorted({resource.format_map(names) for resource in row.resources})
+            condition = json.loads(_filled(json.dumps(row.condition), names))
+            rest = {"Resource": resources, **({"Condition": condition} if condition else {})}
+            statements[json.dumps(rest)] |= set(row.actions)
+    return _policy(
+        {"Effect": "Allow", "Action": sorted(actions), **json.loads(rest)}
+        for rest, actions in sorted(statements.items())
+    )
+
+
+def execution_policies(types: Iterable[str], roles: str) -> Iterator[dict[str, Any]]:
+    """Yield policies for CloudFormation's role, each within the limit of a managed policy.
+
+    IAM's actions are limited to `roles`, an ARN; others to no resource, because CloudFormation
+    generates most names.
+    """
+    actions = sorted({action for name in types for action in _handler_actions(name)})
+    iam = [action for action in actions if action.startswith("iam:")]
+    statement = {"Effect": "Allow", "Action": iam, "Resource": roles}
+    others, kept = [action for action in actions if action not in iam], list[str]()
+    for action in others:
+        policy = _policy(
+            [statement, {"Effect": "Allow", "Action": [*kept, action], "Resource": "*"}]
+        )
+        if len(json.dumps(policy, separators=(",", ":"))) > MAX_POLICY:
+            yield _policy([statement, {"Effect": "Allow", "Action": kept, "Resource": "*"}])
+            kept = []
+        kept.append(action)
+    yield _policy([statement, {"Effect": "Allow", "Action": kept, "Resource": "*"}])
+
+
+def _handler_actions(resource_type: str) -> Iterator[str]:
+    for name, actions in WITHOUT_HANDLERS.items():
+        if resource_type.startswith(name):
+            yield from actions
+            return
+    provider = json.loads((SCHEMAS / "providers" / "us-east-1.json").read_text())
+    schema = json.loads((SCHEMAS / "resources" / f"{provider[resource_type]}.json").read_text())
+    for handler in schema["handlers"].values():
+        yield from handler.get("permissions", ())
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _policy(statements: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}
