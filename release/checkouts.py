@@ -31,9 +31,6 @@ class Clone(Tree):
         """Return whether the working tree has uncommitted changes."""
         return bool(self.git("status", "--porcelain"))
 
-    def _is_shallow(self) -> bool:
-        return self.git("rev-parse", "--is-shallow-repository") == "true"
-
     def fork_point(self, reference: str) -> str:
         """Return the merge base of HEAD and a branch: later commits of the branch are not reviewed.
 
@@ -52,20 +49,10 @@ class Clone(Tree):
 
     @contextmanager
     def checked_out(self, commit: str) -> Iterator[Tree]:
-        """Check a commit out in a temporary worktree for the duration of the `with` block.
-
-        Raise `CheckoutError` if the clone does not have the commit.
-        """
+        """Check a commit of the clone out in a temporary worktree during the `with` block."""
         with TemporaryDirectory(prefix="checkout-") as folder:
             root = Path(folder).resolve() / "tree"
-            try:
-                self.git("worktree", "add", "--detach", str(root), commit)
-            except CheckoutError as error:
-                fetch = "--unshallow" if self._is_shallow() else f"origin {commit}"
-                raise CheckoutError(
-                    f"{error}\n  This clone does not have the commit: git fetch {fetch}; or, "
-                    "if no clone has it any more, name another commit"
-                ) from None
+            self.git("worktree", "add", "--detach", str(root), commit)
             try:
                 yield Tree(root)
             finally:

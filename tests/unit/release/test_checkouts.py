@@ -40,12 +40,7 @@ def test_worktree_is_removed_after_an_error(clone: Clone) -> None:
     assert clone.git("worktree", "list").count("\n") == 0
 
 
-def test_missing_commit_is_reported_with_the_fetch_command(clone: Clone) -> None:
-    with (
-        pytest.raises(CheckoutError, match=r"(?s)0{40}.*git fetch origin 0{40}; or"),
-        clone.checked_out("0" * 40),
-    ):
-        pass
+def test_missing_commit_is_an_error(clone: Clone) -> None:
     with pytest.raises(CheckoutError, match="there is no commit nowhere: fetch it"):
         clone.fork_point("nowhere")
 

@@ -1,6 +1,7 @@
 """Tests of the builds before a deploy."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from tests.unit.release.delivery.fakes import (
     ARCHIVE,
+    MODELS_STACK,
     NEW_PREFIX,
     OLD_ARCHIVE,
     OLD_PREFIX,
@@ -86,6 +88,19 @@ def test_archive_that_only_a_move_needs_is_built(
     build_missing_archives(moving_deployment)
     assert [build["Key"] for build in aws.started_builds] == [f"{NEW_PREFIX}{OLD_ARCHIVE}"]
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
+
+
+def test_rollback_deploys_no_persistent_stack(
+    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
+) -> None:
+    """Also if it builds an archive; a stack that stays and differs is named."""
+    rollback = replace(moving_deployment, endpoints_only=True)
+    build_missing_archives(rollback)
+    rollback.deploy(*rollback.stacks)
+    assert cli.runs == [("publish-assets", "prod-text"), ("deploy", "prod-text")]
+    assert rollback.kept_stacks() == ["prod-models"]
+    aws.template = MODELS_STACK
+    assert rollback.kept_stacks() == []
 
 
 @pytest.mark.parametrize(

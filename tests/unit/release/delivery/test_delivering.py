@@ -59,6 +59,19 @@ def test_missing_capacity_is_reported_with_the_fix(
         delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
 
 
+def test_stacks_deployed_by_hand_need_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = SimpleNamespace(ended="2026-11-22T03:00:00+00:00")
+    monkeypatch.setattr(delivering, "last_delivery", lambda _: event)
+    monkeypatch.setattr(delivering, "stacks_deployed_by_hand", lambda *_: ["prod-text"])
+    session = SimpleNamespace(client=lambda _: None)
+    stage = SimpleNamespace(stage="prod")
+    deployment: Any = SimpleNamespace(session=session, bucket="bucket", assembly=stage)
+    with pytest.raises(
+        NotDelivered, match=r"^prod-text: deployed by hand after .* To replace them: TAKE_OVER=1$"
+    ):
+        delivering._refuse_deploys_by_hand(deployment)
+
+
 @pytest.fixture
 def release(tmp_path: Path) -> ReleaseArtefact:
     """A release with the stages prod, and broken, which could not be synthesised."""
