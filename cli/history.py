@@ -59,7 +59,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _table(events: Iterable[Event]) -> Table:
     table = Table(
-        "started (UTC)", "action", "result", "actor", "commit, models", box=None, pad_edge=False
+        "started (UTC)",
+        "action",
+        "result",
+        "actor",
+        "release and commit, models",
+        box=None,
+        pad_edge=False,
     )
     for event in events:
         table.add_row(
@@ -73,9 +79,10 @@ def _table(events: Iterable[Event]) -> Table:
 
 
 def _subject(event: Event) -> str:
-    """Return the commit, the versions of its first models, and the first line of its error."""
+    """Return release, commit, versions of its first models, and the first line of its error."""
     versions = [f"{name} {version}" for name, version in event.versions.items()]
     if len(versions) > MAX_MODELS:
         versions[MAX_MODELS:] = [f"and {len(versions) - MAX_MODELS} more"]
-    parts = [*([event.commit[:12]] if event.commit else []), ", ".join(versions)]
+    names = " ".join(name[:12] for name in (event.release, event.commit) if name)
+    parts = [*filter(None, [names]), ", ".join(versions)]
     return "\n".join([": ".join(parts), *event.message.splitlines()[:1]])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -10,9 +11,10 @@ from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import transient_settings
 
 MASK = "<masked>"
+_DETECTORS: Mapping[str, type] = get_mapping_from_secret_type_to_class()
 PLUGINS = [
     {"name": plugin.__name__}
-    for plugin in get_mapping_from_secret_type_to_class().values()
+    for plugin in _DETECTORS.values()
     if "Entropy" not in plugin.__name__  # would mask every digest
 ]
 PATTERNS = {

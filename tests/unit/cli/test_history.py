@@ -27,7 +27,13 @@ def requested_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[in
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
     faulty = Event(
-        stage="prod", action="deliver", who=CALLER, versions=VERSIONS, commit=COMMIT, begun=START
+        stage="prod",
+        action="deliver",
+        who=CALLER,
+        versions=VERSIONS,
+        commit=COMMIT,
+        begun=START,
+        release="d" * 64,
     ).end("wrong", "Y differs\nand more")
     rolled_back = Event(
         stage="prod", action="rollback", who=CALLER, versions={"text/a": "1"}, begun=START
@@ -49,7 +55,7 @@ def test_table_has_caller_and_action_and_reason(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "240")
     assert main(["history", "prod", "--last", "2"]) == 0
     assert requested_counts == [2]
     _, rolled_back, faulty, reason = capsys.readouterr().out.splitlines()
@@ -58,7 +64,7 @@ def test_table_has_caller_and_action_and_reason(
         *("assumed-role/prod-delivery-Deploy/GitHubActions", "text/a", "1"),
     ]
     assert "wrong" in faulty
-    assert "aaaaaaaaaaaa: text/model-0 0123456789ab, " in faulty
+    assert "dddddddddddd aaaaaaaaaaaa: text/model-0 0123456789ab, " in faulty
     assert faulty.rstrip().endswith("and 2 more")
     assert reason.strip() == "Y differs"
 
