@@ -5,22 +5,17 @@ was not verified on AWS with these templates. The tests depend on each other, in
 """
 
 import json
-import os
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import boto3
 import pytest
 
-from cli import deploy
-from cli.dispatch import parse_command
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from stages import load_stage, plan
+from release.delivery.errors import NO_CAPACITY
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
 
@@ -98,24 +93,12 @@ def test_update_falls_back(stage: Checkout, client: EndpointClient) -> None:
 
 
 def test_deploy_without_capacity_keeps_the_instances(
-    stage: Checkout,
-    client: EndpointClient,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    stage: Checkout, client: EndpointClient
 ) -> None:
     stage.edit(
         "stages/pooled.yaml", f"{FIRST_TYPE}, {SECOND_TYPE}]", f"{FIRST_TYPE}, {THIRD_TYPE}]"
     )
     stage.edit("stages/pooled.yaml", f"{SECOND_TYPE}: 1", f"{THIRD_TYPE}: 1")
-    monkeypatch.chdir(stage.path)
-    monkeypatch.setattr(deploy, "load_stage", partial(load_stage, folder=stage.path / "stages"))
-    monkeypatch.setattr(plan, "MODELS", stage.path / "models")
-    (stage.path / ".local_sagemaker").symlink_to(stage.aws.folder.root)
-    imports = os.pathsep.join([str(stage.path), str(stage.path / "constructs")])
-    with patch.dict(os.environ, PYTHONPATH=imports):
-        assert parse_command(["deploy", "pooled", "--local"])() == 1
-    error = capfd.readouterr().err
-    assert "InsufficientInstanceCapacity" in error
-    assert "docs/runbook.md, AWS has no capacity" in error
+    assert NO_CAPACITY in "".join(stage.deploy(code=1).split())
     assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
     assert predict(client) == 14

@@ -13,6 +13,8 @@ from release.tree import git
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+AT_THE_END = "trap './tritonsm down || true' EXIT"
+"""Stops the local SageMaker, also after a command that failed."""
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def commands_of(text: str) -> list[str]:
 def run_commands(clone: Path, commands: list[str]) -> str:
     """Run commands in the clone, in order; return their output."""
     finished = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
+        ["bash", "-euo", "pipefail", "-c", "\n".join([AT_THE_END, *commands])],
         cwd=clone,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
