@@ -82,7 +82,8 @@ def deliver_stuck_rollback(repository: Repository, *, existing_entry: str) -> st
 
 def message_about_stack(output: str) -> str:
     """Return the message about the stack, the end of an output, on one line."""
-    return " ".join(output[output.index(f"{STACK} is UPDATE_ROLLBACK_FAILED") :].split())
+    message = " ".join(output[output.index(f"{STACK} is UPDATE_ROLLBACK_FAILED") :].split())
+    return message.partition(" For a bug report:")[0]
 
 
 def test_failed_rollback_blocks_deliveries(repository: Repository) -> None:
