@@ -86,7 +86,7 @@ def _read_json_inputs(path: Path, tensors: dict[str, Tensor]) -> Inputs:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(_read_bytes(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not JSON: {error}") from None
 
 

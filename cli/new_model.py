@@ -6,7 +6,6 @@ config.pbtxt written from what it declares.
 
 import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,8 +82,6 @@ def _write_config(version: Path, new: NewConfig) -> None:
     """Write the configuration, and a request of zeros if the served model has none."""
     folder = version.parent.parent
     (version.parent / CONFIG).write_text(new.text, encoding="utf-8")
-    for remark in new.remarks:
-        print(f"! {remark}", file=sys.stderr)
     path = folder / golden.FILE
     if version.parent.name == folder.name and not path.exists():
         signature = Signature.from_config(model_config.parse(new.text))

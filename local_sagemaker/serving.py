@@ -31,8 +31,10 @@ LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
 """An error in Triton's log: level letter E and date."""
 INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
 """The folder of a model in an instance (see `ModelStore`)."""
-EXECUTING = re.compile(r'] "model \S+, instance \S+, executing (\d+) requests"')
-RELEASED = re.compile(r'] ".*: model instance name (\S+)_\d+ released (\d+) requests"')
+EXECUTION = re.compile(
+    r'] "model \S+, instance (?P<executing>\S+), executing \d+ requests"'
+    r'|] ".*: model instance name (?P<released>\S+) released \d+ requests"'
+)
 """Triton's verbose log around a call of `execute` (python_backend, src/python_be.cc)."""
 QUIET_SECONDS = 5.0
 """How long the log must stay unchanged until an executed request counts as never answered."""
@@ -124,12 +126,20 @@ class TritonServer:
                 )
 
     def _unanswering_model(self, log_size: int) -> str | None:
-        """Return the model that ran last if no model is executing a request any more."""
+        """Return the model that ran last if no model is executing a request any more.
+
+        Triton writes the end of an execution after its answer: the log may begin with the end of an
+        earlier call's execution.
+        """
         log = self.server.triton.log.read_bytes()[log_size:].decode(errors="replace")
-        released = RELEASED.findall(log)
-        if not released or len(released) < len(EXECUTING.findall(log)):
-            return None
-        return str(released[-1][0])
+        executing, last = set[str](), None
+        for match in EXECUTION.finditer(log):
+            if instance := match["executing"]:
+                executing.add(instance)
+            elif match["released"] in executing:
+                last = match["released"]
+                executing.remove(last)
+        return None if executing or last is None else last.rpartition("_")[0]
 
     async def _wait_for_load(self, load: "asyncio.Task[None]", log_size: int) -> None:
         try:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from google.protobuf import text_encoding
+
 from model_build.errors import BuildError
 from model_build.file_tensors import FileTensor
 from model_build.formats.fil.tree_model import read_tree_model
@@ -26,11 +28,10 @@ _METHOD = "forward"
 
 
 class NewConfig(NamedTuple):
-    """A configuration's text, the name that Triton opens the file by, and remarks for the user."""
+    """A configuration's text, and the name that Triton opens the file by."""
 
     text: str
     file_name: str
-    remarks: Sequence[str] = ()
 
 
 def parse_tensor(text: str) -> FileTensor:
@@ -78,30 +79,28 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
     graph = read_graph(path)
     if graph is None:
         raise BuildError(f"{path}: is not an ONNX file: export it again")
-    remarks = []
     declared = {tensor.name: tensor for tensor in (*inputs, *outputs)}
     signature = []
     for option, tensors in (("--input", graph.inputs), ("--output", graph.outputs)):
         known = []
         for file_tensor in tensors:
             tensor = declared.pop(file_tensor.name, file_tensor)
-            if option == "--output" and tensor.data_type == "UNDEFINED":
-                remarks.append(
-                    f"output {tensor.name} is left out, because it is not a tensor (of skl2onnx: "
-                    "convert with options={'zipmap': False})"
+            if tensor.data_type == "UNDEFINED":  # Triton refuses the file, whatever is configured
+                raise BuildError(
+                    f"{path}: {tensor.name} is not a tensor: export the model with tensors only "
+                    "(of skl2onnx: options={'zipmap': False})"
                 )
-            elif tensor.dims is None or tensor.data_type not in DATA_TYPES:
+            if tensor.dims is None or tensor.data_type not in DATA_TYPES:
                 raise BuildError(
                     f"{path}: {tensor.name} has no shape or type that Triton knows: add {option} "
                     f"{TENSOR}"
                 )
-            else:
-                known.append(tensor)
+            known.append(tensor)
         signature.append(known)
     if declared:
         names = ", ".join(tensor.name for tensor in (*graph.inputs, *graph.outputs))
         raise BuildError(f"{path}: has no tensor {', '.join(declared)}: it has {names}")
-    return NewConfig(_batched("onnxruntime", *signature), "model.onnx", remarks)
+    return NewConfig(_batched("onnxruntime", *signature), "model.onnx")
 
 
 def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
@@ -215,5 +214,6 @@ def _tensors(kind: str, tensors: Sequence[FileTensor]) -> list[str]:
         dims = f"dims: [ {', '.join(map(str, tensor.dims or ()))} ]"
         if not tensor.dims:  # Triton allows no empty dims
             dims = "dims: [ 1 ] reshape { shape: [ ] }"
-        rows.append(f'  {{ name: "{tensor.name}" data_type: {tensor.data_type} {dims} }}')
+        name = text_encoding.CEscape(tensor.name, as_utf8=True)
+        rows.append(f'  {{ name: "{name}" data_type: {tensor.data_type} {dims} }}')
     return [f"{kind} [", ",\n".join(rows), "]"]

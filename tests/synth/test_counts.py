@@ -15,7 +15,7 @@ from jsii._kernel.providers import process
 from bench.synth import add_endpoints, add_models
 from tests.synth.conftest import CONTEXT
 
-MAX_CALLS_PER_ENDPOINT = 190
+MAX_CALLS_PER_ENDPOINT = 216
 MAX_BYTES_PER_MODEL = 1_670
 
 

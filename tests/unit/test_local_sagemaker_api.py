@@ -12,6 +12,7 @@ SUPPORT = "tests.support."
 """Test support that tests of the app may import."""
 
 ALLOWED_IMPORTS = {
+    "models/test_stand_ins.py": "runs the code of stand-ins beside their frameworks",
     "tests/browser/test_local_page.py": "shows events on the page that take hours on AWS",
     "tests/browser/fake_run.py": "serves the page without endpoints",
     "tests/synth/api/models.py": "validates requests with the constraints of botocore's models",

@@ -47,7 +47,7 @@ def read_tree_model(path: Path) -> TreeModel:
             classes=max(1, int(parameters.get("num_class", 0))),
             targets=max(1, int(parameters.get("num_target", 1))),
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return TreeModel()
 
 

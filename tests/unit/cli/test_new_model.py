@@ -71,16 +71,19 @@ def _run(monkeypatch: pytest.MonkeyPatch, models: Path, *arguments: str) -> int:
     return main(["new", *arguments])
 
 
-def _save_onnx(path: Path, *, batch: str | int, external: bool = False) -> None:
+def _save_onnx(
+    path: Path, *, batch: str | int, external: bool = False, scores: bool = False
+) -> None:
     shape = (batch, 3)
+    sequence = helper.make_value_info("scores", helper.make_sequence_type_proto(TypeProto()))
     weights = numpy_helper.from_array(np.ones((1, 3), np.float32), "w")
     graph = helper.make_graph(
-        [helper.make_node("Add", ["X", "w"], ["Y"])],
+        [helper.make_node("Add", ["X", "w"], ['a "Y"'])],
         "graph",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, shape)],
         [
-            helper.make_tensor_value_info("Y", TensorProto.FLOAT, shape),
-            helper.make_value_info("scores", helper.make_sequence_type_proto(TypeProto())),
+            helper.make_tensor_value_info('a "Y"', TensorProto.FLOAT, shape),
+            *([sequence] if scores else []),
         ],
         [weights],
     )
@@ -109,8 +112,8 @@ TREES = {
 @pytest.mark.parametrize(
     ("file", "options", "inputs", "outputs", "max_batch_size"),
     [
-        ("any.onnx", (), {"X": [-1, 3]}, {"Y": [-1, 3]}, 4),
-        ("fixed.onnx", (), {"X": [2, 3]}, {"Y": [2, 3]}, 0),
+        ("any.onnx", (), {"X": [-1, 3]}, {'a "Y"': [-1, 3]}, 4),
+        ("fixed.onnx", (), {"X": [2, 3]}, {'a "Y"': [2, 3]}, 0),
         ("lgb.txt", (), {"input__0": [-1, 7]}, {"output__0": [-1, 1]}, 32768),
         ("xgb.json", (), {"input__0": [-1, 5]}, {"output__0": [-1, 3]}, 32768),
         (
@@ -153,6 +156,15 @@ def test_config_and_request_are_written_from_a_model_file(
         name: [max(1, size) for size in shape] for name, shape in inputs.items()
     }
     assert (models / "churn/churn/1/weights.bin").is_file() == (path.suffix == ".onnx")
+
+
+def test_onnx_file_that_triton_refuses_is_an_error(
+    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _save_onnx(models.parent / "net.onnx", batch=2, scores=True)
+    assert _run(monkeypatch, models, "model", "churn", "--from", "net.onnx") == 1
+    assert "scores is not a tensor" in capsys.readouterr().err
+    assert [*models.iterdir()] == []
 
 
 def test_command_of_the_finding_writes_the_missing_config(

@@ -113,7 +113,8 @@ class TritonPythonModel(StandIn):
             )
         if not value.ndim:
             raise ValueError(f"output '{name}' is a scalar which is not supported.")
-        return value.resolve_conj().resolve_neg().numpy()
+        # A returned parameter still requires gradients, also in inference mode.
+        return value.detach().resolve_conj().resolve_neg().numpy()
 
 
 def _positions(names: list[str]) -> list[int]:
