@@ -56,8 +56,6 @@ def test_builds_are_byte_identical(
     """
     copy = Clone(tmp_path / "b")
     clone.git("clone", "--quiet", "--no-local", str(clone.root), str(copy.root))
-    (copy.root / "touched").touch()
-    (copy.root / "touched").unlink()
     for path in copy.root.rglob("*"):
         if ".git" not in path.parts:
             os.utime(path, (946684800, 946684800))
@@ -80,7 +78,7 @@ def test_builds_are_byte_identical(
         monkeypatch.setenv(name, value)
     unshare = ["unshare", "--user", "--map-user=1234", "--net", "--uts", "--"]
     if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
-        unshare = []  # no user namespaces here: the other switches are set nevertheless
+        unshare = []  # the other switches are set nevertheless
     program = "import os, sys; os.umask(0o077); from release.build import *; import pathlib; "
     program += "build_release(Tree(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]))"
     subprocess.run(
@@ -99,6 +97,8 @@ def test_builds_are_byte_identical(
     assert second.digest == release.digest
     with second.verified_copy(*clone.stages()):
         pass  # each file has its digest
+    if not unshare:
+        pytest.skip("no user namespaces here: host, user and network were those of the test")
 
 
 def test_assembly_is_that_of_cdk_synth(
