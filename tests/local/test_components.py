@@ -112,12 +112,23 @@ def test_component_scales_to_zero_and_back(
         assert response["outputs"]["Y"]["data"] == [21]
 
 
+def suspend_scale_in(suspended: bool) -> None:
+    boto3.client("application-autoscaling").register_scalable_target(
+        ServiceNamespace="sagemaker",
+        ResourceId=f"inference-component/{ENDPOINT}-idle",
+        ScalableDimension="sagemaker:inference-component:DesiredCopyCount",
+        SuspendedState={"DynamicScalingInSuspended": suspended},
+    )
+
+
 def test_runbook_starts_a_copy(repository: Repository, tmp_path: Path) -> None:
     eventually(lambda: has_copies(0))
+    suspend_scale_in(True)  # the alarm of an idle copy would end it within a second
     commands = script("An inference component has no copy ✔ local")
     variables = {"STAGE": "parts", "COMPONENT": f"{ENDPOINT}-idle"}
     run_script(repository, tmp_path, commands, variables)
     eventually(lambda: has_copies(1))
+    suspend_scale_in(False)
 
 
 def test_component_stage_is_delivered_rolled_back_and_destroyed(

@@ -35,8 +35,8 @@ class FakeServer:
     async def send_model_request(self, *_: Any, **__: Any) -> tuple[int, bytes]:
         return 200, b""
 
-    def resident_bytes(self) -> int:
-        return 0
+    def resident_by_folder(self) -> tuple[int, dict[str, int]]:
+        return 0, {}
 
     def stop(self) -> None:
         pass
