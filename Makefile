@@ -136,14 +136,14 @@ browser-image: install $(BROWSER)/.installed ## make the images of the docs anew
 
 .PHONY: bench
 bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write docs/performance.md; QUICK=1, ONLY=synth
-	@python -m bench $(if $(QUICK),--quick) $(ONLY)
+	@python -m tools.bench $(if $(QUICK),--quick) $(ONLY)
 
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
 		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
 	@ruff check . && ruff format --check .
-	@python -m lint.language
+	@python -m tools.lint.language
 	@mypy
 	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
@@ -171,7 +171,7 @@ release: install-cdk ## synthesise every stage, once, into release.out/, for a r
 
 .PHONY: judge
 judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../release, DIGEST=
-	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)')
+	@python -m review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)')
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
@@ -215,7 +215,7 @@ pr: lint test models-test ## what the pull-request workflow runs: lint, tests, r
 
 .PHONY: lines
 lines: install ## print the code lines of each package, without blanks, comments and docstrings
-	@python -m lint.lines
+	@python -m tools.lint.lines
 
 .PHONY: format
 format: install ## format the code

@@ -22,7 +22,7 @@ class Command:
         return self.name not in OFFLINE
 
 
-DELIVERY, LOCAL = "release.delivery.command", "local_sagemaker.__main__"
+DELIVERY, LOCAL = "delivery.command", "local_sagemaker.__main__"
 MODELS = "model_build.commands."
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -48,12 +48,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "show the changes that a deploy would make", "cli.diff"),
         Command("deploy", "deploy a stage from the working tree", "cli.deploy"),
         Command("destroy", "delete a stage's stacks", "cli.destroy"),
-        Command("release", "synthesise all stages, once", "release.command"),
+        Command("release", "synthesise all stages, once", "cli.release"),
+        Command("review", "review a change: endpoints, models, access, cost", "review.command"),
         Command(
-            "review", "review a change: endpoints, models, access, cost", "release.review.command"
-        ),
-        Command(
-            "preflight", "check that the account can deploy a stage", "release.preflight.command"
+            "preflight", "check that the account can deploy a stage", "delivery.preflight.command"
         ),
         Command("permissions", "write IAM policies for whoever deploys a stage", "cli.permissions"),
         Command("deliver", "deploy a release and test every model", DELIVERY),

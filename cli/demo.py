@@ -18,10 +18,10 @@ from cli.deploy import bootstrap, run_cdk
 from cli.errors import CommandError
 from cli.interrupts import INTERRUPTS
 from cli.parsers import add_command
+from delivery.steps import step
 from endpoint_client import CatalogEntry, EndpointClient
 from local_sagemaker import REGION, Folder, client_environment
 from model_build.commands.arguments import Commands
-from release.delivery.steps import step
 
 STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
 REFERENCE_MODULE = "models.minilm.tests.reference"

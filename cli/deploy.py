@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.exceptions import ClientError
 
-import cdk_cli
 from cli.errors import CommandError
 from cli.local_option import ACCOUNT
 from cli.parsers import STAGE, add_command
+from delivery import cdk_cli
+from delivery.errors import next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
-from release.delivery.errors import next_steps
 from release.tree import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 

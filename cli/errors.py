@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-import checked_yaml
+from delivery.errors import NotDelivered
 from endpoint_client import EndpointError
 from model_build import BuildError
-from release.delivery.errors import NotDelivered
+from platform_facts.rules import checked_yaml
 from release.tree import CheckoutError
 from stages import UnknownStage
 

@@ -10,14 +10,14 @@ import boto3
 from rich.table import Table
 from rich.text import Text
 
-import stage_record
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
 from cli.printable import console, printable
+from delivery.archive_bucket import model_bucket, stack_name
 from model_build.commands.arguments import Commands
-from release.delivery.archive_bucket import model_bucket, stack_name
+from plan import stage_record
+from plan.stage_record import Event
 from release.tree import Tree
-from stage_record import Event
 
 DEFAULT_EVENTS = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cli.errors import CommandError
+from delivery import golden
+from delivery.golden import Golden
 from endpoint_client import CatalogEntry, Tensor
-from release.delivery import golden
-from release.delivery.golden import Golden
 
 Inputs = dict[str, Any]
 """Input name -> value for `EndpointClient.invoke`."""

@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version
 
-import checked_yaml
 import platform_facts
 from cli.errors import CommandError
 from cli.parsers import add_command
@@ -29,6 +28,7 @@ from model_build.formats.python.imports import PACKAGES
 from model_build.recipe import FILE, Recipe
 from model_build.repository import Repository
 from model_build.source import ModelSource
+from platform_facts.rules import checked_yaml
 from stages import StageConfig, UnknownStage, load_stage, stage_names
 
 UV = Path(sys.executable).with_name("uv")

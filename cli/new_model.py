@@ -15,12 +15,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from cli.errors import CommandError
 from cli.inputs import example_value
+from delivery import golden
 from model_build import model_config
 from model_build.manifest import Signature
 from model_build.new_config import NewConfig, config_for, external_files
 from model_build.repository import CONFIG
 from model_build.source import all_models
-from release.delivery import golden
 from stages.schema.names import Name
 
 MODELS = Path("models")

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import checked_yaml
 from cli.errors import CommandError
 from cli.local_option import ACCOUNT
 from cli.new_model import MODELS
 from model_build.source import ModelSource, all_models, find_model
+from platform_facts.rules import checked_yaml
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import name_problems

@@ -1,7 +1,7 @@
 """Write IAM policies for the person or role that deploys a stage, and for CloudFormation.
 
 `deployer.json` allows `deploy`, `deliver`, `preflight`, `status` and `report`, by the ledger in
-release/permissions: above all to assume the roles of `cdk bootstrap`, which change stacks and
+delivery/permissions: above all to assume the roles of `cdk bootstrap`, which change stacks and
 upload assets. `execution-*.json` are for CloudFormation's role, which has AdministratorAccess
 unless `cdk bootstrap --cloudformation-execution-policies` names others: what CloudFormation's
 schemas say that the resource types of the stage's templates need. Neither was tested on AWS.
@@ -20,9 +20,9 @@ import cfnlint
 
 import platform_facts
 from cli.parsers import STAGE, add_command
+from delivery.permissions import NAMED_RESOURCES, principals
+from delivery.preflight.first_deploy import qualifier_of, required_bootstraps
 from model_build.commands.arguments import Commands
-from release.permissions import NAMED_RESOURCES, principals
-from release.preflight.first_deploy import qualifier_of, required_bootstraps
 from release.tree import Tree, templates
 
 DEPLOYERS = ("delivery", "preflight", "report", "status")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from release.review.escaping import REORDERING
+from review.escaping import REORDERING
 
 _UNSAFE_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed

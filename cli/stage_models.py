@@ -8,8 +8,8 @@ from pathlib import Path
 
 import boto3
 
-import checked_yaml
 from cli.errors import run_command
+from platform_facts.rules import checked_yaml
 from release.tree import Tree
 from stages import UnknownStage, load_stage
 

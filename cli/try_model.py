@@ -20,6 +20,7 @@ from cli.external_triton import ExternalTriton
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
+from delivery import golden
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
@@ -40,7 +41,6 @@ from model_build.publishing.folder import save_archive
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
-from release.delivery import golden
 
 RELEASE = "24.09"
 """The SageMaker release closest to the local Triton, as in stages/local.yaml."""

@@ -31,7 +31,7 @@ def pack(folder: Path, to: Path) -> Archive:
 
     The same files give the same bytes on every machine with the pinned python-isal: entries are
     sorted, without owner, time or machine-dependent modes. Level 1 of ISA-L has the size of gzip's
-    level 6 on float weights, at ten times its speed (bench/build.py).
+    level 6 on float weights, at ten times its speed (tools/bench/build.py).
     """
     unpacked_bytes = 0
     with (

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-import checked_yaml
 from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.weights import RandomWeights, Weights
 from model_build.formats import BACKENDS, FORMATS
 from model_build.recipe_values import InnerPath, Strict
 from model_build.target import BuildTarget
+from platform_facts.rules import checked_yaml
 
 FILE = "recipe.yaml"
 

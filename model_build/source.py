@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import checked_yaml
 from model_build import recipe
 from model_build.digest import compute_digest, is_ignored, model_files
 from model_build.errors import ModelNotFound
@@ -17,6 +16,7 @@ from model_build.findings import Location
 from model_build.formats import FORMATS
 from model_build.recipe import Files, Recipe
 from model_build.repository import CONFIG
+from platform_facts.rules import checked_yaml
 
 _MAX_LISTED = 8
 """Number of models that an error message lists: a repository may have hundreds."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from release import parameters
+from plan import parameters
 from release.template_resources import resources
 from release.tree import Template
 

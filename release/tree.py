@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from release.stage_file import StageFile
 
 APP = "app.py"

@@ -5,7 +5,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
-import stage_record
+from plan import stage_record
 from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig

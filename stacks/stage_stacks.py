@@ -7,8 +7,8 @@ from aws_cdk import App, Environment, Tags, Validations
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-import checked_yaml
 from model_build import BuildError
+from platform_facts.rules import checked_yaml
 from stacks.budget import add_budget
 from stacks.capture_stack import CaptureStack
 from stacks.delivery_stack import DeliveryStack

@@ -6,7 +6,7 @@ from pathlib import Path
 from aws_cdk import Acknowledgment, App, Validations
 from aws_cdk.cx_api import CloudAssembly
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 
 MAX_RESOURCES = 500
 MAX_BYTES = 1_000_000

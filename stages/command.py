@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from stages.load import UnknownStage, load_stage, stage_names
 from stages.schema.stage import StageConfig
 

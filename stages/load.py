@@ -5,7 +5,7 @@ import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from stages.schema.stage import StageConfig
 from stages.shared_names import name_problems
 

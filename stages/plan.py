@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import checked_yaml
 import platform_facts
 from model_build import (
     BuildError,
@@ -20,7 +19,7 @@ from model_build import (
     find_model,
     plan_model,
 )
-from platform_facts.rules import Violation, prefix_violations
+from platform_facts.rules import Violation, checked_yaml, prefix_violations
 from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.server import check_decoupled_model
 from stages.hosting import MODES, StageHosting

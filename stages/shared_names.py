@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from platform_facts.rules.names import MAX_NAME, check_component_name
 from stages.hosting import MODES
 from stages.schema.names import STACKS

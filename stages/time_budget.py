@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Self
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 
 JOB_MINUTES = 360
@@ -31,7 +31,7 @@ SCALING_MINUTES = 5
 BUILD_END_MINUTES = 5
 """From a build's deadline to its result: `GRACE_SECONDS` of the build handler, and a poll."""
 VERIFY_MINUTES = 30
-"""Deadline of the verification: `VERIFY_SECONDS` of `release.delivery.verifying`."""
+"""Deadline of the verification: `VERIFY_SECONDS` of `delivery.verifying`."""
 ANSWER_MINUTES = 7
 """Calls of a model that is loading: five attempts of 70 s and waits of 15 s (`endpoint_client`)."""
 LONGEST_BUILD_MINUTES = 220

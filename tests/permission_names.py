@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from release.permissions import NAMED_RESOURCES
-from release.permissions.ledger import Condition
+from delivery.permissions import NAMED_RESOURCES
+from delivery.permissions.ledger import Condition
 
 Names = Mapping[str, str]
 """Placeholder -> ARN or other value."""

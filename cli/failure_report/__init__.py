@@ -25,8 +25,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli.failure_report.account_state import sections
 from cli.failure_report.masking import masked
 from cli.parsers import STAGE, add_command
+from delivery.preflight.failure_reasons import failure_reason
 from model_build.commands.arguments import Commands
-from release.preflight.failure_reasons import failure_reason
 from release.tree import CheckoutError, Tree, git
 
 PACKAGES = ("aws-cdk-lib", "boto3", "cdk-nag", "constructs", "ministack")

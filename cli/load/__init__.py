@@ -8,13 +8,13 @@ import argparse
 import asyncio
 from pathlib import Path
 
-import checked_yaml
 from cli.load import arguments, mix, report
 from cli.load.endpoint_metrics import add_metrics
 from cli.load.generator import MAX_CALLERS, Level
 from cli.load.ramp import Ramp
 from cli.parsers import add_command
 from model_build.commands.arguments import Commands
+from platform_facts.rules import checked_yaml
 
 MAX_STEPS = 12
 

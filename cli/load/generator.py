@@ -15,8 +15,8 @@ from cli.load.ramp import Objective, Ramp
 from cli.load.report import StepTable
 from cli.load.request_inputs import Request
 from cli.load.step import LoadStep, Send, closed_loop, open_loop, poisson_arrivals
+from delivery.smoke import WAKE_SECONDS
 from endpoint_client import AsyncEndpointClient
-from release.delivery.smoke import WAKE_SECONDS
 
 Level = Literal["rate", "callers"]
 """The level of a load: the rate of an open loop, or the number of callers of a closed loop."""

@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
-import checked_yaml
 from cli.load import cache
+from platform_facts.rules import checked_yaml
 
 EXAMPLE = "local-text/minilm"
 TARGET_PATTERN = r"^[^/]+/[^/]+$"

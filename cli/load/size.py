@@ -19,7 +19,7 @@ from cli.load.sizing import Sizing
 from cli.load.step import LoadStep
 from cli.parsers import add_command
 from model_build.commands.arguments import Commands
-from release.review.measured_rates import LAPTOP
+from review.measured_rates import LAPTOP
 
 PRECISION = 1.1
 MAX_STEPS = 16

@@ -10,8 +10,8 @@ from cli.errors import CommandError
 from cli.load.ramp import Objective
 from cli.load.report import as_json
 from cli.load.step import LoadStep
-from release.review.measured_rates import FOLDER, LAPTOP, SCALING_TARGET_SHARE
-from release.review.money import HOURS_PER_MONTH
+from review.measured_rates import FOLDER, LAPTOP, SCALING_TARGET_SHARE
+from review.money import HOURS_PER_MONTH
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,13 @@ from typing import Any
 
 import boto3
 
-import stage_record
 from cli.names import stage_of
-from release.delivery.archive_bucket import ArchiveBucket, model_bucket
-from release.delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
-from release.delivery.live_differences import LiveDifference, live_differences
-from release.preflight.clients import client
-from stage_record import DeliveryOutcome
+from delivery.archive_bucket import ArchiveBucket, model_bucket
+from delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
+from delivery.live_differences import LiveDifference, live_differences
+from delivery.preflight.clients import client
+from plan import stage_record
+from plan.stage_record import DeliveryOutcome
 
 
 def read_differences(

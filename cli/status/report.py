@@ -10,11 +10,11 @@ from botocore.exceptions import ClientError
 
 from cli.names import stage_of
 from cli.status.differences import read_differences
-from release import parameters
-from release.delivery.catalog_differences import parse_entry
-from release.delivery.live_differences import LiveDifference
-from release.preflight.clients import client
-from release.preflight.failure_reasons import DENIED, failure_reason
+from delivery.catalog_differences import parse_entry
+from delivery.live_differences import LiveDifference
+from delivery.preflight.clients import client
+from delivery.preflight.failure_reasons import DENIED, failure_reason
+from plan import parameters
 
 TARGET_TRACKING_PREFIX = "TargetTracking-"
 """Prefix of the names of Application Auto Scaling's own alarms, one of which is in ALARM whenever

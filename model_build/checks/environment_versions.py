@@ -6,13 +6,13 @@ from pathlib import Path
 
 from packaging.version import Version
 
-import checked_yaml
 import platform_facts
 from model_build import recipe
 from model_build.export.step import Writer
 from model_build.findings import Location, Problems
 from model_build.source import ModelSource
 from model_build.target import BuildTarget, newer_release_hint
+from platform_facts.rules import checked_yaml
 
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 

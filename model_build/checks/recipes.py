@@ -2,7 +2,6 @@
 
 import re
 
-import checked_yaml
 from model_build.export.pip import missing_hashes
 from model_build.export.step import RecipeStep
 from model_build.export.weights import RandomWeights
@@ -12,6 +11,7 @@ from model_build.formats.python.imports import PYPI_NAMES, missing_imports
 from model_build.recipe import FILE, Copy
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
+from platform_facts.rules import checked_yaml
 
 _OTHER_PACKAGES = {"PIL": "pillow(-simd)?", "cv2": "opencv-.*"}
 """Patterns of further packages that have a module."""

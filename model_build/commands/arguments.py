@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-import checked_yaml
 import platform_facts
 from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
 from model_build.source import ModelSource, all_models, contains_models, find_model, is_model
 from model_build.target import BuildTarget
+from platform_facts.rules import checked_yaml
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The return type of `add_subparsers`."""

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-import checked_yaml
 from model_build import checks
 from model_build.commands.arguments import Commands, add_command
 from model_build.commands.outcome import Outcome
@@ -11,6 +10,7 @@ from model_build.errors import BuildError
 from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.recipe import FILE
 from model_build.source import NOT_A_MODEL, ModelSource, contains_models, folders_in, is_model
+from platform_facts.rules import checked_yaml
 
 
 def add_to(commands: Commands) -> None:

@@ -3,12 +3,12 @@
 import argparse
 import sys
 
-import checked_yaml
 from model_build.commands.arguments import Commands, add_command, parse_models_folder
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.plan import plan_model
 from model_build.source import NOT_A_MODEL, all_models, folders_in, is_model
+from platform_facts.rules import checked_yaml
 
 
 def add_to(commands: Commands) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
-import checked_yaml
 from model_build.errors import BuildError
+from platform_facts.rules import checked_yaml
 
 REGION = "AWS_DEFAULT_REGION"
 

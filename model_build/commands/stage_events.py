@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-import stage_record
 from model_build.errors import BuildError
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
-from stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
+from plan import stage_record
+from plan.stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:

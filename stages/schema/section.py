@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import core_schema
 
-import checked_yaml
-from platform_facts.rules import Violation
+from platform_facts.rules import Violation, checked_yaml
 from platform_facts.rules.ranges import Range
 
 Value = TypeVar("Value")

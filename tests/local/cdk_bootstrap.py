@@ -4,8 +4,8 @@ from pathlib import Path
 
 import boto3
 
-import cdk_cli
-from release.preflight.first_deploy import SCALING_SERVICE
+from delivery import cdk_cli
+from delivery.preflight.first_deploy import SCALING_SERVICE
 
 STACK = "CDKToolkit"
 TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")

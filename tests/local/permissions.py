@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from delivery.permissions import NAMED_RESOURCES, Principal, principals
 from local_sagemaker import ACCOUNT, REGION
-from release.permissions import NAMED_RESOURCES, Principal, principals
 from tests.permission_names import Place, by_name, filled
 
 WITHOUT_PERMISSION = "sts:GetCallerIdentity"

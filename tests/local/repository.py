@@ -11,10 +11,10 @@ from typing import Self
 
 import pytest
 
+from delivery import smoke, steps
+from delivery.command import RELEASE
 from local_sagemaker.tests.support.tiny_models import Barrier, write_python
 from release.artefact import FILE
-from release.delivery import smoke, steps
-from release.delivery.command import RELEASE
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.tritonsm import tritonsm

@@ -13,13 +13,13 @@ from pathlib import Path
 import boto3
 import pytest
 
+from delivery.archives import promote_archives
+from delivery.assembly import Assembly
+from delivery.deployment import StageDeployment
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as publish
-from release.delivery.archives import promote_archives
-from release.delivery.assembly import Assembly
-from release.delivery.deployment import StageDeployment
 from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
@@ -233,7 +233,7 @@ def test_next_delivery_resumes_an_interrupted_delivery(
 
 
 def test_calls_of_all_principals_are_recorded(local_sagemaker: LocalSageMaker) -> None:
-    # The fixture local_sagemaker checks that release/permissions/principals lists each call; here,
+    # The fixture local_sagemaker checks that delivery/permissions/principals lists each call; here,
     # that each of these principals made calls.
     assert principal_names(local_sagemaker.folder.calls) == {
         *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),

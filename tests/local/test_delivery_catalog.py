@@ -18,10 +18,10 @@ import boto3
 import pytest
 
 from cli import history, status
+from delivery.errors import ChangedByHand, EndpointLost, NotDelivered
 from endpoint_client import EndpointClient, EndpointError
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as model_command
-from release.delivery.errors import ChangedByHand, EndpointLost, NotDelivered
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.invoking import predict

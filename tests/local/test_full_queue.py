@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from delivery import archives, steps
+from delivery.assembly import Assembly
+from delivery.deployment import StageDeployment
 from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
-from release.delivery import archives, steps
-from release.delivery.assembly import Assembly
-from release.delivery.deployment import StageDeployment
 from tests.local.conftest import Checkout
 from tests.local.stage_resources import build_ids
 

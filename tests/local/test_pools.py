@@ -11,11 +11,11 @@ from typing import Any
 import boto3
 import pytest
 
+from delivery.errors import NO_CAPACITY
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from release.delivery.errors import NO_CAPACITY
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from release.review.values import is_intrinsic_function
 from release.tree import Template
+from review.values import is_intrinsic_function
 from tests.review_changes import schemas
 from tests.review_changes.stages import NAMES, SynthesisedStage, synthesised
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from release.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
-from release.permissions.ledger import Feature
-from release.permissions.names import NamedResource
+from delivery.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
+from delivery.permissions.ledger import Feature
+from delivery.permissions.names import NamedResource
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource

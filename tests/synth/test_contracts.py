@@ -14,7 +14,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
-import stage_record
+from delivery import archive_bucket, building, endpoint_moves, store, suspended_scaling
 from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
@@ -22,11 +22,10 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
-from release import parameters
-from release.delivery import archive_bucket, building, endpoint_moves, store, suspended_scaling
+from plan import parameters, stage_record
+from plan.stage_record import delivered_parameter
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
-from stage_record import delivered_parameter
 from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays

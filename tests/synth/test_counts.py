@@ -12,8 +12,8 @@ import pytest
 from aws_cdk import App
 from jsii._kernel.providers import process
 
-from bench.synth import add_endpoints, add_models
 from tests.synth.conftest import CONTEXT
+from tools.bench.synth import add_endpoints, add_models
 
 MAX_CALLS_PER_ENDPOINT = 216
 MAX_BYTES_PER_MODEL = 1_670

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-import checked_yaml
 from model_build.recipe import Recipe
-from release.review.acknowledged import Acknowledgements
+from platform_facts.rules import checked_yaml
+from review.acknowledged import Acknowledgements
 from stages.load import load_stage
 from stages.plan import StagePlan
 from stages.schema.endpoint import EndpointConfig

@@ -9,7 +9,7 @@ import pytest
 
 import platform_facts
 from cli.permissions import MAX_POLICY, deployer_policy, execution_policies
-from release.permissions import principals
+from delivery.permissions import principals
 from stages import StageConfig, load_stage
 from tests.permission_names import Place
 from tests.synth.api.deployed import Deployed

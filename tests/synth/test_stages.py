@@ -14,8 +14,8 @@ import pytest
 from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
-import checked_yaml
 from model_build import BuildError
+from platform_facts.rules import checked_yaml
 from stacks import stage_stacks, synthesise
 from stages import load_stage
 from stages.schema.capture import DataCaptureConfig

@@ -15,8 +15,8 @@ import pytest
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
-import checked_yaml
 from model_build import ModelPlan
+from platform_facts.rules import checked_yaml
 from stacks import synthesise
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES, check_templates
 from stages import plan

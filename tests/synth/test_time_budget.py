@@ -9,12 +9,12 @@ import yaml
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
-import checked_yaml
+from delivery import smoke, verifying
+from delivery.time_budget import DeliveryTimeBudget
 from endpoint_client import EndpointClient
 from endpoint_client._client import ATTEMPT_SECONDS
+from platform_facts.rules import checked_yaml
 from platform_facts.rules.updates import PROVISIONING_SECONDS
-from release.delivery import smoke, verifying
-from release.delivery.time_budget import DeliveryTimeBudget
 from release.plan import PLAN
 from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, time_budget

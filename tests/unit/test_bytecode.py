@@ -17,7 +17,7 @@ from tests.tritonsm import tritonsm
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import review_in_this_process, write_file
+from tests.unit.review.conftest import review_in_this_process, write_file
 
 APP = """
 import os, pathlib, part

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from lint.lines import is_test, python_files
+from tools.lint.lines import is_test, python_files
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {"", "prerequisites", "serving", "settings"}

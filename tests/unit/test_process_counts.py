@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-import cdk_cli
 from cli import deploy
+from delivery import cdk_cli
 from local_sagemaker import Folder
 from model_build.__main__ import main
 from tests.unit.model_build.fakes import FakeSsm

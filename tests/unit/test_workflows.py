@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-from release.review import markdown
-from release.review.files.next_change import affects_next_change
-from release.review.files.workflows import FOLDER, broken_invariants
-from release.review.findings import NO_FINDINGS
-from release.review.report import ChangeReport
 from release.tree import git
+from review import markdown
+from review.files.next_change import affects_next_change
+from review.files.workflows import FOLDER, broken_invariants
+from review.findings import NO_FINDINGS
+from review.report import ChangeReport
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

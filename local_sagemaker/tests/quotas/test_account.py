@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from delivery.preflight import quotas as needed
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.quotas.account import (
     ALL_INSTANCES,
@@ -14,7 +15,6 @@ from local_sagemaker.quotas.account import (
     configured_quotas,
 )
 from local_sagemaker.quotas.service import service_quotas
-from release.preflight import quotas as needed
 
 M5 = "ml.m5.xlarge for endpoint usage"
 

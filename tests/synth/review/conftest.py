@@ -17,9 +17,9 @@ from aws_cdk import App
 import platform_facts
 from release.assemblies import SynthesisedTree
 from release.build import build_release
-from release.review.stage_review import StageReview, review_stage
 from release.tree import CLI_CONTEXT, Tree
-from tests.unit.release.review.conftest import PRICES
+from review.stage_review import StageReview, review_stage
+from tests.unit.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
 COPIED_PATHS = (

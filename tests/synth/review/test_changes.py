@@ -6,10 +6,10 @@ from collections.abc import Iterable
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from release.review import markdown
-from release.review.findings import NO_FINDINGS
-from release.review.report import ChangeReport
-from release.review.stage_review import StageReview
+from review import markdown
+from review.findings import NO_FINDINGS
+from review.report import ChangeReport
+from review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 

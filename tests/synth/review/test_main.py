@@ -10,8 +10,8 @@ import pytest
 
 from release.build import build_release
 from release.checkouts import Clone
-from release.review.command import INSTALLED_FOLDERS
 from release.tree import Tree
+from review.command import INSTALLED_FOLDERS
 from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.release.conftest import commit
 
@@ -69,8 +69,8 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     broken.write_text("backend: [")
     # Files with which a hostile change would disable the review, if it used them:
     for name, content in {
-        "release/review/dangers/endpoints.py": "def low_availability(comparison): return ()\n",
-        "release/review/judge.py": "raise SystemExit(0)\n",
+        "review/dangers/endpoints.py": "def low_availability(comparison): return ()\n",
+        "review/judge.py": "raise SystemExit(0)\n",
         "model_build/__main__.py": "print([])\n",
         ".cfnlintrc.yaml": "ignore_checks: [W]\n",
         ".checkov.yaml": "framework: [dockerfile]\n",
@@ -86,7 +86,7 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
         for name in INSTALLED_FOLDERS:
             (base.root / name).symlink_to(ROOT / name)
         arguments = ("--head", str(clone.root), "--assemblies", assemblies, "--output", str(out))
-        finished = run(base, "release.review.judge", *arguments)
+        finished = run(base, "review.judge", *arguments)
 
     assert finished.returncode == 3, finished.stderr
     assert "  live/low_availability/live-text.AllTraffic\n" in finished.stderr
@@ -100,7 +100,7 @@ def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
     dangers = {danger["subject"].rpartition(".")[0]: danger for danger in written["dangers"]}
     judges, unread = dangers["files"], dangers["models/broken/broken/config.pbtxt"]
     assert {detail.partition(" ")[0] for detail in judges["details"]} == {
-        *("release/review/dangers/endpoints.py", "release/review/judge.py"),
+        *("review/dangers/endpoints.py", "review/judge.py"),
     }
     assert unread["rule"] == "unreadable_files"
     assert {dangers[path]["rule"] for path in (".cfnlintrc.yaml", ".checkov.yaml")} == {

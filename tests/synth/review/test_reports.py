@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import platform_facts
-from bench.review_reports import CHANGES, DOCUMENT, shorten
 from release.assemblies import SynthesisedTree
-from release.review import markdown
-from release.review.files.file_review import compare_files
-from release.review.findings import NO_FINDINGS
-from release.review.report import ChangeReport
 from release.tree import Tree
+from review import markdown
+from review.files.file_review import compare_files
+from review.findings import NO_FINDINGS
+from review.report import ChangeReport
 from tests.synth.review.conftest import Reviewer, copy_tree, write_release
+from tools.bench.review_reports import CHANGES, DOCUMENT, shorten
 
 REAL_PRICES = platform_facts.prices
 """A fixture in conftest.py replaces the function."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.release.preflight.conftest import Aws
+from tests.unit.delivery.preflight.conftest import Aws
 
 
 @pytest.fixture(scope="session")

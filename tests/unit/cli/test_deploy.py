@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import cdk_cli
 from cli import deploy
 from cli.__main__ import main
 from cli.deploy import newest_build_line
 from cli.errors import CommandError
+from delivery import cdk_cli
 from local_sagemaker import Folder
 from release.tree import WITHOUT_VALIDATION
 from stages import at_lines_of_stage, load_stage

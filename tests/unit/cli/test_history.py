@@ -6,10 +6,10 @@ from pathlib import Path
 import boto3
 import pytest
 
-import stage_record
 from cli import history
 from cli.__main__ import main
-from stage_record import Event
+from plan import stage_record
+from plan.stage_record import Event
 
 CALLER = "arn:aws:sts::123456789012:assumed-role/prod-delivery-Deploy/GitHubActions"
 VERSIONS = {f"text/model-{number}": "0123456789ab" for number in range(5)}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import cdk_cli
 import local_sagemaker
 from cli import local_option
+from delivery import cdk_cli
 from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.running import server_process
 from local_sagemaker.tests.support.waiting import eventually

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-import checked_yaml
 from model_build import recipe
 from model_build.export.weights import PypiWeights
 from model_build.formats.onnx import Onnx
 from model_build.formats.python import PythonPackages
 from model_build.recipe_values import Gate
+from platform_facts.rules import checked_yaml
 
 RECIPE = f"""\
 description: A model

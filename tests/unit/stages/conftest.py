@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from stages import StageConfig, load_stage
 
 Load = Callable[[str], StageConfig]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from stages import load_stage
 from stages.plan import EndpointPlan, StagePlan
 from tests.unit.stages.conftest import Load, Problems

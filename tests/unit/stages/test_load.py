@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-import checked_yaml
+from platform_facts.rules import checked_yaml
 from stages import StageConfig, UnknownStage, load_stage, stage_names
 
 VALID = """\

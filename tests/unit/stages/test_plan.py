@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from checked_yaml import LocatedErrors
 from model_build import BuildError
 from model_build.manifest import Signature
+from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
 from stages.plan import EndpointPlan, StagePlan, planned_model
 

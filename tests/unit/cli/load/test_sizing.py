@@ -11,7 +11,7 @@ from cli.load.limits import find_bottleneck
 from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
 from model_build.digest import model_files
-from release.review.measured_rates import LAPTOP, SCALING_TARGET_SHARE
+from review.measured_rates import LAPTOP, SCALING_TARGET_SHARE
 from tests.unit.cli.load.support import step
 from triton_sagemaker.scalable_count import SAFETY_FACTOR
 

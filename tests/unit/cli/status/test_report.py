@@ -19,8 +19,8 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
-from stage_record import Event
-from tests.unit.release.preflight.conftest import Aws, denied, error
+from plan.stage_record import Event
+from tests.unit.delivery.preflight.conftest import Aws, denied, error
 
 NIGHT = "prod-night-g5-xlarge"
 """An endpoint of inference components in the stack prod-night."""

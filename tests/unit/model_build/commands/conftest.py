@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import stage_record
 from model_build.__main__ import main
-from stage_record import Event
+from plan import stage_record
+from plan.stage_record import Event
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"

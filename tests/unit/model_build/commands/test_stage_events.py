@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import stage_record
-from stage_record import Event
+from plan import stage_record
+from plan.stage_record import Event
 from tests.unit.model_build.commands.conftest import ENDPOINT, VERSIONS, Data, Fail, FakeAws
 
 _, OLD, NEW = VERSIONS

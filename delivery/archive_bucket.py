@@ -1,0 +1,104 @@
+"""The S3 bucket with a stage's archives, and its stack."""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from delivery.errors import NotDelivered
+from delivery.permissions import NAMED_RESOURCES
+from delivery.stack_status import stack_description
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_s3 import S3Client
+
+BUCKET_OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].logical_id}"
+"""Prefix of the stack output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
+NOT_FOUND_CODES = ("404", "NoSuchKey", "NotFound")
+"""S3's error codes for a key without an object."""
+
+
+@dataclass(frozen=True)
+class ArchiveBucket:
+    """The bucket `name`; `s3` is a client in its region."""
+
+    s3: "S3Client"
+    name: str
+
+    def is_complete(self, archive: str) -> bool:
+        """Return whether an archive and its manifest exist.
+
+        Raise `NotDelivered` if the archive's SHA-256 differs from the one in the manifest. A
+        manifest without a SHA-256 is accepted, as by the update guard in the stack.
+        """
+        manifest = self.manifest(archive)
+        checksum = self.checksum(archive) if manifest else None
+        if manifest is None or checksum is None:
+            return False
+        recorded_checksum = manifest["archive"].get("checksum", checksum)
+        if checksum != recorded_checksum:
+            raise checksum_mismatch(self.name, archive, recorded_checksum, checksum)
+        return True
+
+    def checksum(self, key: str) -> str | None:
+        """Return the SHA-256 that S3 stores for an object, None if there is no object.
+
+        Return an empty text for an object that was uploaded without a SHA-256.
+        """
+        try:
+            head = self.s3.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
+        except ClientError as error:
+            if error.response["Error"]["Code"] in NOT_FOUND_CODES:
+                return None
+            raise
+        return head.get("ChecksumSHA256", "")
+
+    def manifest(self, archive: str) -> dict[str, Any] | None:
+        """Return an archive's manifest, None before the archive is complete."""
+        try:
+            response = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
+        except ClientError as error:
+            if error.response["Error"]["Code"] in NOT_FOUND_CODES:
+                return None
+            raise
+        manifest: dict[str, Any] = json.loads(response["Body"].read())
+        return manifest
+
+
+def manifest_key(archive: str) -> str:
+    """Return the key of an archive's manifest."""
+    return archive.removesuffix(".tar.gz") + ".json"
+
+
+def source_key(digest: str) -> str:
+    """Return the key of the source for archives with this digest."""
+    return f"sources/{digest}.zip"
+
+
+def checksum_mismatch(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
+    """Return the error for an archive whose SHA-256 differs from the one in its manifest."""
+    return NotDelivered(
+        f"s3://{bucket}/{key} has {f'the SHA-256 {actual}' if actual else 'no SHA-256'}, and its "
+        f"manifest records {recorded}: the archive was replaced. Delete it, and deliver the "
+        "stage of this bucket again, to build it"
+    )
+
+
+def stack_name(stage: str) -> str:
+    """Return the name of the stack with a stage's bucket."""
+    return f"{stage}-models"
+
+
+def stack_outputs(cloudformation: "CloudFormationClient", stage: str) -> dict[str, str]:
+    """Return the outputs of the stack with a stage's bucket; empty if it was never deployed."""
+    stack = stack_description(cloudformation, stack_name(stage))
+    outputs = stack.get("Outputs", ()) if stack else ()
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
+
+
+def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
+    """Return the name of a stage's bucket, None if the stage was never deployed."""
+    outputs = stack_outputs(cloudformation, stage)
+    return next((value for name, value in outputs.items() if name.startswith(BUCKET_OUTPUT)), None)

@@ -1,0 +1,117 @@
+"""The cloud assembly of a stage, and a copy in which one stack has another template."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from delivery.errors import NotDelivered
+from release.artefact import ReleaseArtefact
+from release.assemblies import read_synthesis
+from release.stack_catalog import StackArchive, archives
+from release.stack_endpoints import StackEndpoint, stack_endpoints
+from release.template_resources import resolve
+from release.tree import SUFFIX, Template, Tree, templates
+
+MANIFEST = "manifest.json"
+SERVICE_TOKEN = "ServiceToken"
+"""The property of a custom resource that CloudFormation reads; it is not part of a build."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The cloud assembly of one stage in `folder`."""
+
+    folder: Path
+    stage: str
+
+    @cached_property
+    def templates(self) -> dict[str, Template]:
+        """Stack name -> template."""
+        return templates(self.folder)
+
+    @cached_property
+    def archives(self) -> dict[str, StackArchive]:
+        """The archives that the stage's endpoints need, by their keys."""
+        return archives(self.templates)
+
+    def builds(self, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Return key -> build properties of each archive.
+
+        `values` has the values of exports and of CloudFormation's pseudo parameters by name.
+        """
+        return {
+            key: {
+                name: resolve(value, values)
+                for name, value in archive.properties.items()
+                if name != SERVICE_TOKEN
+            }
+            for key, archive in self.archives.items()
+        }
+
+    @property
+    def bucket_export(self) -> str:
+        """The CloudFormation export that has the name of the model bucket."""
+        archive = next(iter(self.archives.values()))
+        return str(archive.properties["Bucket"]["Fn::ImportValue"])
+
+    @property
+    def tree(self) -> Tree:
+        """The stage's file and the golden files of the models, which a release has copies of."""
+        return Tree(self.folder)
+
+    @property
+    def endpoints(self) -> list[StackEndpoint]:
+        """The stage's endpoints."""
+        return stack_endpoints(self.stage, self.templates)
+
+    @contextmanager
+    def with_template(self, stack: str, template: Template) -> Iterator[Path]:
+        """Provide the folder of a copy of the assembly in which `stack` has another template.
+
+        The cdk CLI uploads each template under the hash of its content, and skips an upload if
+        that hash exists. Therefore the copy has the hash of the new template.
+        """
+        manifest = (self.folder / MANIFEST).read_text()
+        properties = json.loads(manifest)["artifacts"][stack]["properties"]
+        old_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
+        text = json.dumps(template, indent=1)
+        new_hash = hashlib.sha256(text.encode()).hexdigest()
+        assets = f"{stack}.assets.json"
+        contents = {
+            MANIFEST: manifest.replace(old_hash, new_hash),
+            assets: (self.folder / assets).read_text().replace(old_hash, new_hash),
+            f"{stack}{SUFFIX}": text,
+        }
+        with TemporaryDirectory(prefix="delivery-") as folder:
+            for path in self.folder.iterdir():
+                if path.name not in contents:
+                    Path(folder, path.name).symlink_to(path.resolve())
+            for name, content in contents.items():
+                Path(folder, name).write_text(content)
+            yield Path(folder)
+
+
+@contextmanager
+def open_assembly(release: ReleaseArtefact, stage: str) -> Iterator[Assembly]:
+    """Provide a private copy of a stage's assembly in a release, during the `with` block.
+
+    Raise `InvalidRelease` if a file does not have its digest; `NotSynthesised` if the release has
+    no assembly of the stage, or one with content that no review has compared; `NotDelivered` if it
+    has a stack of another stage.
+    """
+    if not release.part(stage):
+        stages = sorted({name.partition("/")[0] for name in release.files if "/" in name})
+        raise NotDelivered(
+            f"release {release.name} has no stage {stage!r}: its stages are "
+            f"{', '.join(stages) or 'none'}"
+        )
+    with release.verified_copy(stage) as folder:
+        for stack in read_synthesis(folder, stage).templates:
+            if not stack.startswith(f"{stage}-"):
+                raise NotDelivered(f"release {release.name}: {stack} is not a stack of {stage}")
+        yield Assembly(folder / stage, stage)

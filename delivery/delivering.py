@@ -1,0 +1,187 @@
+"""Deliver a release to a stage, and roll back to an earlier one.
+
+A delivery deploys the files of the release: it neither synthesises nor imports code of the app.
+"""
+
+from collections.abc import Iterator
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from delivery import golden
+from delivery.archive_bucket import model_bucket
+from delivery.archives import build_missing_archives, promote_archives
+from delivery.assembly import open_assembly
+from delivery.catalog_checks import check_catalog_before
+from delivery.delivery_order import refuse_older_release, require_delivered_release
+from delivery.deploying import deploy
+from delivery.deployment import StageDeployment
+from delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
+from delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
+from delivery.history import ROLLBACK, TAKE_OVER_OPTION, History
+from delivery.preflight_gate import run_preflight
+from delivery.recording import record_delivery
+from delivery.steps import say
+from delivery.store import save_release, stored_release
+from delivery.verifying import verify
+from plan import stage_record
+from plan.stage_record import Event
+from release.artefact import ReleaseArtefact
+from release.tree import Tree
+
+RESTORED_EVENTS = 100
+"""Number of events in which a deleted record's deliveries are looked for."""
+UNCOMMITTED_CHANGES = (
+    "the release was built from uncommitted changes, which no review has seen: commit or stash "
+    "them (git status), and build it again (make release)"
+)
+
+
+def deliver(
+    release: ReleaseArtefact,
+    stage: str,
+    *,
+    from_stage: str | None,
+    ignore_preflight: bool = False,
+    allow_older: bool = False,
+    take_over: bool = False,
+) -> list[str]:
+    """Deliver a release to `stage`; return the models that were not invoked.
+
+    With `from_stage`, copy archives from that stage. With `ignore_preflight`, refusals of the
+    preflight do not end the delivery; with `allow_older`, the commit need not contain the live one;
+    with `take_over`, another delivery may be in progress, and stacks may have been deployed by
+    hand. Raise `DeliveryError`.
+    """
+    with open_assembly(release, stage) as assembly:
+        if release.commit is None:
+            raise NotDelivered(UNCOMMITTED_CHANGES)
+        golden.check_golden_files(assembly.tree.models)
+        session = _session(assembly.tree, stage)
+        history = stage_history(session, stage)
+        if not allow_older:
+            refuse_older_release(release, stage, history.live_delivery())
+        history.refuse_in_progress(release.digest, take_over=take_over)
+        if from_stage is not None:
+            with open_assembly(release, from_stage) as source_assembly:
+                source = _session(source_assembly.tree, from_stage)
+            require_delivered_release(stage_history(source, from_stage), release)
+        run_preflight(assembly, session, ignore_findings=ignore_preflight)
+        deployment = StageDeployment(assembly, session)
+        deployment.wait_for_operations()  # before recording and copying
+        if not take_over:
+            _refuse_deploys_by_hand(deployment)
+        for line in deployment.time_budget.lines():
+            say(line)
+        if from_stage is not None:
+            promote_archives(deployment, from_stage, session=source)
+        check_catalog_before(deployment)
+        with record_delivery(
+            deployment, history, "deliver", release.commit, release.digest, take_over=take_over
+        ) as live_delivery:
+            if not allow_older:  # checked again, because another delivery may have ended
+                refuse_older_release(release, stage, live_delivery)
+            return _build_and_deploy(deployment, history, release)
+
+
+def roll_back(
+    session: boto3.Session, stage: str, *, to: str | None, take_over: bool = False
+) -> tuple[str, list[str]]:
+    """Deploy the endpoints of an earlier release; return its name, and the models not invoked.
+
+    `to` is the beginning of a release's digest or of its commit; by default, the last successful
+    delivery of another release than the live one. The release and its archives are in the bucket
+    of the stage. Persistent stacks are kept. If the rollback moves an endpoint to an earlier
+    prefix, archives of newer models are built first, and a model that was published by hand is
+    refused. Raise `DeliveryError`.
+    """
+    history = stage_history(session, stage)
+    target = history.rollback_target(to)
+    history.refuse_in_progress(target.identity, take_over=take_over)
+    bucket = StageDeployment.bucket_of(stage, session)
+    if bucket is None or not target.release:
+        raise NotDelivered(
+            f"{stage} has no stored release of {target.name}, delivered {target.time}: check its "
+            f"commit out, and run: make release deliver STAGE={stage} ALLOW_OLDER=1"
+        )
+    say(f"rolling back to {target.name}, delivered {target.time}")
+    with (
+        stored_release(bucket, target.release, stage) as release,
+        open_assembly(release, stage) as assembly,
+    ):
+        deployment = StageDeployment(assembly, session, endpoints_only=True)
+        deployment.wait_for_operations()
+        for stack in deployment.kept_stacks():
+            say(f"! {stack} differs from this release, and is kept: deliver a release to change it")
+        check_catalog_before(deployment)
+        with record_delivery(
+            deployment,
+            history,
+            ROLLBACK,
+            target.commit,
+            target.release,
+            rolls_back_to=target,
+            take_over=take_over,
+        ):
+            return target.name, _build_and_deploy(deployment, history, release)
+
+
+def _build_and_deploy(
+    deployment: StageDeployment, history: History, release: ReleaseArtefact
+) -> list[str]:
+    """Build, deploy, store and verify a release; return the models that were not invoked."""
+    build_missing_archives(deployment)
+    history.refuse_superseded()
+    try:
+        deploy(deployment)
+        _save(deployment, release)
+        return verify(deployment, deployment.assembly.tree.models)
+    except DeliveryError as error:
+        message = str(error)
+        lines = [message, *next_steps(message, deployment.assembly.stage)]
+        raise type(error)("\n  ".join(lines)) from error.__cause__
+
+
+def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:
+    """Write the release to the store: after the deploy, which creates the bucket and its policy.
+
+    Print errors instead of raising them, because the release is deployed.
+    """
+    stage, bucket = deployment.assembly.stage, deployment.bucket
+    assert bucket  # the deploy has created it
+    try:
+        save_release(bucket, release, stage)
+    except (BotoCoreError, ClientError) as error:
+        say(
+            f"! release {release.name} is not stored, and no rollback to it is possible: "
+            f"{explain_error(error)}. Only the deploy role of a stage with `delivery` may store: "
+            f"deliver by the workflow, or deploy {stage}-delivery again"
+        )
+
+
+def stage_history(session: boto3.Session, stage: str) -> History:
+    """Return the record of a stage's deliveries, also if its parameter was deleted."""
+
+    def events() -> Iterator[Event]:
+        if bucket := model_bucket(session.client("cloudformation"), stage):
+            yield from stage_record.read(session.client("s3"), bucket, latest=RESTORED_EVENTS)
+
+    return History(session.client("ssm"), stage, events)
+
+
+def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:
+    """Raise `NotDelivered` if stacks were deployed after the last delivery, but not by one."""
+    cloudformation, bucket = deployment.session.client("cloudformation"), deployment.bucket
+    last = last_delivery(bucket) if bucket else None
+    if stacks := stacks_deployed_by_hand(cloudformation, last):
+        assert last
+        stage = deployment.assembly.stage
+        raise NotDelivered(
+            f"{', '.join(stacks)}: deployed by hand after the delivery of {last.ended}, such as by "
+            f"`tritonsm deploy`; this delivery would revert that. The changes: cdk diff -c "
+            f"stage={stage}. To replace them: {TAKE_OVER_OPTION}"
+        )
+
+
+def _session(tree: Tree, stage: str) -> boto3.Session:
+    return boto3.Session(region_name=tree.stage(stage).region)

@@ -1,0 +1,96 @@
+"""The releases of a stage in its model bucket: what a rollback deploys.
+
+`releases/DIGEST.json` is a `release.json`, and `releases/files/SHA256` the files of the stage. The
+bucket's policy allows to write each key once. `cdk gc` may delete assets from the bootstrap bucket;
+a rollback uploads them again.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from botocore.exceptions import ClientError
+
+from delivery.archive_bucket import NOT_FOUND_CODES, ArchiveBucket
+from delivery.errors import NotDelivered
+from delivery.verified_copy import KEY_TAKEN_CODES
+from release.artefact import FILE, ReleaseArtefact
+
+PREFIX = "releases/"
+FILES = f"{PREFIX}files/"
+CONCURRENCY = 16
+
+
+def save_release(bucket: ArchiveBucket, release: ReleaseArtefact, stage: str) -> None:
+    """Write a stage's part of a release to the bucket; `release.json` last, when it is complete.
+
+    Raise `ClientError`, and `InvalidRelease` if a file does not have its digest.
+    """
+    if bucket.checksum(_key(release.digest)) is not None:
+        return
+    names = {digest: name for name, digest in release.part(stage).items()}
+    with ThreadPoolExecutor(CONCURRENCY) as pool:
+        contents = pool.map(release.read, names.values())
+        list(pool.map(partial(_write_once, bucket), map(FILES.__add__, names), contents))
+    _write_once(bucket, _key(release.digest), release.to_json().encode())
+
+
+@contextmanager
+def stored_release(bucket: ArchiveBucket, digest: str, stage: str) -> Iterator[ReleaseArtefact]:
+    """Provide a release from the store, with the files of a stage. Raise `NotDelivered`."""
+    with TemporaryDirectory(prefix="store-") as folder:
+        yield fetch_release(bucket, digest, stage, Path(folder))
+
+
+def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) -> ReleaseArtefact:
+    """Write a release from the store to a folder, with the files of a stage only.
+
+    Raise `NotDelivered` if the store does not have it, `InvalidRelease` if it has another digest.
+    """
+    (folder / FILE).write_bytes(_read(bucket, _key(digest)))
+    release = ReleaseArtefact.load(folder, expected=digest)
+
+    def fetch(entry: tuple[str, str]) -> None:
+        path = folder / entry[0]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_read(bucket, FILES + entry[1]))
+
+    with ThreadPoolExecutor(CONCURRENCY) as pool:
+        list(pool.map(fetch, release.part(stage).items()))
+    return release
+
+
+def _key(digest: str) -> str:
+    return f"{PREFIX}{digest}.json"
+
+
+def _write_once(bucket: ArchiveBucket, key: str, content: bytes) -> None:
+    """Write an object unless it exists, with the SHA-256 that S3 checks."""
+    try:
+        bucket.s3.put_object(
+            Bucket=bucket.name,
+            Key=key,
+            Body=content,
+            ChecksumAlgorithm="SHA256",
+            IfNoneMatch="*",
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in KEY_TAKEN_CODES:
+            raise
+
+
+def _read(bucket: ArchiveBucket, key: str) -> bytes:
+    try:
+        content: bytes = bucket.s3.get_object(Bucket=bucket.name, Key=key)["Body"].read()
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in NOT_FOUND_CODES:
+            raise
+        raise NotDelivered(
+            f"s3://{bucket.name}/{key} does not exist: this release is not in the store of the "
+            "stage. Deliver it from the artefact of its workflow, or check its commit out and run: "
+            "make release deliver ALLOW_OLDER=1"
+        ) from None
+    return content

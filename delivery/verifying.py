@@ -1,0 +1,103 @@
+"""Verify a deployed stage: stacks, endpoints, catalog, and the answers of its models."""
+
+import time
+from pathlib import Path
+
+from botocore.exceptions import ClientError
+
+from delivery import smoke
+from delivery.catalog_checks import check_catalog_after
+from delivery.changed_by_hand import manual_changes
+from delivery.deployment import StageDeployment
+from delivery.endpoint_state import endpoint_fault
+from delivery.errors import (
+    EndpointLost,
+    FaultyDeployment,
+    RollbackFailed,
+    Unfinished,
+    explain_error,
+    is_caller_error,
+    raise_unfinished,
+)
+from delivery.recording import model_versions
+from delivery.stack_status import incomplete_stacks, wait_for_stacks
+from delivery.steps import say, step
+from endpoint_client import EndpointError
+from release.stack_endpoints import COMPONENTS
+
+VERIFY_SECONDS = 30 * 60
+"""The time limit for updates to end and for all models to be invoked."""
+NOT_VERIFIED = "everything is deployed, but not verified"
+
+
+def verify(deployment: StageDeployment, models: Path) -> list[str]:
+    """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
+
+    Golden files are in the folder `models`. Return the models without a golden file, which are not
+    invoked. Raise `FaultyDeployment` with all faults, `ChangedByHand` if the catalog was changed by
+    hand, `Unfinished` if AWS does not answer.
+    """
+    deadline = time.monotonic() + VERIFY_SECONDS
+    assembly = deployment.assembly
+    try:
+        with raise_unfinished(NOT_VERIFIED):
+            with step("every stack is complete"):
+                _refuse_failed_stacks(deployment)
+            with step("every endpoint serves with the deployed configuration"):
+                _refuse_endpoint_faults(deployment, deadline)
+            with step("the catalog has the commit's models"):
+                check_catalog_after(deployment)
+            with step("every model with a golden file gives the expected answer"):
+                endpoints = {
+                    endpoint.short_name: model_versions(deployment.new_template(endpoint))
+                    for endpoint in assembly.endpoints
+                }
+                result = smoke.invoke_all(
+                    deployment.session,
+                    assembly.stage,
+                    endpoints,
+                    models,
+                    component_endpoints={
+                        endpoint.short_name
+                        for endpoint in assembly.endpoints
+                        if any(variant.mode == COMPONENTS for variant in endpoint.variants)
+                    },
+                    deadline=deadline,
+                )
+                if result.wrong_answers:
+                    raise FaultyDeployment("\n  ".join(result.wrong_answers))
+            for stack, template in assembly.templates.items():
+                for change in manual_changes(deployment.session, stack, template):
+                    say(f"! {change.subject}: {change.text}: {change.fix}")
+    except (ClientError, EndpointError) as error:
+        if isinstance(error, ClientError) or is_caller_error(error):
+            raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error
+        raise FaultyDeployment(f"the deployed stage cannot be verified: {error}") from error
+    return result.uninvoked_models
+
+
+def _refuse_failed_stacks(deployment: StageDeployment) -> None:
+    cloudformation = deployment.session.client("cloudformation")
+    stacks = deployment.stacks
+    wait_for_stacks(cloudformation, stacks)
+    if statuses := incomplete_stacks(cloudformation, stacks):
+        lines = (
+            f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack}; "
+            "remove the cause, and deliver again"
+            for stack, status in statuses.items()
+        )
+        raise RollbackFailed("\n  ".join(lines))
+
+
+def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> None:
+    sagemaker = deployment.session.client("sagemaker")
+    cloudformation = deployment.session.client("cloudformation")
+    endpoints = deployment.assembly.endpoints
+    results = [
+        endpoint_fault(sagemaker, cloudformation, endpoint, deadline=deadline)
+        for endpoint in endpoints
+    ]
+    if faults := list(filter(None, results)):
+        must_be_recreated = any(fault.must_be_recreated for fault in faults)
+        error_type = EndpointLost if must_be_recreated else FaultyDeployment
+        raise error_type("\n  ".join(fault.text for fault in faults))

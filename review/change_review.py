@@ -1,0 +1,129 @@
+"""The review of a change. A part that cannot be reviewed becomes a gap in the report."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import date
+
+from platform_facts.rules import checked_yaml
+from release.assemblies import SynthesisedTree
+from release.checkouts import Clone
+from release.tree import CheckoutError, NotSynthesised, Tree
+from review import findings
+from review.acknowledged import Acknowledgements, read_acknowledgements
+from review.dangers.danger import REPOSITORY, Danger
+from review.files.file_review import FileReview, review_files
+from review.findings import NO_FINDINGS, FindingsChange, LinterFailed, Templates
+from review.report import ChangeReport, Gap
+from review.stage_review import StageReview, review_stage
+
+ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile)
+"""Errors with a message for the author of a change."""
+
+COMPILED_REASON = "compiled Python would run instead of the reviewed source: remove it with git rm"
+LINK_REASON = "a symbolic link, whose target is not reviewed: commit the file instead"
+
+
+def review_change(
+    base: SynthesisedTree,
+    head: SynthesisedTree,
+    *,
+    name: str,
+    stages: Iterable[str],
+    gaps: Iterable[Gap] = (),
+) -> ChangeReport:
+    """Return the report of a change.
+
+    The linter settings and acknowledgements are those of the base. `name` is the name of the base
+    in the report, `gaps` are parts that are known not to be reviewed.
+    """
+    gaps = [
+        *gaps,
+        *(Gap(path, COMPILED_REASON) for path in head.compiled()),
+        *(Gap(path, LINK_REASON) for path in head.links()),
+    ]
+    today = date.today()
+    acknowledgements = Acknowledgements()
+    with _recorded_gap(gaps, "acknowledgements"):
+        read_acknowledgements(head.root)
+    with _recorded_gap(gaps, "acknowledgements"):
+        acknowledgements = read_acknowledgements(base.root)
+    stage_findings: dict[str, FindingsChange] = {}
+    with _recorded_gap(gaps, "cfn-lint and checkov"):
+        base_templates, head_templates = (_templates(tree, stages) for tree in (base, head))
+        stage_findings = findings.template_findings(base, base_templates, head_templates)
+    reviews: list[StageReview] = []
+    for stage in stages:
+        with _recorded_gap(gaps, stage):
+            reviews.append(review_stage(stage, base, head, stage_findings.get(stage, NO_FINDINGS)))
+    model_findings, files = NO_FINDINGS, FileReview()
+    with _recorded_gap(gaps, "model lint"):
+        model_findings = findings.model_findings(base, head)
+    with _recorded_gap(gaps, REPOSITORY):
+        files = review_files(base, head)
+
+    def with_acknowledgements(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
+        return tuple(
+            replace(danger, acknowledgement=acknowledgements.find(danger.key, today))
+            for danger in dangers
+        )
+
+    return ChangeReport(
+        base=name,
+        stages=tuple(
+            replace(review, dangers=with_acknowledgements(review.dangers)) for review in reviews
+        ),
+        findings=model_findings,
+        dangers=with_acknowledgements(files.dangers),
+        notes=files.notes,
+        not_judged=files.not_judged,
+        commits=commit_range(base, head),
+        gaps=tuple(gaps),
+    )
+
+
+def incomplete_report(name: str, reason: str, tree: Tree) -> ChangeReport:
+    """Return the report of a review that was impossible; `name` is the name of the base."""
+    gaps = (Gap("everything", reason),)
+    commits = commit_range(tree)
+    return ChangeReport(name, stages=(), findings=NO_FINDINGS, commits=commits, gaps=gaps)
+
+
+def commit_range(*trees: Tree) -> str:
+    """Return the commits of trees, and whether the last tree has uncommitted changes.
+
+    The text is empty if a tree is not a git repository.
+    """
+    clones = [Clone(tree.root) for tree in trees]
+    try:
+        changes = ", with uncommitted changes" if clones[-1].is_dirty() else ""
+        return " -> ".join(clone.head()[:12] for clone in clones) + changes
+    except CheckoutError:
+        return ""
+
+
+def _templates(tree: SynthesisedTree, stages: Iterable[str]) -> Templates:
+    """Return the templates of stages.
+
+    A stage that was not synthesised is omitted: the review of the stage reports the error.
+    """
+    templates = {}
+    for stage in stages:
+        with suppress(NotSynthesised):
+            for stack, template in tree.synth(stage).templates.items():
+                templates[stage, stack] = template
+    return templates
+
+
+@contextmanager
+def _recorded_gap(gaps: list[Gap], part: str) -> Iterator[None]:
+    """Record any error of the `with` block as a gap, so that the review continues.
+
+    Files of the head can have any content, so a rule can raise an unexpected error.
+    """
+    try:
+        yield
+    except ERRORS as error:
+        gaps.append(Gap(part, str(error)))
+    except Exception as error:
+        gaps.append(Gap(part, f"the review failed: {type(error).__name__}: {error}"))

@@ -1,0 +1,141 @@
+"""Dangers, and the grouping of dangers with the same cause."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from review.acknowledged import Acknowledgement
+
+REPOSITORY = "repository"
+"""Replaces the stage in the key of a danger in a file of the repository."""
+
+MAX_SUBJECTS = 3
+"""Maximum number of subjects in a message; of more subjects, the message names only the first."""
+
+
+@dataclass(frozen=True)
+class Danger:
+    """A change that needs an acknowledgement in `review/acknowledged.yaml`, by its `key`.
+
+    subject: last part of the key: the affected resource, usually with a digest of the change.
+    details: the messages of dangers that were merged into this one.
+    group: dangers with the same rule and group are merged.
+    explains: function that returns whether this danger is the cause of another danger, which is
+        then merged into this one.
+    """
+
+    subject: str
+    message: str
+    rule: str = ""
+    stage: str = ""
+    details: tuple[str, ...] = ()
+    group: str = ""
+    explains: "Callable[[Danger], bool] | None" = None
+    acknowledgement: Acknowledgement | None = None
+
+    @property
+    def key(self) -> str:
+        """STAGE/RULE/SUBJECT, for acknowledgements."""
+        return f"{self.stage}/{self.rule}/{self.subject}"
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint or stack at the start of the subject, empty for another subject."""
+        name = self.subject.partition(".")[0]
+        return name if name.startswith(f"{self.stage}-") else ""
+
+
+def digest(text: str) -> str:
+    """Return a digest of a text for a key.
+
+    It has 128 bits: an author would have to try about 2^64 texts to find a harmless and a dangerous
+    one with the same digest, so that the acknowledgement of the first accepts the second.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
+    """Yield the dangers that no other danger explains, with the explained ones as details."""
+    root_causes = [_root_cause(danger, dangers) for danger in dangers]
+    for danger, root_cause in zip(dangers, root_causes, strict=True):
+        if root_cause is danger:
+            explained_messages = (
+                other.message
+                for other, other_cause in zip(dangers, root_causes, strict=True)
+                if other_cause is danger and other is not danger
+            )
+            yield replace(danger, details=(*danger.details, *explained_messages))
+
+
+def _root_cause(danger: Danger, dangers: list[Danger]) -> Danger:
+    """Return the end of the chain of `explains`, which can be the danger itself."""
+    causes = (other for other in dangers if other.explains and other.explains(danger))
+    cause = next((other for other in causes if other is not danger), None)
+    return _root_cause(cause, dangers) if cause else danger
+
+
+def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
+    """Yield one danger for each group; its key depends on all members."""
+    groups: dict[tuple[str, str], list[Danger]] = {}
+    for danger in dangers:
+        groups.setdefault((danger.rule, danger.group or danger.subject), []).append(danger)
+    for (_, group), members in groups.items():
+        if len(members) == 1:
+            yield members[0]
+            continue
+        identity = "\n".join(f"{member.subject} {member.message}" for member in members)
+        yield replace(
+            members[0],
+            subject=f"{group}.{digest(identity)}",
+            message=_heading([member.message for member in members]),
+            details=tuple(text for member in members for text in (member.message, *member.details)),
+        )
+
+
+def _heading(messages: list[str]) -> str:
+    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, else `FIRST (and 2 more)`.
+
+    Messages have the form `TYPE A: CHANGE`.
+    """
+    subjects = [message.partition(": ")[0] for message in messages]
+    changes = {message.partition(": ")[2] for message in messages}
+    if len(changes) > 1 or not all(changes):
+        return f"{messages[0]} (and {len(messages) - 1} more)"
+    resource_type = f"{subjects[0].partition(' ')[0]} "
+    names = [subjects[0], *(subject.removeprefix(resource_type) for subject in subjects[1:])]
+    if len(names) > MAX_SUBJECTS:
+        names = [f"{names[0]} and {len(names) - 1} more"]
+    return f"{', '.join(dict.fromkeys(names))}: {changes.pop()}"
+
+
+@dataclass(frozen=True)
+class EndpointDangers:
+    """Dangers that differ only in the endpoint, and have the same acknowledgement."""
+
+    dangers: list[Danger]
+
+    @property
+    def first(self) -> Danger:
+        """The danger whose message represents all."""
+        return self.dangers[0]
+
+    @property
+    def other_endpoints(self) -> list[str]:
+        """The endpoints of the other dangers."""
+        return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
+
+    @property
+    def details(self) -> list[str]:
+        """The details of all dangers."""
+        return list(dict.fromkeys(detail for danger in self.dangers for detail in danger.details))
+
+
+def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
+    """Return dangers grouped across endpoints, those without an acknowledgement first."""
+    groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
+    for danger in dangers:
+        name = danger.endpoint
+        sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
+        groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
+    grouped = map(EndpointDangers, groups.values())
+    return sorted(grouped, key=lambda group: group.first.acknowledgement is not None)

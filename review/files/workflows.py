@@ -1,0 +1,143 @@
+"""The invariants of GitHub workflows, and suppressed findings of zizmor.
+
+zizmor, which `make lint` runs, and the owners of .github/ judge everything else in a workflow.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from review.files.file_change import FileChange, FileLine
+from review.files.readers import read_yaml
+from review.files.unparsed_files import describe_size
+from review.values import Unreadable, as_list
+
+FOLDER = ".github/workflows/"
+STRANGERS = {
+    *("issue_comment", "merge_group", "pull_request", "pull_request_target", "workflow_run")
+}
+"""Events of changes that no one has approved, and events that forks can trigger (GitHub docs,
+"Events that trigger workflows"; zizmor, dangerous-triggers)."""
+UNATTENDED = {"schedule", "workflow_dispatch"}
+"""Events that run a job on a branch of the repository, without a change."""
+RUNS_AFTER_FAILURES = "${{ !cancelled() }}"
+"""The condition of a job that runs although a job that it needs has failed. GitHub counts a job
+that was skipped as passed (GitHub docs, "Using conditions to control job execution")."""
+ZIZMOR_IGNORE = b"zizmor: ignore"
+"""A comment that suppresses a finding (zizmor's documentation, "Ignoring results")."""
+_DELIVER = re.compile(r"\bdeliver\b")
+
+Workflow = dict[Any, Any]
+
+
+def describe(change: FileChange) -> Iterator[FileLine]:
+    """Yield each invariant that the change breaks, more suppressed findings, and its size."""
+    counts = [(side or b"").count(ZIZMOR_IGNORE) for side in (change.before, change.after)]
+    if counts[1] > counts[0]:
+        text = "zizmor, which lints workflows, ignores more findings"
+        yield FileLine(text, rule="weakened_checks")
+    broken_before = {*broken_invariants(change.base)} if change.before is not None else set()
+    for name, text in broken_invariants(change.head):
+        if (name, text) not in broken_before:
+            yield FileLine(text, rule="widened_workflows")
+    yield from describe_size(change)
+
+
+def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """Yield workflow and message for each broken invariant of the workflows. Raise `Unreadable`.
+
+    1. A job that can deploy has an environment, whose rules AWS's trust policy requires, and a
+       concurrency group.
+    2. No job of a pull request, or of another event of strangers, gets a token for AWS.
+    3. A job reviews each pull request and each push that is delivered, and also runs after a
+       failure.
+    4. Each delivery needs the review, and all but the first need another delivery.
+    """
+    reviewed_events = set[str]()
+    for path, content in files.items():
+        if not path.startswith(FOLDER) or not path.endswith((".yml", ".yaml")):
+            continue
+        workflow = _read(content)
+        events, jobs = _events(workflow), _jobs(workflow)
+        reviews = {name for name, job in jobs.items() if "make judge" in _commands(job)}
+        deliveries = {name for name, job in jobs.items() if _DELIVER.search(_commands(job))}
+        first = {name for name in deliveries if not _needed(jobs, name) & deliveries}
+        several = len(first) > 1
+        reviewed_events |= events if reviews else set()
+        for name, job in jobs.items():
+            for text in (
+                *_broken_token(workflow, events, job),
+                *_broken_review(job, is_review=name in reviews),
+                *(_broken_delivery(jobs, name, reviews) if name in deliveries else ()),
+                *(("delivers first, as another job does",) if name in first and several else ()),
+            ):
+                yield path, f"the job {name} {text}"
+    if reviewed_events and "pull_request" not in reviewed_events:
+        yield FOLDER, "no job reviews pull requests (make judge)"
+
+
+def _broken_token(workflow: Workflow, events: set[str], job: Workflow) -> Iterator[str]:
+    permissions = job.get("permissions", workflow.get("permissions", "write-all"))
+    has_token = permissions == "write-all" or (
+        isinstance(permissions, dict) and permissions.get("id-token") == "write"
+    )
+    if not has_token:
+        return
+    if strangers := events & STRANGERS:
+        yield f"gets a token for AWS (id-token) on {', '.join(sorted(strangers))}"
+    if events <= UNATTENDED:
+        return  # its token has no environment: the trust policy of the deploy role refuses it
+    if not job.get("environment"):
+        yield "gets a token for AWS (id-token) without an environment"
+    if not job.get("concurrency", workflow.get("concurrency")):
+        yield "gets a token for AWS (id-token) without a concurrency group"
+
+
+def _broken_review(job: Workflow, *, is_review: bool) -> Iterator[str]:
+    if is_review and job.get("if") != RUNS_AFTER_FAILURES:
+        yield f"reviews changes, and does not run after a failure (if: {RUNS_AFTER_FAILURES})"
+    if is_review and job.get("continue-on-error"):
+        yield "reviews changes, and its failure is ignored (continue-on-error)"
+
+
+def _broken_delivery(jobs: Mapping[str, Workflow], name: str, reviews: set[str]) -> Iterator[str]:
+    if not _needed(jobs, name) & reviews:
+        yield "delivers, and needs no job that reviews the change (make judge)"
+    if "if" in jobs[name]:
+        yield "delivers under a condition (if): a failed job that it needs might not stop it"
+
+
+def _needed(jobs: Mapping[str, Workflow], name: str) -> set[str]:
+    """Return the names of all jobs that a job waits for."""
+    needed, pending = set[str](), [name]
+    while pending:
+        for other in map(str, as_list(jobs[pending.pop()].get("needs"))):
+            if other in jobs and other not in needed:
+                needed.add(other)
+                pending.append(other)
+    return needed
+
+
+def _read(content: bytes) -> Workflow:
+    workflow = read_yaml(content)
+    if not isinstance(workflow, dict) or not isinstance(workflow.get("jobs") or {}, dict):
+        raise Unreadable("is not a workflow")
+    return workflow
+
+
+def _events(workflow: Workflow) -> set[str]:
+    """Return the events that trigger a workflow; YAML 1.1 reads the key `on` as true."""
+    events = workflow.get(True, workflow.get("on"))
+    return {str(event) for event in (events if isinstance(events, dict) else as_list(events))}
+
+
+def _jobs(workflow: Workflow) -> dict[str, Workflow]:
+    jobs = workflow.get("jobs") or {}
+    return {str(name): job for name, job in jobs.items() if isinstance(job, dict)}
+
+
+def _commands(job: Workflow) -> str:
+    """Return the shell commands of a job's steps, each on one line."""
+    steps = job.get("steps")
+    runs = [step.get("run", "") for step in as_list(steps) if isinstance(step, dict)]
+    return "\n".join(str(run).replace("\\\n", " ") for run in runs)

@@ -1,0 +1,117 @@
+"""The change of each model of an endpoint, and its causes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from review.comparison import Comparison
+from review.endpoints import TemplateModel
+
+State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
+
+_IGNORED_FOLDERS = {"__pycache__", "tests"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChange:
+    """The change of a model on an endpoint.
+
+    causes: the changed files or the new build targets.
+    breaking_changes: the changes of the signature that break clients.
+    """
+
+    endpoint: str
+    model: str
+    state: State
+    causes: tuple[str, ...] = ()
+    breaking_changes: tuple[str, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the model or its signature changes."""
+        return self.state != "unchanged" or bool(self.breaking_changes)
+
+
+def model_changes(comparison: Comparison) -> list[ModelChange]:
+    """Return the change of each model of each endpoint, sorted by name."""
+    changes = []
+    for pair in comparison.endpoints.values():
+        before = None if comparison.is_moved else pair.before
+        old_models, models = (side.models if side else {} for side in (before, pair.after))
+        for name in sorted(old_models.keys() | models.keys()):
+            old, new = old_models.get(name), models.get(name)
+            changes.append(_model_change(pair.name, name, old, new, comparison.models))
+    return changes
+
+
+def _model_change(
+    endpoint: str,
+    name: str,
+    old: TemplateModel | None,
+    new: TemplateModel | None,
+    folders: tuple[Path | None, Path | None],
+) -> ModelChange:
+    if old is None or new is None:
+        state: State = "removed" if new is None else "new"
+        return ModelChange(endpoint=endpoint, model=name, state=state)
+    state = "unchanged"
+    causes: tuple[str, ...] = ()
+    if old.version != new.version:
+        state, causes = "rebuilt", _changed_files(name, *folders)
+    elif targets := sorted(new.targets - old.targets):
+        state, causes = "compiled again", tuple(f"for {target}" for target in targets)
+    return ModelChange(
+        endpoint=endpoint,
+        model=name,
+        state=state,
+        causes=causes,
+        breaking_changes=tuple(_breaking_changes(old.signature, new.signature)),
+    )
+
+
+def _changed_files(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
+    """Return the changed files of the model's folder, or why they are not known."""
+    if not before or not after:
+        return ("the model's sources are not available",)
+    old, new = _file_contents(before, model), _file_contents(after, model)
+    files = tuple(
+        path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
+    )
+    return files or ("the build format changed",)
+
+
+def model_folder(models: Path, model: str) -> Path:
+    """Return the folder of a model; an alternative (NAME-SUFFIX) is in the folder of its recipe."""
+    folder = models / model
+    while not folder.is_dir() and "-" in folder.name:
+        folder = models / folder.name.rpartition("-")[0]
+    return folder
+
+
+def _file_contents(models: Path, model: str) -> dict[str, bytes]:
+    """Return path -> content of the files of a model."""
+    folder = model_folder(models, model)
+    return {
+        f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not {*path.relative_to(models).parts} & _IGNORED_FOLDERS
+    }
+
+
+def _breaking_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """Yield the changes between two signatures that break clients."""
+    for kind in ("input", "output"):
+        before, after = ({tensor["name"]: tensor for tensor in side[f"{kind}s"]}
+                         for side in (old, new))  # fmt: skip
+        for name, tensor in before.items():
+            if name not in after:
+                yield f"{kind} {name} is removed"
+                continue
+            for key in ("datatype", "shape"):
+                if tensor[key] != after[name][key]:
+                    yield f"{kind} {name} has {key} {after[name][key]}, before {tensor[key]}"
+        if kind == "input":
+            yield from (f"input {name} is new and required" for name in after if name not in before)
+    if new["max_batch_size"] < old["max_batch_size"]:
+        yield f"batches up to {new['max_batch_size']}, before {old['max_batch_size']}"

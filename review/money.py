@@ -1,0 +1,119 @@
+"""The monthly cost of an endpoint's instances."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import platform_facts
+from review.comparison import Comparison
+from review.endpoints import TemplateEndpoint
+
+HOURS_PER_MONTH = 730
+"""Average hours of a month."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """USD a month for the on-demand instances of an endpoint.
+
+    minimum: cost of each variant's mean minimum instance count over a week, on the cheapest of its
+        instance types.
+    maximum: cost of each variant's mean maximum instance count over a week, on the most expensive
+        of its instance types.
+    missing_prices: one message for each instance type without a price; then both amounts are None.
+    """
+
+    minimum: float | None
+    maximum: float | None
+    missing_prices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostChange:
+    """The cost of an endpoint before and after a change; None if there is no endpoint.
+
+    keeps_running: the endpoint was removed from the app, but runs until it is deleted.
+    """
+
+    endpoint: str
+    before: Cost | None
+    after: Cost | None
+    keeps_running: bool = False
+
+    @property
+    def missing_prices(self) -> list[str]:
+        """The instance types without a price, with the reason."""
+        costs = [cost for cost in (self.before, self.after) if cost]
+        return [message for cost in costs for message in cost.missing_prices]
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum in USD; it is `complete` if all instance types have a price."""
+
+    usd: float
+    complete: bool
+
+    def __str__(self) -> str:
+        """Return the sum; if a price is missing, `more than` the sum of the known prices."""
+        if self.complete:
+            return f"{self.usd:,.0f}"
+        return f"more than {self.usd:,.0f}" if self.usd else "no price"
+
+
+def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
+    """Return the cost of an endpoint's instances in a region."""
+    prices = platform_facts.prices()
+    variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
+    types = {name for variant in variants for name in variant.instance_types}
+    hourly_prices = {name: prices.of(region, name) for name in types}
+    reason = f"the price table of {prices.date} does not contain it"
+    if region not in prices.per_hour:
+        reason = f"the price table only has {', '.join(sorted(prices.per_hour))}"
+    missing_prices = tuple(
+        f"{name} in {region} has no price: {reason}"
+        for name, price in sorted(hourly_prices.items())
+        if price is None
+    )
+    if missing_prices:
+        return Cost(minimum=None, maximum=None, missing_prices=missing_prices)
+    minimum = maximum = 0.0
+    for variant in variants:
+        variant_prices = [hourly_prices[name] or 0 for name in variant.instance_types]
+        minimum += min(variant_prices) * variant.mean_minimum
+        maximum += max(variant_prices) * variant.mean_maximum
+    return Cost(minimum=HOURS_PER_MONTH * minimum, maximum=HOURS_PER_MONTH * maximum)
+
+
+def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
+    """Yield the cost of each endpoint before and after.
+
+    An endpoint that is removed from the app, or whose stage moves to another region or account,
+    runs until it is deleted.
+    """
+    old_region, new_region = comparison.file_before.region, comparison.file_after.region
+    for stack, pair in comparison.endpoints.items():
+        before = endpoint_cost(pair.before, old_region) if pair.before else None
+        after = endpoint_cost(pair.after, new_region) if pair.after else None
+        name = f"{pair.name} in {old_region}" if comparison.is_moved else pair.name
+        if before and (comparison.is_moved or stack not in comparison.after):
+            yield CostChange(endpoint=name, before=before, after=before, keeps_running=True)
+            before = None
+        if before or after:
+            yield CostChange(endpoint=pair.name, before=before, after=after)
+
+
+def total(costs: Iterable[Cost | None], amount: str) -> Total:
+    """Return the sum of the attribute `amount`, such as `maximum`, over all endpoints."""
+    amounts = [getattr(cost, amount) for cost in costs if cost]
+    known_amounts = [usd for usd in amounts if usd is not None]
+    return Total(sum(known_amounts), len(known_amounts) == len(amounts))
+
+
+def total_change(costs: Sequence[CostChange], amount: str) -> str:
+    """Return the sums of `amount` before and after, and their difference."""
+    before = total((cost.before for cost in costs), amount)
+    after = total((cost.after for cost in costs), amount)
+    if before == after:
+        return str(after)
+    change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
+    return f"{before} → {after}{change}"

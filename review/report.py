@@ -1,0 +1,80 @@
+"""The report of a change, which is rendered as Markdown and JSON."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
+from review.endpoint_changes import EndpointChange
+from review.findings import FindingsChange
+from review.model_changes import ModelChange
+from review.money import CostChange
+from review.stage_review import StageReview
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A part of the change that was not reviewed, and the reason."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ChangeReport:
+    """The review of all stages and files.
+
+    base: name of the base.
+    findings: findings of the model linter.
+    dangers, notes: dangers and other changes of files in the repository.
+    not_judged: kinds of changed files without a rule.
+    commits: the compared commits, empty if unknown.
+    gaps: parts that could not be reviewed.
+    """
+
+    base: str
+    stages: tuple[StageReview, ...]
+    findings: FindingsChange
+    dangers: tuple[Danger, ...] = ()
+    notes: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
+    commits: str = ""
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was compared; if not, dangers may be missing."""
+        return not self.gaps
+
+    @property
+    def danger_groups(self) -> list[EndpointDangers]:
+        """The dangers of files and of all stages, grouped across endpoints."""
+        return group_across_endpoints([*self.dangers, *self.all_of("dangers")])
+
+    @property
+    def open_dangers(self) -> list[Danger]:
+        """The dangers without an acknowledgement."""
+        dangers = (danger for group in self.danger_groups for danger in group.dangers)
+        return [danger for danger in dangers if danger.acknowledgement is None]
+
+    @property
+    def changed_endpoints(self) -> list[EndpointChange]:
+        """The changed endpoints."""
+        return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
+
+    @property
+    def changed_models(self) -> list[ModelChange]:
+        """The changed models."""
+        return [model for model in self.all_of("models") if model.is_change]
+
+    @property
+    def changed_costs(self) -> list[CostChange]:
+        """The costs that change, and the costs of removed endpoints that still run."""
+        return [
+            cost for cost in self.all_of("costs") if cost.before != cost.after or cost.keeps_running
+        ]
+
+    def all_of(self, attribute: str) -> Iterator[Any]:
+        """Yield the items of an attribute of every stage review."""
+        for stage in self.stages:
+            yield from getattr(stage, attribute)

@@ -1,0 +1,73 @@
+"""Fixtures: a stage, and a fake account and cdk CLI."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import boto3
+import pytest
+
+from delivery import cdk, deployment, steps
+from delivery.assembly import Assembly
+from delivery.deployment import StageDeployment
+from tests.unit.delivery.fakes import (
+    MODELS_STACK,
+    NEW_PREFIX,
+    OLD_ARCHIVE,
+    OLD_PREFIX,
+    FakeAws,
+    FakeCdk,
+    endpoint_stack,
+    stack_with_prefix,
+)
+
+PLAN = json.dumps({"time_budget": {"rows": {}, "build_minutes": 143}})
+
+
+@pytest.fixture
+def aws() -> FakeAws:
+    return FakeAws()
+
+
+@pytest.fixture
+def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
+    fake = FakeCdk(aws)
+    monkeypatch.setattr(cdk, "deploy", fake.deploy)
+    monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
+    monkeypatch.setattr(steps, "POLL_SECONDS", 0)
+    monkeypatch.setattr(
+        deployment, "describe_stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
+    )
+    return fake
+
+
+@pytest.fixture
+def stage_deployment(aws: FakeAws, tmp_path: Path) -> StageDeployment:
+    for name in ("text", "vision"):
+        path = tmp_path / f"prod-{name}.template.json"
+        path.write_text(json.dumps(endpoint_stack(name)))
+    (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
+    (tmp_path / "plan.json").write_text(PLAN)
+    return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+
+
+@pytest.fixture
+def moving_deployment(
+    aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StageDeployment:
+    """Return a deployment whose endpoint moves from `OLD_PREFIX` to `NEW_PREFIX`."""
+    (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
+    (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW_PREFIX)))
+    (tmp_path / "plan.json").write_text(PLAN)
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD_PREFIX))
+    entries = {
+        "before": {"target_model": OLD_ARCHIVE},
+        "single": {"target_model": None},
+        "broken": {},
+    }
+    monkeypatch.setattr("delivery.endpoint_moves.current_entries", lambda *_: entries)
+    source = {"model": "before", "alternative": None}
+    manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
+    aws.manifest = json.dumps(manifest).encode()
+    aws.objects = {f"{OLD_PREFIX}{OLD_ARCHIVE}".replace(".tar.gz", ".json"), "sources/d.zip"}
+    return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))

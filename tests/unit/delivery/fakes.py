@@ -1,0 +1,202 @@
+"""Fakes of an AWS account and of the cdk CLI, and the templates of the stage prod."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
+
+from delivery.cdk_cli import CdkResult
+
+EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
+EXPIRED = ClientError(
+    {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DescribeStacks"
+)
+OUTPUTS = {
+    "ExportsOutputRefModelsBucket1": "bucket",
+    "StartFunction": "start",
+    "PollFunction": "poll",
+}
+OLD_PREFIX, NEW_PREFIX = "text/cpu-24.09/", "text/cpu-25.04/"
+ARCHIVE, OLD_ARCHIVE = "model.tar.gz", "before-0123456789ab.tar.gz"
+
+
+class FakeAws:
+    """A boto3 session and all its clients: a bucket with `objects`, and stacks with one `template`.
+
+    Each DescribeStacks returns the next of `statuses`, then UPDATE_COMPLETE; each DescribeEndpoint
+    the next of `endpoint_statuses`, then InService.
+    """
+
+    region_name = "us-east-1"
+
+    def __init__(self) -> None:
+        self.objects: set[str] = set()
+        self.template: dict[str, Any] = {}
+        self.has_stack = True
+        self.statuses: list[str] = []
+        self.endpoint_statuses: list[str] = []
+        self.error: Exception | None = None
+        self.started_builds: list[dict[str, str]] = []
+        self.manifest = b'{"archive": {"checksum": ""}}'
+        self.build_error = ""
+        self.lambda_quota = 1000
+
+    def client(self, _: str) -> "FakeAws":
+        return self
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Account": "123456789012"}
+
+    def describe_stacks(self, **_: str) -> dict[str, Any]:
+        if not self.has_stack:
+            raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
+        if self.error:
+            raise self.error
+        status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
+        outputs = [{"OutputKey": name, "OutputValue": value} for name, value in OUTPUTS.items()]
+        return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
+
+    def get_template(self, **_: str) -> dict[str, Any]:
+        return {"TemplateBody": self.template}
+
+    def describe_endpoint(self, **_: str) -> dict[str, str]:
+        return {
+            "EndpointStatus": self.endpoint_statuses.pop(0)
+            if self.endpoint_statuses
+            else "InService"
+        }
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == "bucket"
+        if Key not in self.objects:
+            raise ClientError({"Error": {"Code": "NoSuchKey"}}, "GetObject")
+        return {"Body": StreamingBody(io.BytesIO(self.manifest), len(self.manifest))}
+
+    def head_object(self, *, Bucket: str, Key: str, ChecksumMode: str) -> dict[str, Any]:  # noqa: N803
+        assert ChecksumMode == "ENABLED"
+        self.get_object(Bucket=Bucket, Key=Key.replace(".tar.gz", ".json"))
+        return {}
+
+    def get_account_settings(self) -> dict[str, Any]:
+        return {"AccountLimit": {"ConcurrentExecutions": self.lambda_quota}}
+
+    def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
+        if FunctionName == "start":
+            self.started_builds.append(json.loads(Payload)["ResourceProperties"])
+        if self.build_error:
+            return {**_payload({"errorMessage": self.build_error}), "FunctionError": ""}
+        return _payload({"IsComplete": True})
+
+
+def _payload(content: dict[str, Any]) -> dict[str, Any]:
+    body = json.dumps(content).encode()
+    return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
+
+
+class FakeSsm:
+    """The SSM parameter with the deliveries to prod; `values` are its versions."""
+
+    class exceptions:  # noqa: N801
+        class ParameterNotFound(ClientError):
+            pass
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+        self.before_put: list[Callable[[], object]] = []
+
+    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
+        assert Name == "/triton/prod/delivered"
+        if not self.values:
+            error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
+            raise self.exceptions.ParameterNotFound(error, "GetParameter")
+        return {"Parameter": {"Value": self.values[-1]}}
+
+    def put_parameter(self, **parameter: Any) -> None:
+        if self.before_put:
+            self.before_put.pop()()
+        assert len(parameter["Value"]) <= 4096
+        self.values.append(parameter["Value"])
+
+
+class FakeCdk:
+    """A fake cdk CLI; `runs` has its commands with their stacks.
+
+    The command `failing_command` fails. After a run, DescribeStacks returns `statuses_after`, and
+    AWS calls raise `error_after`.
+    """
+
+    def __init__(self, aws: FakeAws) -> None:
+        self._aws = aws
+        self.runs: list[tuple[str, ...]] = []
+        self.concurrency = 0
+        self.failing_command = ""
+        self.statuses_after: list[str] = []
+        self.error_after: BaseException | None = None
+
+    def deploy(self, _: Path, *stacks: str, concurrency: int, **__: bool) -> CdkResult:
+        self.concurrency = concurrency
+        self._aws.has_stack = True
+        return self._run("deploy", *stacks)
+
+    def publish_assets(self, _: Path, *stacks: str) -> CdkResult:
+        return self._run("publish-assets", *stacks)
+
+    def _run(self, command: str, *stacks: str) -> CdkResult:
+        self.runs.append((command, *stacks))
+        if isinstance(self.error_after, KeyboardInterrupt):
+            raise self.error_after
+        self._aws.statuses = list(self.statuses_after)
+        self._aws.error = cast(Exception | None, self.error_after)
+        return CdkResult(self.failing_command != command, ("the CLI: no",))
+
+
+MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}
+
+
+def endpoint_stack(name: str) -> dict[str, Any]:
+    sources = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
+    return {
+        "Resources": {
+            "Model": {
+                "Type": "Custom::TritonModel",
+                "Properties": {
+                    "ServiceToken": {"Fn::ImportValue": "prod-models:Provider"},
+                    "Key": f"{name}/model.tar.gz",
+                    "Digest": "e" * 64,
+                    "Bucket": {"Fn::ImportValue": EXPORT},
+                    "Source": {"Fn::Join": ["", [sources, "/source.zip"]]},
+                    "WaitMinutes": "50",
+                },
+            }
+        }
+    }
+
+
+def stack_with_prefix(prefix: str) -> dict[str, Any]:
+    """Return the stack of `text` with an endpoint that loads from a prefix."""
+    template = endpoint_stack("text")
+    template["Resources"]["Model"]["Properties"]["Key"] = f"{prefix}{ARCHIVE}"
+    url = {"Fn::Join": ["", ["s3://", {"Fn::ImportValue": EXPORT}, f"/{prefix}"]]}
+    entry = json.dumps({"target_model": ARCHIVE})
+    template["Resources"] |= {
+        "Container": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": url}},
+        },
+        "Endpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
+            "Properties": {
+                "EndpointName": "prod-text",
+                "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
+            },
+        },
+        "Entry": {
+            "Type": "AWS::SSM::Parameter",
+            "Properties": {"Name": "/triton/prod/text/model", "Value": entry},
+        },
+    }
+    return template

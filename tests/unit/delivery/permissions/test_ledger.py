@@ -1,0 +1,70 @@
+"""Tests of the ledger of permissions and its page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from delivery.permissions import NAMED_RESOURCES, Principal, principals
+from delivery.permissions.markdown import render
+from platform_facts.rules import checked_yaml
+from tests.permission_names import Place, by_name, filled, filled_condition
+
+ROOT = Path(__file__).parents[4]
+PLACE = Place(region="eu-west-1", account="111122223333", stage="prod", endpoint="text")
+ROW = "{ step: Look, actions: ['s3:GetObject'], resources: ['*'], source: a page }"
+
+
+SERVICE = "description: A\npolicy_principal: b\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"description: A\nrows: [{ROW}]",
+            "write one of roles, policy_principal and granted_by",
+        ),
+        (
+            f"{SERVICE}granted_by: c\nrows: [{ROW}]",
+            "write one of roles, policy_principal and granted_by",
+        ),
+        (
+            f"{SERVICE}rows: [{ROW.replace('source: a page', 'feature: promotion')}]",
+            "write a source, or the reason for the permissions",
+        ),
+        (f"{SERVICE}rows: []", "rows"),
+    ],
+)
+def test_invalid_principal_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with pytest.raises(checked_yaml.InvalidFile, match=re.escape(message)):
+        checked_yaml.load(path, Principal)
+
+
+@pytest.mark.parametrize("principal", principals(), ids=lambda principal: principal.name)
+def test_names_and_sources_in_rows_exist(principal: Principal) -> None:
+    names = by_name(PLACE)
+    for row in principal.rows:
+        assert all(filled(resource, names) for resource in row.resources), row.step
+        filled_condition(row.condition, names)
+        if row.source and not row.source.startswith(("https://", "aws-cdk-lib")):
+            first, *others = map(Path, row.source.split(", "))
+            files = [first, *(path if path.parent.name else first.parent / path for path in others)]
+            assert all((ROOT / file).is_file() for file in files), row.source
+    assert len({row.step for row in principal.rows}) == len(principal.rows)
+
+
+def test_names_in_resources_are_replaced_by_arns() -> None:
+    archives = "{model_bucket}/{endpoint}/*"
+    assert filled(archives, by_name(PLACE)) == "arn:aws:s3:::prod-models-modelsbucket*/text/*"
+    names = PLACE.names({"model_bucket": "arn:aws:s3:::one"})
+    assert filled(archives, names) == "arn:aws:s3:::one/text/*"
+    assert filled("{engines}", names) is None  # a stage without engine builds
+
+
+def test_page_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "permissions.md").read_text()
+    assert page == render(), "python -m delivery.permissions > docs/permissions.md"
+    assert not set(re.findall(r"\{(\w+)\}", page)) & NAMED_RESOURCES.keys()

@@ -1,0 +1,107 @@
+"""Tests of the comparison of deployed policies and log groups with a stack's template."""
+
+import json
+from typing import Any
+
+import pytest
+
+from delivery.changed_by_hand import ManualChange, manual_changes
+from tests.unit.delivery.preflight.conftest import Aws, denied, error, resources
+
+ALLOW = {
+    "Effect": "Allow",
+    "Action": ["s3:GetObject", "s3:ListBucket"],
+    "Resource": {"Fn::Join": ["", [{"Fn::ImportValue": "models:Bucket"}, "/text/*"]]},
+    "Condition": {"Bool": {"aws:SecureTransport": "true"}},
+}
+LIVE = {**ALLOW, "Resource": "arn:aws:s3:::any-name/text/*"}
+TEMPLATE = {
+    "Resources": {
+        "Role": {"Type": "AWS::IAM::Role"},
+        "Policy": {
+            "Type": "AWS::IAM::Policy",
+            "Properties": {
+                "PolicyName": "Own",
+                "PolicyDocument": {"Statement": [ALLOW]},
+                "Roles": [{"Ref": "Role"}],
+            },
+        },
+        "Log": {"Type": "AWS::Logs::LogGroup"},
+    }
+}
+
+
+@pytest.fixture
+def aws() -> Aws:
+    """The deployed stack of `TEMPLATE`."""
+    aws = Aws()
+    aws.answers = {
+        "cloudformation.ListStackResources": resources(Role="role-1", Log="/log"),
+        "logs.DescribeLogGroups": {"logGroups": [{"logGroupName": "/log"}]},
+    }
+    set_policy(aws, LIVE)
+    return aws
+
+
+def set_policy(aws: Aws, *statements: Any) -> None:
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    names = {"RoleName": "role-1", "PolicyName": "Own"}
+    aws.answers["iam.GetRolePolicy"] = {**names, "PolicyDocument": document}
+
+
+def changes(aws: Aws) -> list[ManualChange]:
+    return list(manual_changes(aws.session, "prod-text", TEMPLATE))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        LIVE,
+        {**LIVE, "Action": ["s3:ListBucket", "s3:GetObject"]},
+        {**LIVE, "Resource": ["arn:aws:s3:::any-name/text/*"]},
+        {**LIVE, "Condition": {"Bool": {"aws:SecureTransport": True}}},
+    ],
+    ids=["same", "order", "list of one", "boolean"],
+)
+def test_equal_policies_are_no_change(aws: Aws, statement: dict[str, Any]) -> None:
+    set_policy(aws, statement)
+    assert changes(aws) == []
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [],
+        [LIVE, LIVE],
+        [{**LIVE, "Action": ["s3:GetObject"]}],
+        [{**LIVE, "Action": ["s3:GetObject", "s3:*"]}],
+        [{**LIVE, "Resource": "arn:aws:s3:::any-name/*"}],
+        [{name: value for name, value in LIVE.items() if name != "Condition"}],
+        [{**LIVE, "Effect": "Deny"}],
+    ],
+    ids=["none", "one more", "action less", "other action", "resource", "condition", "effect"],
+)
+def test_changed_policy_is_named(aws: Aws, statements: list[Any]) -> None:
+    set_policy(aws, *statements)
+    (change,) = changes(aws)
+    assert change.subject == "inline policy Own of role-1"
+    assert change.text == "differs from the deployed template"
+
+
+def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
+    aws.answers["iam.GetRolePolicy"] = error("NoSuchEntity")
+    aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
+    assert changes(aws) == [
+        ManualChange(
+            "/log",
+            "the log group was deleted",
+            "aws logs create-log-group --log-group-name /log",
+        ),
+        ManualChange("inline policy Own of role-1", "was deleted"),
+    ]
+
+
+def test_missing_permission_is_named(aws: Aws) -> None:
+    aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
+    text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
+    assert changes(aws) == [ManualChange("prod-text", text, "docs/permissions.md")]

@@ -1,0 +1,122 @@
+"""Tests of the delivery commands: exit codes and messages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
+
+from delivery import command
+from delivery.errors import (
+    ChangedByHand,
+    EndpointLost,
+    FaultyDeployment,
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+)
+from release.artefact import ReleaseArtefact
+from release.tree import CheckoutError
+from tests.tritonsm import tritonsm
+
+
+@pytest.fixture(autouse=True)
+def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReleaseArtefact:
+    """A release in the default folder of the working directory, which has a stage."""
+    monkeypatch.chdir(tmp_path)
+    for folder in (command.RELEASE, Path("stages")):
+        folder.mkdir()
+    Path("stages/prod.yaml").write_text("region: us-east-1\n")
+    return ReleaseArtefact.of_folder(command.RELEASE, tree=None, commit="c" * 40)
+
+
+def test_successful_delivery_has_exit_code_0(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    release: ReleaseArtefact,
+) -> None:
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
+    assert tritonsm(["deliver", "prod", "--from-stage", "dev", "--digest", release.digest]) == 0
+    assert capsys.readouterr().out == f"delivered: prod serves release {release.name}\n"
+
+
+def test_release_with_another_digest_is_not_delivered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as an artefact that another job of the workflow has replaced."""
+    monkeypatch.delattr(command, "deliver")
+    assert tritonsm(["deliver", "prod", "--digest", "f" * 64]) == 1
+    assert f"and {'f' * 64} is expected: it is another release" in capsys.readouterr().err
+
+
+EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (NotDelivered("the build failed"), 1, "not delivered: the build failed\n"),
+        (
+            FaultyDeployment("Y is missing"),
+            2,
+            "deployed, but faulty: Y is missing\n  Roll back: make rollback STAGE=prod\n",
+        ),
+        (RollbackFailed("continue"), 2, "deployed, but faulty: continue\n"),
+        (EndpointLost("create"), 2, "deployed, but faulty: create\n"),
+        (
+            Unfinished("prod-text is updating"),
+            3,
+            "unfinished: prod-text is updating\n  AWS finishes the operations in progress. Wait "
+            "until no build runs in CodeBuild, then run the same command again: it waits for "
+            "stacks and endpoints, and continues\n",
+        ),
+        (ChangedByHand("tritonsm rollback m"), 4, "changed by hand: tritonsm rollback m\n"),
+        (CheckoutError("no stage"), 1, "not delivered: no stage\n"),
+        (NoCredentialsError(), 1, "not delivered: AWS: Unable to locate credentials\n"),
+        (
+            ClientError(EXPIRED, "GetParameter"),
+            1,
+            "not delivered: the credentials have expired: get new ones (An error occurred "
+            "(ExpiredTokenException) when calling the GetParameter operation: expired)\n",
+        ),
+        (KeyboardInterrupt(), 130, "not delivered: interrupted before it changed anything\n"),
+    ],
+)
+def test_each_error_has_its_exit_code_and_message(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    message: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(command, "deliver", fail)
+    assert tritonsm(["deliver", "prod"]) == code
+    assert capsys.readouterr().err == message
+
+
+def test_wrong_arguments_have_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        tritonsm(["deliver"])
+    assert raised.value.code == 1
+    assert "STAGE" in capsys.readouterr().err
+
+
+def test_rollback_reports_the_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", ["prod-text/a"]))
+    assert tritonsm(["rollback-stage", "prod"]) == 0
+    warning, result = capsys.readouterr().out.splitlines()
+    assert warning.startswith(
+        "! not tested, because models/NAME/tests/golden.json is missing or has no inputs:"
+    )
+    assert result.startswith("delivered: prod serves release a again. ")
+    assert "revert it" in result
+
+
+def test_golden_without_inputs_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tritonsm(["golden", "dev", "minilm"]) == 1
+    assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""Tests of the steps of a delivery."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from delivery import assembly, delivering
+from delivery.errors import FaultyDeployment, NotDelivered
+from release.artefact import ReleaseArtefact
+from release.tree import NotSynthesised, Tree
+from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
+
+
+class FakeHistory:
+    """A history that records its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def live_delivery(self) -> None: ...
+
+    def refuse_in_progress(self, *_: Any, **__: Any) -> None: ...
+
+    def refuse_superseded(self) -> None:
+        self.calls.append("refuse_superseded")
+
+
+def test_newer_deliveries_are_checked_between_build_and_deploy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A delivery with a long build must not undo a newer one."""
+    history: Any = FakeHistory()
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Tree(Path())))
+    delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
+    steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
+    assert history.calls == steps
+
+
+@pytest.mark.parametrize("step", ["deploy", "verify"])
+def test_missing_capacity_is_reported_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_: None)
+
+    def fail(*_: Any) -> None:
+        raise FaultyDeployment("InsufficientInstanceCapacity")
+
+    monkeypatch.setattr(delivering, step, fail)
+    deployment: Any = SimpleNamespace(
+        assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
+    )
+    history: Any = FakeHistory()
+    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
+        delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
+
+
+def test_stacks_deployed_by_hand_need_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = SimpleNamespace(ended="2026-11-22T03:00:00+00:00")
+    monkeypatch.setattr(delivering, "last_delivery", lambda _: event)
+    monkeypatch.setattr(delivering, "stacks_deployed_by_hand", lambda *_: ["prod-text"])
+    session = SimpleNamespace(client=lambda _: None)
+    stage = SimpleNamespace(stage="prod")
+    deployment: Any = SimpleNamespace(session=session, bucket="bucket", assembly=stage)
+    with pytest.raises(
+        NotDelivered, match=r"^prod-text: deployed by hand after .* To replace them: TAKE_OVER=1$"
+    ):
+        delivering._refuse_deploys_by_hand(deployment)
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> ReleaseArtefact:
+    """A release with the stages prod, and broken, which could not be synthesised."""
+    write_assembly(tmp_path / "release" / "prod", "prod-text")
+    (tmp_path / "release" / "broken.error").write_text("stages/broken.yaml:3: no such model")
+    return ReleaseArtefact.of_folder(tmp_path / "release", tree=None, commit=None)
+
+
+@pytest.mark.parametrize(
+    ("stage", "reason"),
+    [
+        ("pord", "has no stage 'pord': its stages are prod"),
+        ("prod", "built from uncommitted changes"),
+        ("broken", "no such model"),
+    ],
+)
+def test_release_that_cannot_be_delivered(
+    release: ReleaseArtefact, stage: str, reason: str
+) -> None:
+    with pytest.raises((NotDelivered, NotSynthesised), match=reason):
+        delivering.deliver(release, stage, from_stage=None)
+
+
+@pytest.mark.parametrize("title", [title for title in INVALID_ASSEMBLIES if "link" not in title])
+def test_assembly_that_no_review_compares_is_not_deployed(tmp_path: Path, title: str) -> None:
+    """A release whose digest is right may still have an asset that a program makes, and so on."""
+    folder = tmp_path / "release" / "prod"
+    write_assembly(folder, "a")
+    invalidate, reason = INVALID_ASSEMBLIES[title]
+    invalidate(folder)
+    release = ReleaseArtefact.of_folder(folder.parent, tree=None, commit="c" * 40)
+    is_missing = not release.part("prod")
+    with pytest.raises(
+        (NotDelivered, NotSynthesised), match="has no stage" if is_missing else reason
+    ):
+        delivering.deliver(release, "prod", from_stage=None)
+
+
+def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:
+    write_assembly(tmp_path / "dev", "prod-text")
+    release = ReleaseArtefact.of_folder(tmp_path, tree=None, commit="c" * 40)
+    with (
+        pytest.raises(NotDelivered, match="prod-text is not a stack of dev"),
+        assembly.open_assembly(release, "dev"),
+    ):
+        pass

@@ -1,0 +1,204 @@
+"""Tests of the two deploys of a stack whose scaled variant gets another instance type."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
+
+from delivery import cdk, deploying, deployment
+from delivery.assembly import Assembly
+from delivery.cdk_cli import CdkResult
+from delivery.deploying import deploy
+from delivery.deployment import StageDeployment
+from delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
+from release.stack_endpoints import StackEndpoint
+from release.tree import Template
+from tests.unit.delivery.test_suspended_scaling import template
+
+OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
+WITHOUT = template(A="g5")
+TWO_DEPLOYS = "prod-text: variant A: the stack is deployed twice, first without scaling"
+WARNING = (
+    "prod-text: variant A may run without scaling, with its current number of instances, until the "
+    "stage is delivered again"
+)
+
+
+class FakeStack:
+    """A deployed stack; the deploys with the numbers in `failing_deploys` are rolled back."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.live: Template | None = OLD
+        self.deploys: list[Template] = []
+        self.failing_deploys: set[int] = set()
+
+    def deploy(self, folder: Path, *_: str, **__: bool) -> CdkResult:
+        new = json.loads((folder / "prod-text.template.json").read_text())
+        self.deploys.append(new)
+        if len(self.deploys) in self.failing_deploys:
+            return CdkResult(succeeded=False, error_lines=("prod-text: no GPU",))
+        self.live = new
+        return CdkResult(succeeded=True, error_lines=())
+
+    @contextmanager
+    def with_template(self, _: Assembly, stack: str, new: Template) -> Iterator[Path]:
+        folder = self._folder / "copy"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{stack}.template.json").write_text(json.dumps(new))
+        yield folder
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
+    deployed = FakeStack(tmp_path)
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    monkeypatch.setattr(Assembly, "endpoints", [endpoint])
+    monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
+    monkeypatch.setattr(cdk, "deploy", deployed.deploy)
+    monkeypatch.setattr(cdk, "parallel_stacks", lambda *_: 1)
+    for name in ("wait_for_stacks", "wait_for_endpoints"):
+        monkeypatch.setattr(deployment, name, lambda *_: None)
+    monkeypatch.setattr(deployment, "operations_in_progress", lambda *_: [])
+    monkeypatch.setattr(deployment, "stacks_with_failed_rollback", lambda *_: [])
+    monkeypatch.setattr(deployment, "describe_stuck_rollback", lambda *_: "continue the rollback")
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: deployed.live)
+    monkeypatch.setattr(deploying, "stack_template", lambda *_: deployed.live)
+    return deployed
+
+
+class FakeSession:
+    def client(self, _: str) -> Any:
+        limit = {"AccountLimit": {"ConcurrentExecutions": 1000}}
+        return SimpleNamespace(get_account_settings=lambda: limit)
+
+
+@pytest.fixture
+def stage_deployment(stack: FakeStack, tmp_path: Path) -> StageDeployment:
+    folder = tmp_path / "assembly"
+    folder.mkdir()
+    (folder / "prod-text.template.json").write_text(json.dumps(NEW))
+    return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, FakeSession()))
+
+
+def test_live_template_without_scaling_is_deployed_first(
+    stack: FakeStack, stage_deployment: StageDeployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deploy(stage_deployment)
+    assert stack.deploys == [WITHOUT, NEW]
+    assert TWO_DEPLOYS in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "live",
+    [None, NEW, template(A="g5"), template(A="g6", B="g5", scaled=("A",))],
+    ids=["new stack", "unchanged", "not scaled", "other variants"],
+)
+def test_other_changes_need_one_deploy(
+    stack: FakeStack, stage_deployment: StageDeployment, live: Template | None
+) -> None:
+    stack.live = live
+    deploy(stage_deployment)
+    assert stack.deploys == [NEW]
+
+
+def test_scaling_is_restored_after_a_failed_second_deploy(
+    stack: FakeStack, stage_deployment: StageDeployment
+) -> None:
+    stack.failing_deploys = {2}
+    with pytest.raises(NotDelivered) as failed:
+        deploy(stage_deployment)
+    assert stack.deploys == [WITHOUT, NEW, OLD]
+    message = str(failed.value).splitlines()
+    assert message[0] == "prod-text: no GPU"
+    assert message[-1] == "  prod-text: variant A scales again, as before"
+
+
+def test_failed_first_deploy_changes_nothing(
+    stack: FakeStack, stage_deployment: StageDeployment
+) -> None:
+    stack.failing_deploys = {1}
+    with pytest.raises(NotDelivered) as failed:
+        deploy(stage_deployment)
+    assert stack.deploys == [WITHOUT]
+    assert "again" not in str(failed.value)
+
+
+def test_scaling_is_not_restored_in_a_stack_with_its_new_template(
+    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_for_another_stack(*arguments: Any, **_: bool) -> CdkResult:
+        result = stack.deploy(*arguments)
+        return CdkResult(result.succeeded and len(stack.deploys) != 2, ())
+
+    monkeypatch.setattr(cdk, "deploy", fail_for_another_stack)
+    with pytest.raises(NotDelivered):
+        deploy(stage_deployment)
+    assert stack.deploys == [WITHOUT, NEW]
+
+
+def test_failed_restoring_of_scaling_is_a_faulty_deployment(
+    stack: FakeStack, stage_deployment: StageDeployment
+) -> None:
+    stack.failing_deploys = {2, 3}
+    with pytest.raises(FaultyDeployment) as failed:
+        deploy(stage_deployment)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "failing_deploys", "error"),
+    [
+        (StageDeployment, "live_template", set(), KeyboardInterrupt()),
+        (
+            *(cdk, "deploy", set()),
+            ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
+        ),
+        (deploying, "stack_template", {2}, NoCredentialsError()),
+    ],
+    ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],
+)
+def test_error_after_the_first_deploy_is_unfinished(
+    stack: FakeStack,
+    stage_deployment: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    function: str,
+    failing_deploys: set[int],
+    error: BaseException,
+) -> None:
+    original = getattr(module, function)
+
+    def fail_after_first_deploy(*arguments: Any, **options: Any) -> Any:
+        if stack.deploys:
+            raise error
+        return original(*arguments, **options)
+
+    endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
+    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if failing_deploys else 2])
+    monkeypatch.setattr(module, function, fail_after_first_deploy)
+    stack.failing_deploys = failing_deploys
+    with pytest.raises(Unfinished) as failed:
+        deploy(stage_deployment)
+    assert WARNING in str(failed.value)
+
+
+def test_failed_rollback_of_the_second_deploy_has_the_commands(
+    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack.failing_deploys = {2}
+    monkeypatch.setattr(
+        deployment,
+        "stacks_with_failed_rollback",
+        lambda *_: ["prod-text"] if len(stack.deploys) == 2 else [],
+    )
+    with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
+        deploy(stage_deployment)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+    assert len(stack.deploys) == 2

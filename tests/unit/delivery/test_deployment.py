@@ -1,0 +1,74 @@
+"""Tests of a deploy and its errors."""
+
+import pytest
+
+from delivery.cdk import EXECUTIONS_PER_STACK
+from delivery.deploying import deploy
+from delivery.deployment import StageDeployment
+from delivery.errors import NotDelivered, RollbackFailed, Unfinished
+from tests.unit.delivery.fakes import EXPIRED, FakeAws, FakeCdk
+from triton_sagemaker import ModelBuilder
+
+
+def test_no_deploy_after_a_failed_rollback(
+    aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
+) -> None:
+    aws.statuses = [*["UPDATE_COMPLETE"] * 4, "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
+    with pytest.raises(NotDelivered, match="Nothing was changed\n  prod-text is UPDATE_ROLLBACK"):
+        deploy(stage_deployment)
+    assert cli.runs == []
+
+
+@pytest.mark.parametrize(
+    ("statuses", "error_after", "error", "message"),
+    [
+        ([], None, NotDelivered, "the CLI: no"),
+        (
+            ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"],
+            None,
+            Unfinished,
+            r"still updating prod-vision \(UPDATE_IN_PROGRESS\)",
+        ),
+        (
+            2 * ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"],
+            None,
+            RollbackFailed,
+            "the CLI: no\n  prod-vision is UPDATE_ROLLBACK_FAILED",
+        ),
+        ([], EXPIRED, Unfinished, "may still be updating: the credentials have expired"),
+    ],
+    ids=["rolled back", "still updating", "rollback failed", "expired credentials"],
+)
+def test_failed_deploy_reports_the_state_of_the_stacks(
+    cli: FakeCdk,
+    stage_deployment: StageDeployment,
+    statuses: list[str],
+    error_after: BaseException | None,
+    error: type[Exception],
+    message: str,
+) -> None:
+    cli.failing_command, cli.statuses_after, cli.error_after = "deploy", statuses, error_after
+    with pytest.raises(error, match=message):
+        deploy(stage_deployment)
+
+
+def test_interrupted_deploy_reports_its_stacks(
+    cli: FakeCdk, stage_deployment: StageDeployment
+) -> None:
+    cli.error_after = KeyboardInterrupt()
+    with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):
+        deploy(stage_deployment)
+
+
+@pytest.mark.parametrize(("quota", "stacks"), [(10, 1), (17, 2), (1000, 3)])
+def test_stacks_in_parallel_are_within_the_lambda_quota(
+    aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment, quota: int, stacks: int
+) -> None:
+    aws.lambda_quota = quota
+    deploy(stage_deployment)
+    assert cli.concurrency == stacks
+
+
+def test_stack_limit_counts_the_executions_of_its_builds() -> None:
+    # The provider's function and its handler run at the same time.
+    assert 2 * ModelBuilder.MAX_CONCURRENT_BUILDS == EXECUTIONS_PER_STACK

@@ -1,0 +1,109 @@
+"""Tests of the archives that a move of an endpoint needs."""
+
+from typing import Any, cast
+
+import pytest
+
+from delivery.archive_bucket import ArchiveBucket
+from delivery.endpoint_moves import EndpointMove
+from delivery.errors import NotDelivered
+from release.stack_endpoints import StackEndpoint
+
+OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
+BERT, MINILM = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
+PUBLISHED = f"published/{BERT}"
+MANIFEST = {"digest": "d", "source": {"model": "bert-0", "alternative": None}}
+
+
+class FakeBucket:
+    """A bucket with manifests by archive, and other keys."""
+
+    name = "models"
+
+    def __init__(self) -> None:
+        self.manifests: dict[str, Any] = {}
+        self.keys = {"sources/d.zip"}
+
+    def manifest(self, archive: str) -> Any:
+        return self.manifests.get(archive)
+
+    def is_complete(self, archive: str) -> bool:
+        return archive in self.manifests
+
+    def checksum(self, key: str) -> str | None:
+        return "" if key in self.keys else None
+
+
+@pytest.fixture
+def bucket() -> FakeBucket:
+    return FakeBucket()
+
+
+@pytest.fixture
+def move() -> EndpointMove:
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    return EndpointMove("prod", endpoint, frozenset({OLD, NEW}), frozenset({BERT, MINILM}))
+
+
+def build_of(
+    move: EndpointMove, prefix: str, archive: str, bucket: FakeBucket, **builds: Any
+) -> dict[str, str]:
+    return move.build_of(prefix + archive, archive, builds, cast(ArchiveBucket, bucket))
+
+
+def test_every_archive_is_needed_below_every_prefix(move: EndpointMove, bucket: FakeBucket) -> None:
+    bucket.manifests = {OLD + BERT: MANIFEST}
+    missing = move.missing_archives({NEW + MINILM: {}}, cast(ArchiveBucket, bucket))
+    assert list(missing) == [(NEW + BERT, BERT), (OLD + MINILM, MINILM)]
+
+
+def test_old_archive_is_built_from_its_source(move: EndpointMove, bucket: FakeBucket) -> None:
+    bucket.manifests = {OLD + BERT: MANIFEST}
+    assert build_of(move, NEW, BERT, bucket) == {
+        "Model": "bert-0",
+        "Alternative": "",
+        "Digest": "d",
+        "Target": "cuda-25.09-sm86",
+        "Bucket": "models",
+        "Key": NEW + BERT,
+        "Source": "models/sources/d.zip",
+    }
+
+
+def test_new_archive_is_built_for_the_old_target(move: EndpointMove, bucket: FakeBucket) -> None:
+    build = {"Key": NEW + MINILM, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
+    assert build_of(move, OLD, MINILM, bucket, **{NEW + MINILM: build}) == {
+        "Key": OLD + MINILM,
+        "Target": "cuda-25.04-sm86",
+        "Source": "assets/a.zip",
+    }
+
+
+@pytest.mark.parametrize(
+    ("archive", "manifests", "reason"),
+    [
+        (BERT, {}, f"the catalog names it, but none of {OLD}, {NEW} has it"),
+        (BERT, {OLD + BERT: MANIFEST}, "its source s3://models/sources/d.zip was deleted"),
+        (
+            PUBLISHED,
+            {OLD + PUBLISHED: MANIFEST},  # a forged manifest
+            "version 0123456789ab of bert-0 was published by hand; deliveries do not build or copy "
+            "it",
+        ),
+    ],
+    ids=["missing archive", "missing source", "published archive"],
+)
+def test_archive_that_cannot_be_built_is_an_error(
+    archive: str, manifests: dict[str, Any], reason: str, move: EndpointMove, bucket: FakeBucket
+) -> None:
+    bucket.manifests = manifests
+    if archive == BERT:
+        bucket.keys.clear()
+    with pytest.raises(NotDelivered) as raised:
+        build_of(move, NEW, archive, bucket)
+    assert str(raised.value) == (
+        f"{NEW}{archive}: {reason}. prod-text cannot move without it. Deliver this version of "
+        "bert-0 before the move; or go back to a delivered version: tritonsm rollback prod text "
+        "bert-0; or, if no client uses bert-0: aws ssm delete-parameter --name "
+        "/triton/prod/text/bert-0"
+    )

@@ -1,0 +1,158 @@
+"""Tests of the smoke test, with fake endpoint clients."""
+
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import boto3
+import numpy as np
+import pytest
+from botocore.exceptions import ClientError
+
+from delivery import golden, smoke
+from delivery.errors import Unfinished
+from delivery.smoke import SmokeTestResult
+from endpoint_client import EndpointError, NoCopies
+
+INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
+OUTPUTS = {"Y": {"shape": [1, 1], "data": [7]}}
+
+
+class FakeClient:
+    """A client of all endpoints: models in `errors` fail, others answer with zeros.
+
+    With `barrier`, each call waits for another call at the same time.
+    """
+
+    def __init__(self, errors: Mapping[str, Exception], barrier: threading.Barrier | None) -> None:
+        self._errors, self._barrier = errors, barrier
+        self.invoked: list[str] = []
+
+    def resolve(self, model: str) -> Any:
+        return SimpleNamespace(inference_component=f"night-{model}")
+
+    def invoke(self, model: str, _: Any, *, timeout: float) -> dict[str, Any]:
+        assert timeout > smoke.ANSWER_SECONDS
+        self.invoked.append(model)
+        if self._barrier:
+            self._barrier.wait()
+        if model in self._errors:
+            raise self._errors[model]
+        return {"Y": np.zeros(1)}
+
+
+@pytest.fixture
+def make_client(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeClient]:
+    def make(*, is_parallel: bool = False, **errors: Exception) -> FakeClient:
+        client = FakeClient(errors, threading.Barrier(2, timeout=60) if is_parallel else None)
+        monkeypatch.setattr(smoke, "_client", lambda *_, **__: client)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def invoke_all(tmp_path: Path) -> Callable[..., SmokeTestResult]:
+    """Return `smoke.invoke_all` with golden files of a, with outputs, and of b, without."""
+    for model, outputs in {"a": OUTPUTS, "b": {}}.items():
+        (tmp_path / model / "tests").mkdir(parents=True)
+        content = json.dumps({"inputs": INPUTS, "outputs": outputs})
+        (tmp_path / model / golden.FILE).write_text(content)
+    session = cast(boto3.Session, SimpleNamespace(client=lambda _: None))
+    return partial(
+        smoke.invoke_all, session=session, stage="prod", models=tmp_path, deadline=math.inf
+    )
+
+
+def test_endpoints_are_invoked_in_parallel_and_reported_in_order(
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
+) -> None:
+    make_client(is_parallel=True, a=EndpointError("no"))
+    result = invoke_all(endpoints={"text": {"a": "1"}, "vision": {"a": "1"}})
+    assert result.wrong_answers == ["prod-text/a 1: no", "prod-vision/a 1: no"]
+
+
+def test_components_are_invoked_in_parallel(
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
+) -> None:
+    """Each may take 10 minutes to scale up; all models have half an hour together."""
+    make_client(is_parallel=True, a=EndpointError("no"))
+    result = invoke_all(endpoints={"night": {"a": "1", "b": "1"}}, component_endpoints={"night"})
+    assert result == (["prod-night/a 1: no"], [])
+
+
+def test_component_that_loses_its_copies_twice_is_given_up(
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each call finds no copy although copies were started, as on a flapping component."""
+    client = make_client(a=NoCopies("no copy"))
+    counts = iter([0, 0, 1, 1, 0, 1, 0])
+
+    def describe(*, InferenceComponentName: str) -> Any:  # noqa: N803
+        assert InferenceComponentName == "night-a"
+        return {"RuntimeConfig": {"CurrentCopyCount": next(counts)}}
+
+    sagemaker = SimpleNamespace(describe_inference_component=describe)
+    monkeypatch.setattr(smoke, "WAKE_PAUSE_SECONDS", 0)
+    result = invoke_all(
+        endpoints={"night": {"a": "1"}},
+        component_endpoints={"night"},
+        session=SimpleNamespace(client=lambda _: sagemaker),
+    )
+    (message,) = result.wrong_answers
+    assert "night-a started copies and lost them 2 times" in message
+    assert client.invoked == 7 * ["a"]
+
+
+def test_component_without_copies_is_given_up_after_the_wake_up_time(
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_client(a=NoCopies("no copy"))
+    monkeypatch.setattr(smoke, "WAKE_SECONDS", 0)
+    result = invoke_all(endpoints={"night": {"a": "1"}}, component_endpoints={"night"})
+    assert result.wrong_answers == ["prod-night/a 1: no copy"]
+
+
+@pytest.mark.parametrize(
+    "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
+)
+def test_error_about_the_caller_is_no_wrong_answer(
+    code: str,
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+) -> None:
+    error = EndpointError("a 1: refused")
+    error.__cause__ = ClientError({"Error": {"Code": code, "Message": ""}}, "InvokeEndpoint")
+    make_client(a=error)
+    with pytest.raises(EndpointError, match="refused"):
+        invoke_all(endpoints={"text": {"a": "1"}})
+
+
+def test_model_after_the_deadline_is_unfinished(
+    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
+) -> None:
+    make_client()
+    with pytest.raises(Unfinished, match="everything is deployed, but prod-text/a was not invoked"):
+        invoke_all(endpoints={"text": {"a": "1"}}, deadline=0)
+
+
+def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client = make_client()
+    result = invoke_all(endpoints={"text": {"a": "1", "b": "2", "no_file": "3"}})
+    assert client.invoked == ["a", "b"]
+    assert result.uninvoked_models == ["prod-text/no_file"]
+    assert result.wrong_answers == ["prod-text/a 1: Y: expected shape [1, 1], got [1]"]
+    assert "! the answer of prod-text/b is not compared" in capsys.readouterr().out

@@ -1,0 +1,52 @@
+"""Tests of the verification of a deployed stage."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from delivery import smoke
+from delivery.deployment import StageDeployment
+from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
+from delivery.verifying import verify
+from endpoint_client import EndpointError
+from tests.unit.delivery.fakes import EXPIRED, FakeAws
+from tests.unit.model_build.fakes import client_error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (EXPIRED, Unfinished),
+        (KeyboardInterrupt(), Unfinished),
+        (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
+        (EndpointError("the catalog is empty"), FaultyDeployment),
+        (client_error("InvokeEndpoint", "ThrottlingException"), Unfinished),
+    ],
+    ids=["expired", "interrupted", "no network", "empty catalog", "throttled"],
+)
+def test_error_during_verification(
+    error: BaseException,
+    expected: type[Exception],
+    stage_deployment: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> list[str]:
+        raise error
+
+    monkeypatch.setattr(smoke, "invoke_all", fail)
+    with pytest.raises(expected, match="deployed"):
+        verify(stage_deployment, Path("models"))
+
+
+def test_stack_in_a_failed_state_is_an_error(
+    aws: FakeAws, stage_deployment: StageDeployment
+) -> None:
+    """The cdk CLI skips a stack that already has the new template, in any status."""
+    aws.statuses = ["UPDATE_COMPLETE"] * len(stage_deployment.assembly.templates) + [
+        "UPDATE_FAILED"
+    ]
+    command = "aws cloudformation describe-stack-events --stack-name prod-"
+    with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):
+        verify(stage_deployment, Path("models"))

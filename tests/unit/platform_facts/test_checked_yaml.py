@@ -1,0 +1,425 @@
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from platform_facts.rules.checked_yaml import FileProblem, InvalidFile, line_of, load
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_module_imports_no_package_of_the_repository() -> None:
+    # import-linter contracts cannot have a module as their source.
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
+    imported = re.findall(r"^(?:from|import) (\w+)", (ROOT / "checked_yaml.py").read_text(), re.M)
+    assert imported
+    assert not packages & set(imported)
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Circle(Strict):
+    kind: Literal["circle"]
+    radius: float
+
+
+class Square(Strict):
+    kind: Literal["square"]
+    side: float
+
+    @field_validator("side")
+    @classmethod
+    def _is_positive(cls, side: float) -> float:
+        if side <= 0:
+            raise ValueError("write a side above 0")
+        return side
+
+
+class Label(Strict):
+    text: str
+    size: int = 1
+
+
+class Border(Strict):
+    colour: str = "black"
+    thick: bool = False
+    round: bool = False
+
+
+Slug = Annotated[str, Field(pattern="^[a-z]+$")]
+
+
+class Drawing(Strict):
+    title: str
+    width: Annotated[int, Field(ge=1)] = 1
+    label: Label | None = None
+    border: Border = Border()
+    tags: list[str] = []
+    labels: list[Label] = []
+    notes: dict[str, Label] | None = None
+    frame: Annotated[Circle | Square, Field(discriminator="kind")] | None = None
+    layers: Annotated[dict[Slug, int], Field(min_length=1)] | None = None
+    shapes: dict[str, Annotated[Circle | Square, Field(discriminator="kind")]] = {}
+
+
+@pytest.fixture
+def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """Return the function that loads a text as drawing.yaml and returns its problems."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems(text: str) -> list[str]:
+        path = tmp_path / "drawing.yaml"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        with pytest.raises(InvalidFile) as raised:
+            load(path, Drawing)
+        lines = [str(problem) for problem in raised.value.problems]
+        assert str(raised.value) == "\n".join(lines)
+        return lines
+
+    return problems
+
+
+ProblemsOf = Callable[[str], list[str]]
+
+
+def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "drawing.yaml"
+    path.write_text(
+        "# Zürich\n"
+        "title: Zürich\n"
+        "label: {text: a}\n"
+        "shapes:\n"
+        "  sun: {kind: circle, radius: 1}\n"
+        "  box: {kind: square, side: 2.5}\n",
+        encoding="utf-8",
+    )
+    assert load(path, Drawing) == Drawing(
+        title="Zürich",
+        label=Label(text="a"),
+        shapes={"sun": Circle(kind="circle", radius=1), "box": Square(kind="square", side=2.5)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        # Invalid YAML
+        (
+            "title: [a\nwidth: 2\n",
+            "drawing.yaml:2: not YAML: expected ',' or ']', but got ':'",
+        ),
+        (
+            "title: a\n\twidth: 2\n",
+            "drawing.yaml:2: not YAML: found character '\\t' that cannot start any token",
+        ),
+        ("title: a\nlabel: *b\n", "drawing.yaml:2: not YAML: found undefined alias 'b'"),
+        # Unknown keys
+        (
+            "title: a\nlabel:\n  text: b\n  colour: 2\n",
+            "drawing.yaml:4: label.colour: unknown key; known keys: size, text",
+        ),
+        (
+            "title: a\nlabels:\n- text: b\n- text: c\n  colour: 2\n",
+            "drawing.yaml:5: labels.1.colour: unknown key; known keys: size, text",
+        ),
+        (
+            "title: a\nshapes:\n  sun:\n    kind: circle\n    radius: 1\n    hot: 2\n",
+            "drawing.yaml:6: shapes.sun.hot: unknown key; known keys: kind, radius",
+        ),
+        (
+            "title: a\nnotes:\n  b:\n    text: c\n    siez: 2\n",
+            "drawing.yaml:5: notes.b.siez: unknown key; write size",
+        ),
+        (
+            "title: a\nframe:\n  kind: square\n  side: 1\n  sied: 2\n",
+            "drawing.yaml:5: frame.sied: unknown key; write side",
+        ),
+        # Missing keys
+        ("width: 2\n", "drawing.yaml:1: title: missing: add this key"),
+        ("title: a\nlabel:\n  size: 2\n", "drawing.yaml:2: label.text: missing: add this key"),
+        (
+            "title: a\nlabels:\n- text: b\n- size: 2\n",
+            "drawing.yaml:4: labels.1.text: missing: add this key",
+        ),
+        (
+            "title: a\nshapes:\n  sun:\n    kind: circle\n",
+            "drawing.yaml:3: shapes.sun.radius: missing: add this key",
+        ),
+        # Wrong types
+        (
+            "title: 25.09\n",
+            "drawing.yaml:1: title: write a text in quotes, not 25.09",
+        ),
+        (
+            "title: a\nlayers: {}\n",
+            "drawing.yaml:2: layers: has 0 entries: write 1 or more",
+        ),
+        (
+            "title: a\nlayers:\n  Top: {b: 1}\n",
+            "drawing.yaml:3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
+            "drawing.yaml:3: layers.Top: write a valid integer, not {'b': 1}",
+        ),
+        (
+            "title: a\ntags:\n- b\n- [c]\n",
+            "drawing.yaml:4: tags.1: write a text in quotes, not ['c']",
+        ),
+        (
+            "title: a\ntags: b\n",
+            "drawing.yaml:2: tags: write a valid list, not 'b'",
+        ),
+        (
+            "title: a\nlabel: b\n",
+            "drawing.yaml:2: label: write keys below it, each with its value, not 'b'",
+        ),
+        (
+            "title: a\nborder:\n",
+            "drawing.yaml:2: border: write keys below it, each with its value, not nothing",
+        ),
+        (
+            "title: a\nborder: { thick: very }\n",
+            "drawing.yaml:2: border.thick: write true or false, not 'very'",
+        ),
+        (
+            "title: a\nwidth: 1.5\n",
+            "drawing.yaml:2: width: write a valid integer, got a number with a fractional part, "
+            "not 1.5",
+        ),
+        # Missing union tags
+        (
+            "title: a\nshapes:\n  box: {side: 1}\n",
+            "drawing.yaml:3: shapes.box: missing: write 'kind', and the keys that belong to it",
+        ),
+        # Invalid scalars, tags and keys
+        ("title: a\ntags:\n- !mine b\n", "drawing.yaml:3: tags.0: unknown tag !mine: remove it"),
+        (
+            "title: a\nlabel: !!python/object:os.x {}\n",
+            "drawing.yaml:2: label: unknown tag tag:yaml.org,2002:python/object:os.x: remove it",
+        ),
+        (
+            "title: 2024-13-45\n",
+            "drawing.yaml:1: title: '2024-13-45' is not of type timestamp: write it in quotes",
+        ),
+        (
+            "title: a\nwidth: !!int b\n",
+            "drawing.yaml:2: width: 'b' is not of type int: write it in quotes",
+        ),
+        (
+            "title: a\nshapes:\n  25.09: {}\n",
+            "drawing.yaml:3: shapes.25.09: the key is of type float, not text: write it in quotes",
+        ),
+        (
+            "title: a\non: 1\n",
+            "drawing.yaml:2: on: the key is of type bool, not text: write it in quotes",
+        ),
+        ("title: a\n? [b, c]\n: d\n", "drawing.yaml:2: a key is a list or mapping: write a text"),
+        (
+            "title: a\ntags: &t\n- b\n- *t\n",
+            "drawing.yaml:2: tags.1: write a text in quotes, not ['b', [...]]",
+        ),
+        (
+            "title: a\n<<: 3\n",
+            "drawing.yaml:2: not YAML: expected a mapping or list of mappings for merging, but "
+            "found scalar",
+        ),
+        (
+            "title: a\nwidth: \0\n",
+            "drawing.yaml:2: a character is not UTF-8, or not allowed in YAML: save the file as "
+            "UTF-8",
+        ),
+        (
+            "title: a\nzoom: 3\n",
+            "drawing.yaml:2: zoom: unknown key; known keys: "
+            + ", ".join(sorted(Drawing.model_fields)),
+        ),
+        ("title: a\nwidht: 3\n", "drawing.yaml:2: widht: unknown key; write width"),
+        # Validators
+        (
+            "title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n",
+            "drawing.yaml:5: shapes.box.side: write a side above 0",
+        ),
+    ],
+)
+def test_invalid_file_error_has_line_key_and_fix(
+    problems_of: ProblemsOf, text: str, problem: str
+) -> None:
+    assert problems_of(text) == problem.splitlines()
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "- title\n", "title\n", "3\n"])
+def test_file_without_mapping_is_an_error(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(text) == ["drawing.yaml:1: write a mapping of keys to values"]
+
+
+def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -> None:
+    lines = problems_of("""\
+        title: a
+        label:
+          text: a
+          size: 1
+          text: b
+        title: b
+        shapes:
+          sun: {kind: circle, radius: 1}
+          sun: {kind: circle, radius: 2}
+        labels:
+          - text: a
+            text: b
+        """)
+    assert lines == [
+        "drawing.yaml:5: label.text: duplicate key: keep one",
+        "drawing.yaml:6: title: duplicate key: keep one",
+        "drawing.yaml:9: shapes.sun: duplicate key: keep one",
+        "drawing.yaml:12: labels.0.text: duplicate key: keep one",
+    ]
+
+
+def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:
+    lines = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("drawing.yaml:3: shapes.box")
+    for part in ("sqare", "circle", "square"):
+        assert part in lines[0]
+
+
+def test_all_invalid_scalars_are_reported(problems_of: ProblemsOf) -> None:
+    lines = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
+def test_too_deep_nesting_is_an_error(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(f"title: {text}\n") == [
+        "drawing.yaml:1: lists and mappings are nested too deeply: write fewer levels"
+    ]
+
+
+def test_invalid_utf_8_is_an_error_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "drawing.yaml"
+    path.write_bytes("title: Zürich\ntags:\n- Genève\n".encode("latin-1"))
+    with pytest.raises(InvalidFile) as raised:
+        load(path, Drawing)
+    assert raised.value.problems == [
+        FileProblem(
+            path, 1, "", "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
+        )
+    ]
+    path.write_bytes(b"title: a\r\nwidth: 2\r\ntags:\r\n- \xff\r\n")
+    with pytest.raises(InvalidFile, match=r"drawing\.yaml:4: a character is not UTF-8"):
+        load(path, Drawing)
+
+
+def test_repeated_alias_is_visited_once(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [!x b]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    path = tmp_path / "drawing.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(InvalidFile) as raised:
+        load(path, Drawing)
+    assert [problem.key for problem in raised.value.problems] == ["a0.0"]
+
+
+@given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
+def test_arbitrary_bytes_are_an_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any_bytes.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InvalidFile):
+        load(path, Drawing)
+
+
+def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> None:
+    lines = problems_of("""\
+        zoom: 3
+        label:
+          size: big
+        shapes:
+          sun:
+            kind: circle
+          box: {kind: square, side: 0}
+        width: 0
+        """)
+    assert lines == [
+        "drawing.yaml:1: title: missing: add this key",
+        "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
+        "drawing.yaml:2: label.text: missing: add this key",
+        "drawing.yaml:3: label.size: write a valid integer, unable to parse string as an integer, "
+        "not 'big'",
+        "drawing.yaml:5: shapes.sun.radius: missing: add this key",
+        "drawing.yaml:7: shapes.box.side: write a side above 0",
+        "drawing.yaml:8: width: 0 is out of range: write 1 or more",
+    ]
+
+
+def test_path_is_relative_to_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = FileProblem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
+    monkeypatch.chdir(tmp_path)
+    assert str(problem) == "stages/prod.yaml:7: endpoints.text: is wrong"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert str(problem) == f"{tmp_path}/stages/prod.yaml:7: endpoints.text: is wrong"
+
+
+def test_anchors_and_merges_are_resolved(tmp_path: Path, problems_of: ProblemsOf) -> None:
+    merged = "title: a\nlabel: &l\n  text: b\nlabels:\n  - *l\n  - <<: *l\n    size: 2\n"
+    path = tmp_path / "merged.yaml"
+    path.write_text(merged)
+    assert load(path, Drawing).labels == [Label(text="b"), Label(text="b", size=2)]
+    assert problems_of(merged.replace("    size: 2", "    siez: 2")) == [
+        "drawing.yaml:7: labels.1.siez: unknown key; write size"
+    ]
+
+
+FILE_WITH_LINES = """\
+description: x
+files:
+  a/1/model.onnx:
+    to: onnx
+    sizes: [1, 2]
+  "b/1/c": { to: copy }
+steps:
+  - one
+  - name: two
+merged: &shared
+  key: x
+other: *shared
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ((), 1),
+        (("description",), 1),
+        (("files",), 2),
+        (("files", "a/1/model.onnx"), 3),
+        (("files", "a/1/model.onnx", "to"), 4),
+        (("files", "a/1/model.onnx", "sizes", 1), 5),
+        (("files", "b/1/c", "to"), 6),
+        (("steps", 1), 9),
+        (("steps", 1, "name"), 9),
+        (("other", "key"), 11),
+        (("files", "a/1/model.onnx", "gate"), 3),  # missing: line of the nearest parent
+        (("files", "c"), 2),
+        (("nothing", "at", "all"), 1),
+        (("steps", 2), 7),
+    ],
+)
+def test_line_of_key_or_its_nearest_parent(
+    tmp_path: Path, keys: tuple[str | int, ...], line: int
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(FILE_WITH_LINES)
+    assert line_of(path, *keys) == line

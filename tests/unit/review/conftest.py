@@ -1,0 +1,85 @@
+"""Fixed prices, and a repository whose app copies templates instead of running the CDK."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import platform_facts
+from platform_facts import Prices
+from release.checkouts import Clone
+from release.tree import Tree
+from review import command, judge
+from tests.unit.release.conftest import commit
+from tests.unit.review.resources import RESOURCES
+
+PRICES = Prices(
+    date=date(2026, 1, 1),
+    source="the test",
+    per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
+)
+
+
+APP = """
+import json, pathlib, shutil, sys
+for stage in sys.argv[2:]:
+    out = pathlib.Path(sys.argv[1], stage)
+    shutil.copytree(f"assemblies/{stage}", out)
+    stacks = {
+        path.name.removesuffix(".template.json"): {
+            "type": "aws:cloudformation:stack",
+            "properties": {"templateFile": path.name, "assumeRoleArn": "deploy"},
+        }
+        for path in out.glob("*.template.json")
+    }
+    (out / "manifest.json").write_text(json.dumps({"artifacts": stacks}))
+"""
+LINTERS = {"bin/cfn-lint": "[]", ".venv-checkov/bin/checkov": '{"results": {"failed_checks": []}}'}
+
+
+@pytest.fixture(autouse=True)
+def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    """A clone whose app copies templates, and whose linters have no findings."""
+    clone = Clone(tmp_path.resolve() / "clone")
+    write_file(clone, "app.py", APP)
+    write_file(clone, "cdk.json", "{}")
+    write_file(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
+    write_file(clone, "requirements.txt", "")
+    write_file(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES})
+    )
+    write_file(clone, "model_build/__main__.py", "print([])")
+    for path, message in LINTERS.items():
+        write_file(clone, path, f"#!/bin/sh\necho '{message}'\n").chmod(0o755)
+    monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
+    review_in_this_process(monkeypatch)
+    clone.git("init", "--quiet", "--initial-branch=main")
+    commit(clone)
+    monkeypatch.chdir(clone.root)
+    return clone
+
+
+def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the review's code in this process if a base has no such code."""
+    run_base = command._run_judge
+
+    def run(base: Tree, arguments: list[str]) -> int:
+        has_code = (base.root / "release" / "review" / "judge.py").is_file()
+        return run_base(base, arguments) if has_code else judge.main(arguments)
+
+    monkeypatch.setattr(command, "_run_judge", run)
+
+
+def write_file(tree: Tree, path: str, content: str) -> Path:
+    """Write a file of a tree."""
+    file = tree.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    return file

@@ -1,0 +1,86 @@
+"""The invariants of workflows, in this repository's workflows and changed ones."""
+
+from pathlib import Path
+
+import pytest
+
+from review.files.file_review import compare_files
+from review.files.workflows import FOLDER
+
+ROOT = Path(__file__).parents[4]
+FILES = {
+    f"{FOLDER}{path.name}": path.read_bytes()
+    for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
+DEPLOY, PULL_REQUEST = f"{FOLDER}deploy.yml", f"{FOLDER}pull-request.yml"
+CONDITION = "    if: ${{ !cancelled() }}\n"
+TOKEN = "    permissions:\n      contents: read\n      id-token: write\n"
+
+
+def dangers(path: str, content: str | None) -> list[str]:
+    head = {name: text for name, text in FILES.items() if name != path}
+    if content is not None:
+        head[path] = content.encode()
+    return [
+        text
+        for danger in compare_files(FILES, head).dangers
+        if danger.rule == "widened_workflows"
+        for text in (danger.details or [danger.message])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "message"),
+    [
+        (DEPLOY, "    environment: prod\n", "", "prod gets a token for AWS (id-token) without an"),
+        (
+            DEPLOY,
+            "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
+            "",
+            "prod gets a token for AWS (id-token) without a concurrency group",
+        ),
+        (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
+        (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
+        (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
+        (DEPLOY, CONDITION, "", "does not run after a failure"),
+        (PULL_REQUEST, CONDITION, "", "does not run after a failure"),
+        (
+            PULL_REQUEST,
+            CONDITION,
+            f"{CONDITION}    continue-on-error: true\n",
+            "its failure is ignored",
+        ),
+        (PULL_REQUEST, "make judge", "true #", "no job reviews pull requests"),
+        (
+            PULL_REQUEST,
+            "    name: Lint\n",
+            f"    name: Lint\n{TOKEN}",
+            "gets a token for AWS (id-token) on merge_group, pull_request",
+        ),
+        (PULL_REQUEST, "permissions:\n  contents: read\n", "", "the job lint gets a token"),
+        (DEPLOY, "  push:\n", "  pull_request_target:\n  push:\n", "on pull_request_target"),
+    ],
+)
+def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
+    content = FILES[path].decode()
+    assert old in content
+    texts = dangers(path, content.replace(old, new, 1))
+    assert any(message in text for text in texts), texts
+
+
+def test_new_workflow_with_a_token_is_a_danger() -> None:
+    workflow = "on: pull_request\njobs:\n  a:\n    permissions: write-all\n    steps: []\n"
+    texts = dangers(f"{FOLDER}new.yml", workflow)
+    assert any(
+        "the job a gets a token for AWS (id-token) on pull_request" in text for text in texts
+    )
+
+
+def test_other_changes_of_workflows_are_listed() -> None:
+    """Not as broken invariants: zizmor judges them, and the owners of the folder."""
+    content = FILES[DEPLOY].decode().replace("timeout-minutes: 30", "timeout-minutes: 20", 1)
+    assert dangers(DEPLOY, content) == []
+    review = compare_files(FILES, {**FILES, DEPLOY: content.encode()})
+    (danger,) = review.dangers
+    assert danger.rule == "changed_release_process"
+    assert "timeout-minutes: 20" in danger.message

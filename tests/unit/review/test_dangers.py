@@ -1,0 +1,165 @@
+"""Messages of dangers for changes of a small stack, and acknowledgements of dangers."""
+
+import copy
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from platform_facts.rules import checked_yaml
+from review.acknowledged import Acknowledgements, read_acknowledgements
+from review.dangers import dangers
+from review.dangers.danger import Danger
+from tests.unit.review.edits import PROD, Edit, add, compare, drop, put
+from tests.unit.review.resources import RESOURCES
+
+STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
+STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
+VARIANT = ("Config", "ProductionVariants", 0)
+TRUST = ("Role", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
+ENCRYPTION_RULE = ("Bucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0)
+PREFIX = "if s3:prefix StringLike text/*"
+INSECURE = "if aws:SecureTransport Bool false"
+OTHER_ACCOUNT = "arn:aws:iam::999999999999:root"
+INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
+NO_CUSTOMER_KEY = "is no longer encrypted with a customer-managed key"
+KEY_ARN = '{"Fn::GetAtt": ["Key", "Arn"]}'
+DEFAULT_ENCRYPTION = (
+    "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
+)
+RENAMED_MESSAGE = (
+    "the endpoint prod-text is renamed to prod-texts: a new endpoint is created, the old one is "
+    "deleted, and clients that use the old name fail"
+)
+
+
+def deletion_policy(value: str) -> Edit:
+    return lambda resources: resources["RetainedBucket"].update(DeletionPolicy=value)
+
+
+CASES: dict[str, tuple[Edit, list[str]]] = {
+    "action added": (
+        put(*STATEMENT, "Action", ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]),
+        [f"Role may now s3:PutObject on Bucket {PREFIX}"],
+    ),
+    "role trusts another account": (
+        put(*TRUST, {"AWS": OTHER_ACCOUNT}),
+        [
+            f"{OTHER_ACCOUNT} may now sts:AssumeRole on Role",
+            "sagemaker.amazonaws.com may no longer sts:AssumeRole on Role",
+        ],
+    ),
+    "Deny becomes Allow": (
+        put(*STATEMENTS, 0, "Effect", "Allow"),
+        [
+            f"anyone is no longer denied s3:* on Bucket {INSECURE}",
+            f"anyone may s3:* on Bucket {INSECURE}",
+        ],
+    ),
+    "Lambda permission for anyone": (
+        add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
+        ["anyone may lambda:InvokeFunction on f"],
+    ),
+    "SSE-KMS replaced by SSE-S3": (
+        put(*ENCRYPTION_RULE, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
+        [f"AWS::S3::Bucket prod-text/Bucket: {NO_CUSTOMER_KEY}: {DEFAULT_ENCRYPTION}"
+         f".KMSMasterKeyID: {KEY_ARN} -> none"],
+    ),
+    "DeletionPolicy changes to Delete": (
+        deletion_policy("Delete"),
+        ["AWS::S3::Bucket prod-text/RetainedBucket: is no longer retained when its stack is "
+         "deleted: DeletionPolicy: Retain -> Delete"],
+    ),
+    "ingress from the VPC CIDR": (
+        put("Group", "SecurityGroupIngress", {
+            "Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]}),
+        [],
+    ),
+    "model without a VPC": (
+        drop("Model", "VpcConfig"),
+        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
+         "VpcConfig.Subnets: a -> none"],
+    ),
+    "one instance": (
+        put(*VARIANT, "InitialInstanceCount", 1),
+        ["prod-text may run on 1 instance: if it fails, invocations fail"],
+    ),
+    "endpoint renamed": (put("Endpoint", "EndpointName", "prod-texts"), [RENAMED_MESSAGE]),
+    "model removed from the catalog": (
+        drop("Entry"),
+        ["prod-text no longer has minilm in its catalog: clients that invoke it fail (its "
+         "archives are kept)"],
+    ),
+    "bucket replaced": (
+        put("Bucket", "BucketName", "models"),
+        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
+    ),
+}  # fmt: skip
+
+
+def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
+    after = copy.deepcopy(RESOURCES)
+    edit(after)
+    file = PROD.model_copy(update={"production": production})
+    return dangers(compare(RESOURCES, after, file_before=file, file_after=file))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_danger_messages(case: str) -> None:
+    edit, expected = CASES[case]
+    assert [danger.message for danger in _dangers(edit)] == expected
+
+
+def test_one_instance_is_allowed_outside_production() -> None:
+    assert _dangers(put(*VARIANT, "InitialInstanceCount", 1), production=False) == []
+
+
+ACKNOWLEDGEMENT = """\
+acknowledged:
+  - danger: KEY
+    who: Ada
+    why: the alarm is flaky, see #7
+    until: 2026-12-01
+"""
+
+
+@pytest.fixture
+def acknowledgement_file(tmp_path: Path) -> Path:
+    """Path of review/acknowledged.yaml below tmp_path."""
+    (tmp_path / "release").mkdir()
+    return tmp_path / "release" / "acknowledged.yaml"
+
+
+@pytest.mark.parametrize(("today", "person"), [((2026, 12, 1), "Ada"), ((2026, 12, 2), None)])
+def test_acknowledgement_expires(
+    tmp_path: Path, acknowledgement_file: Path, today: tuple[int, int, int], person: str | None
+) -> None:
+    (danger,) = _dangers(drop("Endpoint", "DeploymentConfig"))
+    acknowledgement_file.write_text(ACKNOWLEDGEMENT.replace("KEY", danger.key))
+    acknowledgement = read_acknowledgements(tmp_path).find(danger.key, date(*today))
+    assert (acknowledgement.who if acknowledgement else None) == person
+
+
+def test_acknowledgement_is_valid_for_one_danger(
+    tmp_path: Path, acknowledgement_file: Path
+) -> None:
+    (other,) = _dangers(drop("Endpoint", "DeploymentConfig"))
+    acknowledgement_file.write_text(ACKNOWLEDGEMENT.replace("KEY", other.key))
+    (danger,) = _dangers(drop("Quota"))
+    assert read_acknowledgements(tmp_path).find(danger.key, date(2026, 12, 1)) is None
+
+
+def test_missing_file_has_no_acknowledgements(tmp_path: Path) -> None:
+    assert read_acknowledgements(tmp_path) == Acknowledgements()
+
+
+def test_incomplete_acknowledgement_is_invalid(tmp_path: Path, acknowledgement_file: Path) -> None:
+    acknowledgement_file.write_text(
+        "acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n"
+    )
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
+        read_acknowledgements(tmp_path)
+    assert [problem.key for problem in raised.value.problems] == [
+        "acknowledged.0.why",
+        "acknowledged.0.until",
+    ]

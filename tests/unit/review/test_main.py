@@ -1,0 +1,176 @@
+"""`tritonsm review` in a repository whose app copies templates instead of running the CDK."""
+
+import copy
+import json
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from release.checkouts import Clone
+from review.dangers.danger import digest
+from tests.tritonsm import tritonsm
+from tests.unit.release.conftest import IDENTITY, commit
+from tests.unit.review.conftest import APP, write_file
+from tests.unit.review.resources import RESOURCES
+
+DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
+    "updates are no longer rolled back by errors: 0 of 1 alarms remain"
+)
+
+
+def report(clone: Clone) -> str:
+    return (clone.root / "review.out" / "review.md").read_text()
+
+
+def load_json(clone: Clone) -> Any:
+    return json.loads((clone.root / "review.out" / "review.json").read_text())
+
+
+def acknowledge(clone: Clone, *keys: str) -> date:
+    """Commit acknowledgements of dangers, and return their expiry date."""
+    until = date.today() + timedelta(days=30)
+    lines = "".join(
+        f"  - {{ danger: {key}, who: Ada, why: a trial, until: {until} }}\n" for key in keys
+    )
+    write_file(clone, "review/acknowledged.yaml", f"acknowledged:\n{lines}")
+    clone.git("add", "review/acknowledged.yaml")
+    clone.git(*IDENTITY, "commit", "--quiet", "--message", "acknowledge")
+    return until
+
+
+@pytest.fixture
+def unsafe_clone(clone: Clone) -> Clone:
+    """A clone with a change that removes the rollback alarms."""
+    resources = copy.deepcopy(RESOURCES)
+    del resources["Endpoint"]["Properties"]["DeploymentConfig"]
+    write_file(
+        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
+    )
+    return clone
+
+
+def test_review_without_changes(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tritonsm(["review", "--base", "main"]) == 0
+    assert capsys.readouterr().out == "review.out/review.md\n"
+    assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
+    assert load_json(clone)["summary"] == "no dangers, no change to any deployed resource"
+    assert [stage["stage"] for stage in load_json(clone)["stages"]] == ["prod"]
+    assert load_json(clone)["complete"]
+
+
+def test_danger_exits_with_3_until_acknowledged(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tritonsm(["review", "--base", "main"]) == 3
+    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms remain\n  {DANGER}\n")
+    assert f"`{DANGER}`" in report(unsafe_clone)
+    until = acknowledge(unsafe_clone, DANGER)
+    assert tritonsm(["review", "--base", "main", "prod"]) == 0
+    assert f"acknowledged by Ada until {until}: a trial" in report(unsafe_clone)
+
+
+def test_files_of_an_earlier_review_are_removed(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tritonsm(["review", "--base", "main"]) == 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # The first call after the removal of earlier files.
+    monkeypatch.setattr(Clone, "of_working_directory", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        tritonsm(["review", "--base", "main"])
+    assert not list((clone.root / "review.out").glob("review.*"))
+
+
+def test_report_names_both_commits(clone: Clone) -> None:
+    base_commit = clone.git("rev-parse", "HEAD")
+    clone.git("checkout", "--quiet", "-b", "change")
+    head_commit = commit(clone)
+    assert tritonsm(["review", "--base", "main"]) == 0
+    assert f": `{base_commit[:12]} -> {head_commit[:12]}`\n" in report(clone)
+    write_file(clone, "docs/review.md", "message")
+    assert tritonsm(["review", "--base", "main"]) == 0
+    assert f"-> {head_commit[:12]}, with uncommitted changes`\n" in report(clone)
+    assert load_json(clone)["commits"].startswith(
+        f"{base_commit[:12]} -> {head_commit[:12]}, with uncom"
+    )
+
+
+def test_invalid_acknowledgement_exits_with_4(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(unsafe_clone, "review/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
+    assert tritonsm(["review", "--base", "main"]) == 4
+    assert "review/acknowledged.yaml:2" in capsys.readouterr().err
+    assert "review/acknowledged.yaml:2" in report(unsafe_clone)
+
+
+def test_stage_whose_synthesis_fails_is_not_reviewed(
+    clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(clone, "stages/other.yaml", "region: us-east-1\n")
+    (clone.root / "assemblies" / "other").mkdir()
+    error = "stages/prod.yaml:3: no such model"
+    fail_prod = f"""if stage == 'prod':
+        pathlib.Path(f'{{out}}.error').write_text('{error}')
+        continue
+    shutil.copytree"""
+    write_file(clone, "app.py", APP.replace("shutil.copytree", fail_prod))
+    assert tritonsm(["review", "--base", "main"]) == 4
+    assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
+    assert "Not everything was reviewed" in report(clone)
+    assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
+    # The other stage is reviewed. It has no stacks, as if it had been removed from the app.
+    assert "`other/removed_endpoints/other`" in report(clone)
+    assert not load_json(clone)["complete"]
+
+
+def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: Clone) -> None:
+    write_file(clone, "app.py", "import sys; sys.exit('error: no such model')")
+    commit(clone)
+    write_file(clone, "app.py", APP)
+    assert tritonsm(["review", "--base", "main"]) == 4
+    assert "- **prod**: the stage in the base: no such model\n" in report(clone)
+    assert load_json(clone)["stages"] == []
+
+
+def test_missing_base_exits_with_4(clone: Clone) -> None:
+    assert tritonsm(["review", "--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "orgin/main"]) == 4
+    for name in ("review.md", "review.json"):
+        message = (clone.root / "review.out" / name).read_text()
+        assert "there is no commit orgin/main: fetch it, or write another BASE" in message
+        assert clone.git("rev-parse", "HEAD")[:12] in message
+        assert "no change" not in message
+        assert "No danger" not in message
+
+
+def break_model_lint_of_base(clone: Clone) -> None:
+    """Commit a model linter that fails to `main`, without the uncommitted changes of the clone."""
+    worktree = Clone(clone.root.parent / "broken")
+    clone.git("worktree", "add", "--quiet", "--detach", str(worktree.root))
+    write_file(worktree, "model_build/__main__.py", "raise SystemExit(1)")
+    commit(worktree)
+    clone.git("checkout", "--quiet", "-B", "main", worktree.head())
+
+
+def test_failed_linters_do_not_hide_dangers(
+    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    break_model_lint_of_base(unsafe_clone)
+    write_file(unsafe_clone, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
+    assert tritonsm(["review", "--base", "main"]) == 4
+    message = capsys.readouterr().err
+    assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in message
+    assert "not reviewed: model lint: " in message
+    assert f"  {DANGER}\n" in message
+    assert DANGER in report(unsafe_clone)
+
+
+def test_unknown_stage_exits_with_4(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tritonsm(["review", "--base", "main", "pord"]) == 4
+    message = capsys.readouterr().err
+    assert "error: not reviewed: pord: no stage 'pord': " in message

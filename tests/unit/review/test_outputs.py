@@ -1,0 +1,225 @@
+"""A report as Markdown and as JSON."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from review import markdown
+from review.acknowledged import Acknowledgement
+from review.dangers.danger import Danger
+from review.endpoint_changes import EndpointChange
+from review.findings import FindingsChange
+from review.model_changes import ModelChange
+from review.money import Cost, CostChange
+from review.output_files import to_json, write_outputs
+from review.report import ChangeReport, Gap
+from review.stack_differences import ResourceChange, StackDifference
+from review.stage_review import StageReview
+from review.summary import summary
+
+COST = Cost(minimum=1000, maximum=5000)
+UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge",))
+UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
+CHANGE = ResourceChange(
+    stack="prod-text",
+    id="Entry",
+    type="AWS::SSM::Parameter",
+    impact="WILL_UPDATE",
+    properties=("Value",),
+    before={"Type": "AWS::SSM::Parameter"},
+    after={"Type": "AWS::SSM::Parameter"},
+)
+
+
+def danger(subject: str, message: str, rule: str = "lost_alarms", **fields: Any) -> Danger:
+    return Danger(subject, message, rule=rule, stage="prod", **fields)
+
+
+ACKNOWLEDGEMENT = Acknowledgement(
+    danger="prod/lost_rollback/prod-text", who="Ada", why="#7", until=date(2026, 12, 1)
+)
+STAGE = StageReview(
+    stage="prod",
+    endpoints=(EndpointChange("prod-text", "changed", "**prod-text**: updated in place"),),
+    dangers=(
+        danger("prod-text.A", "prod-text loses the alarm A"),
+        danger("prod-text", "no rollback", "lost_rollback", acknowledgement=ACKNOWLEDGEMENT),
+    ),
+    models=(
+        ModelChange(
+            endpoint="prod-text",
+            model="minilm",
+            state="rebuilt",
+            causes=("models/minilm/export.py",),
+            breaking_changes=("output EMBEDDING is removed",),
+        ),
+    ),
+    costs=(
+        CostChange(
+            endpoint="prod-text", before=Cost(minimum=2056.2, maximum=10281.3), after=UNPRICED
+        ),
+    ),
+    access=("Role may s3:GetObject on Bucket",),
+    stacks=(StackDifference("prod-text", (CHANGE,), "[~] Entry\n" * 5000),),
+)
+REPORT = ChangeReport(
+    base="main",
+    stages=(STAGE,),
+    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",)),
+)
+
+
+def render(report: ChangeReport = REPORT, **stage: Any) -> str:
+    """Return the Markdown of a report with changed attributes of its stage."""
+    return markdown.render(replace(report, stages=(replace(STAGE, **stage),)))
+
+
+def test_summary_is_the_first_line() -> None:
+    cost = CostChange(endpoint="prod-text", before=COST, after=replace(COST, minimum=3056))
+    stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, UNCHANGED_ENDPOINT))
+    report = replace(REPORT, stages=(stage,), not_judged=("model code",))
+    line = (
+        "1 danger, 1 acknowledged, 1 of 2 endpoints change, at least +2,056 USD a month, "
+        "not judged: model code"
+    )
+    assert markdown.render(report).partition("\n")[0] == f"# {line}"
+    assert json.loads(to_json(report))["summary"] == line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (COST, replace(COST, minimum=500), "at least -500 USD a month"),
+        (COST, replace(COST, maximum=6000), "at most +1,000 USD a month"),
+        (None, COST, "at least +1,000 USD a month"),
+        (COST, replace(COST, minimum=None), "cost unknown: no price for an instance type"),
+    ],
+)
+def test_summary_has_the_cost_change(before: Cost | None, after: Cost, expected: str) -> None:
+    costs = (CostChange(endpoint="prod-text", before=before, after=after),)
+    line = summary(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
+    assert line.endswith(f"1 of 1 endpoint changes, {expected}")
+
+
+def test_order_of_sections() -> None:
+    text = markdown.render(
+        replace(REPORT, notes=("other change",), gaps=(Gap(part="dev", reason="no base"),))
+    )
+    positions = [
+        text.index(part)
+        for part in (
+            "# not everything was reviewed (dev), 1 danger",
+            "Review against main",
+            "- **dev**: no base",
+            "## Other changes",
+            "## New linter findings",
+            "<details>",
+        )
+    ]
+    assert positions == sorted(positions)
+
+
+def test_danger_shows_acknowledgement_or_its_key() -> None:
+    text = markdown.render(REPORT)
+    assert "- prod-text loses the alarm A\n  `prod/lost_alarms/prod-text.A`" in text
+    assert "- (acknowledged) no rollback\n  acknowledged by Ada until 2026-12-01: #7" in text
+    assert [danger.rule for danger in REPORT.open_dangers] == ["lost_alarms"]
+
+
+def test_dangers_are_grouped_across_endpoints() -> None:
+    names = ("prod-text", "prod-vision", "prod-search")
+    lost_alarms = tuple(danger(f"{name}.A", f"{name} loses the alarm A") for name in names)
+    text = render(dangers=(*lost_alarms, danger("prod-text.B", "prod-text loses the alarm B")))
+    assert text.startswith("# 2 dangers, ")
+    assert "- prod-text loses the alarm A\n  The same for: prod-vision, prod-search\n" in text
+    assert "- prod-vision loses" not in text
+    assert all(f"`prod/lost_alarms/{name}.A`" in text for name in names)
+
+
+@pytest.mark.parametrize(
+    ("costs", "rows"),
+    [
+        (STAGE.costs, ["| prod-text | 2,056 → no price | 10,281 → no price |"]),
+        (
+            (
+                CostChange(endpoint="a", before=COST, after=replace(COST, maximum=7000)),
+                CostChange(endpoint="b", before=COST, after=COST, keeps_running=True),
+                CostChange(endpoint="c", before=None, after=COST),
+                CostChange(endpoint="d", before=COST, after=None),
+                CostChange(endpoint="same", before=COST, after=COST),
+            ),
+            [
+                "| total | 3,000 | 15,000 → 17,000 (+2,000) |",
+                "| a | 1,000 | 5,000 → 7,000 (+2,000) |",
+                "| b (runs until it is deleted) | 1,000 | 5,000 |",
+                "| c | 0 → 1,000 (+1,000) | 0 → 5,000 (+5,000) |",
+                "| d | 1,000 → 0 (-1,000) | 5,000 → 0 (-5,000) |",
+            ],
+        ),
+        (
+            (
+                CostChange(endpoint="a", before=COST, after=UNPRICED),
+                CostChange(endpoint="b", before=COST, after=replace(COST, minimum=900)),
+            ),
+            [
+                "| total | 2,000 → more than 900 | 10,000 → more than 5,000 |",
+                "| a | 1,000 → no price | 5,000 → no price |",
+                "| b | 1,000 → 900 (-100) | 5,000 |",
+            ],
+        ),
+    ],
+    ids=["without a price", "total", "total without all prices"],
+)
+def test_cost_table(costs: tuple[CostChange, ...], rows: list[str]) -> None:
+    text = render(costs=costs, models=())
+    assert [line for line in text.splitlines() if line.startswith("| ")][2:] == rows
+    assert "at prices of 2026-01-01 (the test)" in text
+    assert ("Not priced: ml.g6.xlarge." in text) == ("no price" in text)
+
+
+@pytest.mark.parametrize(("count", "is_collapsed"), [(4, False), (5, True)])
+def test_many_details_are_collapsed(count: int, is_collapsed: bool) -> None:
+    details = tuple(f"part {number}" for number in range(count))
+    text = render(dangers=(danger("prod-text.0", "prod-text loses alarms", details=details),))
+    assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
+    assert (f"  <summary>all {count}</summary>" in text) == is_collapsed
+
+
+def test_findings_of_stages_are_shown() -> None:
+    text = render(
+        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",)),
+        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",)),
+    )
+    assert "\n- checkov: prod-text, A.B: open [CKV_1]" in text
+    assert "Acknowledged cdk-nag findings: 1 new, 0 removed</summary>" in text
+    assert "- new: cdk-nag: prod-text: IAM5: why" in text
+
+
+def test_json() -> None:
+    content = json.loads(to_json(replace(REPORT, gaps=(Gap(part="dev", reason="no base"),))))
+    assert (content["complete"], content["gaps"]) == (
+        False,
+        [{"part": "dev", "reason": "no base"}],
+    )
+    (stage,) = content["stages"]
+    assert stage["endpoints"][0]["state"] == "changed"
+    assert stage["dangers"][0]["acknowledgement"] is None
+    assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
+    assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
+    assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge"]
+    assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
+
+
+def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
+    write_outputs(replace(REPORT, notes=("note \ud800",)), tmp_path)
+    assert "- note \\ud800\n" in (tmp_path / "review.md").read_text()
+    assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["note \ud800"]
+
+
+def test_gap_with_several_lines() -> None:
+    report = replace(REPORT, gaps=(Gap(part="dev", reason="SF2: <Role>\nthe templates are in x"),))
+    assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(report)

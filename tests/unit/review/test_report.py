@@ -1,0 +1,83 @@
+"""Reviews of stages whose result depends on files of both trees."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from release.assemblies import SynthesisedTree
+from release.build import build_release
+from release.checkouts import Clone
+from release.tree import Tree
+from review.stage_review import StageReview, review_stage
+from tests.unit.release.conftest import commit
+from tests.unit.review.conftest import write_file
+from tests.unit.review.resources import RESOURCES
+
+TEMPLATE = "assemblies/prod/prod-text.template.json"
+Review = Callable[..., StageReview]
+ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Review:
+    def review(base: Tree, head: Tree, *, stage: str = "prod") -> StageReview:
+        before, after = (
+            SynthesisedTree(tree.root, build_release(tree, tmp_path / side).folder)
+            for side, tree in (("base", base), ("head", head))
+        )
+        return review_stage(stage, before, after)
+
+    return review
+
+
+def write_version(tree: Tree, version: str) -> None:
+    resources = copy.deepcopy(RESOURCES)
+    resources["Entry"]["Properties"]["Value"] = json.dumps({**ENTRY, "version": version})
+    write_file(tree, TEMPLATE, json.dumps({"Resources": resources}))
+
+
+def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
+    one_instance = copy.deepcopy(RESOURCES)
+    one_instance["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
+    write_file(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
+    write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": one_instance}))
+    with clone.checked_out("main") as base:
+        stage_review = review(base, clone, stage="new")
+    assert [danger.rule for danger in stage_review.dangers] == ["low_availability"]
+    assert stage_review.costs[0].before is None
+
+
+def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None:
+    write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
+    with clone.checked_out("main") as base:
+        old_cost, new_cost = review(base, clone).costs
+    assert old_cost.keeps_running
+    assert old_cost.before == old_cost.after
+    assert old_cost.after
+    assert old_cost.after.minimum
+    assert new_cost.before is None
+    assert new_cost.after
+    assert new_cost.after.minimum is None
+
+
+@pytest.mark.parametrize(
+    ("changed_file", "causes"),
+    [
+        ("minilm/1/model.py", ("models/minilm/1/model.py",)),
+        ("minilm/tests/test_model.py", ("the build format changed",)),
+    ],
+)
+def test_causes_of_a_rebuilt_model(
+    clone: Clone, review: Review, changed_file: str, causes: tuple[str, ...]
+) -> None:
+    for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
+        write_file(clone, f"models/{file}", "before")
+    commit(clone)
+    write_file(clone, f"models/{changed_file}", "after")
+    write_version(clone, "2")
+    with clone.checked_out("main") as base:
+        (model,) = review(base, clone).models
+    assert (model.state, model.causes) == ("rebuilt", causes)

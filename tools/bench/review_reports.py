@@ -1,0 +1,96 @@
+"""Generator of the three reports in docs/review.md: `python -m tools.bench.review_reports`.
+
+Each report is of a change of `prod` in a clone of HEAD, without commits and the CDK's differences.
+Of twenty new endpoints, the report shows three.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tools.bench.review import clone
+from tools.bench.turns import ROOT
+
+DOCUMENT = ROOT / "docs" / "review.md"
+STAGE = "stages/prod.yaml"
+ENDPOINT = """\
+  bert{number:02}:
+    models: [bert]
+    instance_type: ml.g5.xlarge
+    instance_count: 2
+"""
+NEW = "".join(ENDPOINT.format(number=number) for number in range(1, 21))
+MAX_SIMILAR_LINES = 3
+"""Number of consecutive lines about new endpoints that a report shows."""
+
+Edits = Mapping[str, tuple[str, str]]
+"""Old and new text, by file."""
+
+CHANGES: dict[str, Edits] = {
+    "one danger": {
+        STAGE: (
+            "models: [minilm]\n    instance_type: ml.g5.xlarge",
+            "models: [minilm, bert]\n    instance_type: ml.g5.2xlarge",
+        ),
+        "models/minilm/pooling/config.pbtxt": ("count: 1", "count: 4"),
+        "models/minilm/tokenizer/1/model.py": ("def execute", "limit = 8\n    def execute"),
+    },
+    "none": {STAGE: ("max_rps: 60", "max_rps: 80")},
+    "twenty new endpoints": {
+        STAGE: ("  text:\n", f"{NEW}  text:\n"),
+    },
+}  # fmt: skip
+
+
+def main() -> None:
+    """Write the reports into the document, after their comments."""
+    text = DOCUMENT.read_text()
+    for name, edits in CHANGES.items():
+        before, marker, report_onwards = text.partition(
+            f"<!-- report: {name} -->\n\n````markdown\n"
+        )
+        assert marker, f"docs/review.md has no comment <!-- report: {name} -->"
+        _, end, after = report_onwards.partition("````\n")
+        text = f"{before}{marker}{report(edits)}{end}{after}"
+    DOCUMENT.write_text(text)
+
+
+def report(edits: Edits) -> str:
+    """Return the shortened report of a change."""
+    with TemporaryDirectory() as folder:
+        tree = Path(folder, "clone")
+        clone(tree)
+        for path, (old, new) in edits.items():
+            content = (tree / path).read_text()
+            assert old in content, (path, old)
+            (tree / path).write_text(content.replace(old, new, 1))
+        program = [sys.executable, "-m", "cli", "review", "--base", "HEAD", "prod"]
+        subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
+        return shorten((tree / "review.out" / "review.md").read_text())
+
+
+def shorten(text: str) -> str:
+    """Return a report without commits, stack differences, and most of many similar lines."""
+    text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"<details>\n<summary>[\w-]+: \d+ resources?</summary>.*?</details>\n\n?",
+        "",
+        text,
+        flags=re.DOTALL,
+    )
+    lines: list[str] = []
+    similar = 0
+    for line in text.splitlines():
+        similar = similar + 1 if re.search(r"bert\d\d", line) else 0
+        if similar <= MAX_SIMILAR_LINES:
+            lines.append(line)
+        elif similar == MAX_SIMILAR_LINES + 1:
+            lines.append("...")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    main()
