@@ -23,6 +23,7 @@ from delivery.preflight_gate import run_preflight
 from delivery.recording import record_delivery
 from delivery.steps import say
 from delivery.store import save_release, stored_release
+from delivery.time_budget import budget_lines
 from delivery.verifying import verify
 from plan import stage_record
 from plan.stage_record import Event
@@ -71,7 +72,7 @@ def deliver(
         deployment.wait_for_operations()  # before recording and copying
         if not take_over:
             _refuse_deploys_by_hand(deployment)
-        for line in deployment.time_budget.lines():
+        for line in budget_lines(deployment.time_budget):
             say(line)
         if from_stage is not None:
             promote_archives(deployment, from_stage, session=source)

@@ -26,7 +26,7 @@ from delivery.stack_status import (
 )
 from delivery.steps import step
 from delivery.stuck_rollback import describe_stuck_rollback
-from delivery.time_budget import DeliveryTimeBudget
+from plan.document import Plan, TimeBudget
 from release.stack_endpoints import StackEndpoint
 from release.stack_template import stack_template
 from release.tree import Template
@@ -61,9 +61,9 @@ class StageDeployment:
         ]
 
     @property
-    def time_budget(self) -> DeliveryTimeBudget:
+    def time_budget(self) -> TimeBudget:
         """The maximum duration of each step."""
-        return DeliveryTimeBudget.read(self.assembly.folder)
+        return Plan.read(self.assembly.folder).time_budget
 
     @property
     def bucket(self) -> ArchiveBucket | None:

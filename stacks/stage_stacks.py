@@ -1,6 +1,5 @@
 """The stacks of one stage, and the cloud assembly with them."""
 
-import json
 from pathlib import Path
 
 from aws_cdk import App, Environment, Tags, Validations
@@ -22,8 +21,6 @@ from stages.plan import StagePlan
 
 USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
 """Errors in user input; the messages contain the fix."""
-PLAN = "plan.json"
-"""File of the cloud assembly with the stage's plan, for preflights and deliveries."""
 
 
 def synthesise(
@@ -37,11 +34,11 @@ def synthesise(
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
         plan = StagePlan.of(stage_name, config, python=python)
-        content = json.dumps(plan.as_json(), indent=1)
+        document = plan.document()
         add_stacks(app, plan)
         assembly = app.synth()
         check_templates(stage_name, assembly)
-    Path(assembly.directory, PLAN).write_text(f"{content}\n")
+    document.write(Path(assembly.directory))
     return assembly
 
 

@@ -5,7 +5,7 @@ A plan is computed from files only, without the CDK.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +19,16 @@ from model_build import (
     find_model,
     plan_model,
 )
+from plan.document import (
+    Archive,
+    Endpoint,
+    EndpointSettings,
+    Model,
+    Plan,
+    Pool,
+    Variant,
+    models_digest,
+)
 from platform_facts.rules import Violation, checked_yaml, prefix_violations
 from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.server import check_decoupled_model
@@ -26,9 +36,17 @@ from stages.hosting import MODES, StageHosting
 from stages.load import at_lines_of_stage, load_stage
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
-from stages.time_budget import TimeBudget
+from stages.time_budget import time_budget
 
 HOURS_PER_MONTH = 730
+_TYPED_KEYS = {
+    *("models", "hosting", "instance_type", "instance_types", "components", "instances"),
+    *("instance_count", "variants"),
+}
+"""Keys of an endpoint that the plan has as fields of variants, components and models."""
+_TYPED_STAGE_KEYS = {
+    *("account", "region", "release", "production", "max_monthly_usd", "endpoints")
+}
 MODELS = Path(__file__).parent.parent / "models"
 
 CLIENT_NAMESPACE = "Triton/Client"
@@ -213,31 +231,52 @@ class EndpointPlan:
             text = json.dumps(entry, separators=(",", ":"))
             yield from check_catalog_entry.at("models", number)(entry["model"], text)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the plan in the format of `plan.json`."""
-        return {
-            "name": self.name,
-            "hosting": self.config.hosting,
-            "variants": {
-                variant.name: {
-                    "pools": [
-                        {
-                            "instance_type": pool.instance_type.name,
-                            "prefix": pool.prefix,
-                            "target": str(pool.target),
-                        }
-                        for pool in variant.pools
-                    ],
-                    "weight": variant.weight,
-                }
-                for variant in self.variants
-            },
-            "archives": {archive.key: archive.model.digest for archive in self.archives},
-            "engines": {archive.key: archive.engines for archive in self.archives},
-            "catalog": self.catalog,
-            "metrics_namespace": self.metrics_namespace,
-            **self.mode.plan_fields(self.full_name, self.config),
+    def document(self) -> Endpoint:
+        """Return the endpoint's part of the plan."""
+        config, limits = self.config, self.mode.instance_limits(self.config)
+        models = {
+            model.name: Model(
+                version=model.version,
+                digest=model.digest,
+                archives={
+                    archive.key: Archive(target=str(archive.target), engines=archive.engines)
+                    for archive in self.archives
+                    if archive.model is model
+                },
+                catalog=entry,
+                is_stateful=model.is_stateful,
+            )
+            for model, entry in zip(self.models, self.catalog, strict=True)
         }
+        return Endpoint(
+            settings=EndpointSettings(
+                name=self.name,
+                stack=self.full_name,
+                hosting=config.hosting,
+                variants={
+                    variant.name: Variant(
+                        weight=variant.weight,
+                        pools=tuple(
+                            Pool(
+                                instance_type=pool.instance_type.name,
+                                prefix=pool.prefix,
+                                target=str(pool.target),
+                            )
+                            for pool in variant.pools
+                        ),
+                        initial_count=config.instance_count,
+                        instances=limits,
+                        is_scaled=config.scaling is not None,
+                    )
+                    for variant in self.variants
+                },
+                components=self.mode.components(self.full_name, config),
+                metrics_namespace=self.metrics_namespace,
+                settings=config.model_dump(mode="json", exclude=_TYPED_KEYS),
+                models_digest=models_digest(models),
+            ),
+            models=models,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,16 +331,21 @@ class StagePlan:
         known = [usd for usd in hourly if usd is not None]
         return HOURS_PER_MONTH * sum(known) if len(known) == len(hourly) else None
 
-    @property
-    def time_budget(self) -> TimeBudget:
-        """The time budget of a delivery. Raise `checked_yaml.LocatedErrors` if it is exceeded."""
-        updates = {name: plan.max_update_seconds for name, plan in self.endpoints.items()}
-        return TimeBudget.of(self.name, updates)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the content of `plan.json`, for preflights and deliveries.
+    def document(self) -> Plan:
+        """Return the plan that the assembly contains.
 
         Raise `checked_yaml.LocatedErrors` if an update takes too long for a delivery.
         """
-        plans = {short_name: plan.as_json() for short_name, plan in self.endpoints.items()}
-        return {"stage": self.name, "endpoints": plans, "time_budget": asdict(self.time_budget)}
+        config = self.config
+        updates = {name: plan.max_update_seconds for name, plan in self.endpoints.items()}
+        return Plan(
+            stage=self.name,
+            account=config.account,
+            region=config.region,
+            release=config.release,
+            production=config.production,
+            max_monthly_usd=config.max_monthly_usd,
+            settings=config.model_dump(mode="json", exclude=_TYPED_STAGE_KEYS),
+            endpoints={name: plan.document() for name, plan in self.endpoints.items()},
+            time_budget=time_budget(self.name, updates),
+        )

@@ -1,10 +1,9 @@
 """The maximum duration of a delivery, which must end within the six hours of a GitHub job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
-from typing import Self
 
+from plan.document import TimeBudget
 from platform_facts.rules import checked_yaml
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 
@@ -38,46 +37,35 @@ LONGEST_BUILD_MINUTES = 220
 """Maximum wait of a build for its engines: `ModelBuilder` ends a build after 240 minutes."""
 
 
-@dataclass(frozen=True)
-class TimeBudget:
-    """The maximum minutes of each step of a delivery, in order (`rows`).
+def time_budget(stage_name: str, updates: Mapping[str, int]) -> TimeBudget:
+    """Return the budget of a stage; `updates` is endpoint -> seconds of its longest update.
 
-    Independent stacks are deployed in parallel: only the slowest has rows. Builds may wait
-    `build_minutes` for GPUs, the time that the other steps leave.
+    Raise `checked_yaml.LocatedErrors` if builds would have less time than CloudFormation's limit
+    for them.
     """
-
-    rows: dict[str, int]
-    build_minutes: int
-
-    @classmethod
-    def of(cls, stage_name: str, updates: Mapping[str, int]) -> Self:
-        """Return the budget of a stage; `updates` is endpoint -> seconds of its longest update.
-
-        Raise `checked_yaml.LocatedErrors` if builds would have less time than CloudFormation's
-        limit for them.
-        """
-        name = max(updates, key=updates.__getitem__)
-        update = ceil(updates[name] / 60)
-        rows = {
-            "checkout and `make install`": INSTALL_MINUTES,
-            "checks of the release, archives copied from another stage": COPY_MINUTES,
-            f"`{stage_name}-models`": STACK_MINUTES,
-            "builds": BUILD_END_MINUTES,
-            "the stacks that endpoints need": STACK_MINUTES,
-            f"`{stage_name}-{name}`, the slowest stack, without its endpoint": (
-                STACK_MINUTES + 2 * SCALING_MINUTES
-            ),
-            "update of its endpoint": update,
-            "rollback of its endpoint": update,
-            "verification of endpoints and models": VERIFY_MINUTES + ANSWER_MINUTES,
-        }
-        build_minutes = min(LONGEST_BUILD_MINUTES, JOB_MINUTES - sum(rows.values()))
-        if build_minutes < BUILD_WAIT_MINUTES:
-            longest_update = update - ceil((BUILD_WAIT_MINUTES - build_minutes) / 2)
-            message = (
-                f"an update takes up to {update} minutes, and its rollback as long; the limit is "
-                f"{longest_update}, because a delivery's job ends after {JOB_MINUTES}: write a "
-                "shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
-            )
-            raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
-        return cls({**rows, "builds": build_minutes + BUILD_END_MINUTES}, build_minutes)
+    name = max(updates, key=updates.__getitem__)
+    update = ceil(updates[name] / 60)
+    rows = {
+        "checkout and `make install`": INSTALL_MINUTES,
+        "checks of the release, archives copied from another stage": COPY_MINUTES,
+        f"`{stage_name}-models`": STACK_MINUTES,
+        "builds": BUILD_END_MINUTES,
+        "the stacks that endpoints need": STACK_MINUTES,
+        f"`{stage_name}-{name}`, the slowest stack, without its endpoint": (
+            STACK_MINUTES + 2 * SCALING_MINUTES
+        ),
+        "update of its endpoint": update,
+        "rollback of its endpoint": update,
+        "verification of endpoints and models": VERIFY_MINUTES + ANSWER_MINUTES,
+    }
+    build_minutes = min(LONGEST_BUILD_MINUTES, JOB_MINUTES - sum(rows.values()))
+    if build_minutes < BUILD_WAIT_MINUTES:
+        longest_update = update - ceil((BUILD_WAIT_MINUTES - build_minutes) / 2)
+        message = (
+            f"an update takes up to {update} minutes, and its rollback as long; the limit is "
+            f"{longest_update}, because a delivery's job ends after {JOB_MINUTES}: write a "
+            "shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
+        )
+        raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
+    rows["builds"] = build_minutes + BUILD_END_MINUTES
+    return TimeBudget(rows=rows, build_minutes=build_minutes)

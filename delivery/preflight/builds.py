@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from botocore.exceptions import ClientError
 
 from delivery.preflight.account import Account
-from release.plan import plan
+from plan.document import Plan
 from release.stack_catalog import StackArchive, archives
 
 
@@ -22,9 +22,10 @@ def archives_to_build(account: Account) -> list[str]:
 def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
     """Return the keys of archives with TensorRT engines, which the stage's plan lists."""
     engines = {
-        key: files
-        for endpoint in plan(account.assembly)["endpoints"].values()
-        for key, files in endpoint["engines"].items()
+        key: archive.engines
+        for endpoint in Plan.read(account.assembly).endpoints.values()
+        for model in endpoint.models.values()
+        for key, archive in model.archives.items()
     }
     return [key for key in keys if engines[key]]
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from plan.document import Component, Limits
 from platform_facts import Region
 from platform_facts.rules import Violation, scaling, stage
 from platform_facts.rules import components as rules
@@ -85,20 +86,23 @@ class InferenceComponents(StageHosting):
         name = self.component_names(full_name, endpoint)[model]
         return {"target_model": None, "inference_component": name}
 
-    def plan_fields(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
-        """Return the components, and the limits of the instances."""
-        names, instances = self.component_names(full_name, endpoint), endpoint.instances
+    def instance_limits(self, endpoint: "EndpointConfig") -> Limits:
+        """Return the limits of SageMaker's own scaling."""
+        instances = endpoint.instances
+        assert instances is not None
+        return Limits(minimum=instances.min, maximum=instances.max)
+
+    def components(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Component]:
+        """Return the inference components."""
+        names = self.component_names(full_name, endpoint)
         return {
-            "components": {
-                model: {
-                    "name": names[model],
-                    "min_copies": component.copies.min,
-                    "max_copies": component.copies.max,
-                    "memory_mb": component.memory_mb,
-                    "accelerators": component.accelerators,
-                    "cpus": component.cpus,
-                }
-                for model, component in (endpoint.components or {}).items()
-            },
-            "instances": instances and {"min": instances.min, "max": instances.max},
+            model: Component(
+                name=names[model],
+                copies=Limits(minimum=component.copies.min, maximum=component.copies.max),
+                initial_count=max(1, component.copies.min),
+                memory_mb=component.memory_mb,
+                cpus=component.cpus,
+                accelerators=component.accelerators,
+            )
+            for model, component in (endpoint.components or {}).items()
         }

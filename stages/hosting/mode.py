@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from plan.document import Component, Limits
 from platform_facts import Region
 from platform_facts.rules import Violation, components
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS
@@ -67,8 +68,19 @@ class StageHosting(ABC):
     ) -> dict[str, Any]:
         """Return the fields of a catalog entry that identify the model in a request."""
 
-    def plan_fields(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Any]:
-        """Return the fields of plan.json that are specific to this mode."""
+    def instance_limits(self, endpoint: "EndpointConfig") -> Limits:
+        """Return the limits of the number of instances of a variant, with schedules."""
+        scaling = endpoint.scaling
+        if scaling is None:
+            return Limits(minimum=endpoint.instance_count, maximum=endpoint.instance_count)
+        limits = [scaling, *scaling.schedules.values()]
+        return Limits(
+            minimum=min(item.min_count for item in limits),
+            maximum=max(item.max_count for item in limits),
+        )
+
+    def components(self, full_name: str, endpoint: "EndpointConfig") -> dict[str, Component]:
+        """Return the inference components by the names of their models."""
         return {}
 
 

@@ -15,6 +15,7 @@ from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
 from model_build import BuildError
+from plan.document import Plan
 from platform_facts.rules import checked_yaml
 from stacks import stage_stacks, synthesise
 from stages import load_stage
@@ -62,23 +63,22 @@ def test_synth_is_reproducible_without_credentials(assembly: Assembly, tmp_path:
 
 def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None:
     cloud = assembly(stage)
-    plan = json.loads(Path(cloud.directory, stage_stacks.PLAN).read_text())
-    for endpoint in plan["endpoints"].values():
-        resources = cloud.get_stack_by_name(endpoint["name"]).template["Resources"].values()
+    for endpoint in Plan.read(Path(cloud.directory)).endpoints.values():
+        settings, models = endpoint.settings, endpoint.models.values()
+        resources = cloud.get_stack_by_name(settings.stack).template["Resources"].values()
         by_kind: dict[str, list[Any]] = {}
         for resource in resources:
             by_kind.setdefault(resource["Type"], []).append(resource["Properties"])
-        builds = by_kind["Custom::TritonModel"]
-        assert endpoint["archives"] == {build["Key"]: build["Digest"] for build in builds}
-        entries = by_kind["AWS::SSM::Parameter"]
-        assert endpoint["catalog"] == [json.loads(entry["Value"]) for entry in entries]
-        (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
-        types = {
-            name: [pool["instance_type"] for pool in variant["pools"]]
-            for name, variant in endpoint["variants"].items()
+        archives = {key: model.digest for model in models for key in model.archives}
+        assert archives == {
+            build["Key"]: build["Digest"] for build in by_kind["Custom::TritonModel"]
         }
+        entries = [json.loads(entry["Value"]) for entry in by_kind["AWS::SSM::Parameter"]]
+        assert [model.catalog for model in models] == entries
+        (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
+        types = {name: variant.instance_types for name, variant in settings.variants.items()}
         variants = config["ProductionVariants"]
-        assert types == {variant["VariantName"]: [variant["InstanceType"]] for variant in variants}
+        assert types == {variant["VariantName"]: (variant["InstanceType"],) for variant in variants}
 
 
 def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -> None:

@@ -10,12 +10,12 @@ from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
 from delivery import smoke, verifying
-from delivery.time_budget import DeliveryTimeBudget
+from delivery.time_budget import budget_lines
 from endpoint_client import EndpointClient
 from endpoint_client._client import ATTEMPT_SECONDS
+from plan.document import Plan, TimeBudget
 from platform_facts.rules import checked_yaml
 from platform_facts.rules.updates import PROVISIONING_SECONDS
-from release.plan import PLAN
 from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, time_budget
 from stages.time_budget import JOB_MINUTES
@@ -44,15 +44,15 @@ def prod_with(scaling: dict[str, Any] | None = None, **update: Any) -> StageConf
 
 def synthesised(
     stage: StageConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Templates, DeliveryTimeBudget]:
+) -> tuple[Templates, TimeBudget]:
     """Return templates by stack, and the budget as a delivery reads it."""
     monkeypatch.setattr(stage_stacks, "load_stage", lambda *_: stage)
     return read(synthesise(App(context=CONTEXT, outdir=str(folder)), "prod"))
 
 
-def read(assembly: CloudAssembly) -> tuple[Templates, DeliveryTimeBudget]:
+def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
     """Return a stage's templates by stack, and the budget as a delivery reads it."""
-    budget = DeliveryTimeBudget.read(Path(assembly.directory))
+    budget = Plan.read(Path(assembly.directory)).time_budget
     return templates_of(assembly), budget
 
 
@@ -87,7 +87,7 @@ def start_seconds(templates: Templates) -> int:
     )
 
 
-def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
+def check(templates: Templates, budget: TimeBudget) -> None:
     """Assert that each step ends before its timeouts.
 
     The timeout of a rolling update does not depend on the instance count.
@@ -185,7 +185,6 @@ def test_role_session_and_job_timeout_are_equal() -> None:
 
 
 def test_client_timeouts_match_the_time_budget() -> None:
-    assert PLAN == stage_stacks.PLAN
     assert verifying.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = signature(EndpointClient).parameters["max_attempts"].default
     waits = sum(2**attempt for attempt in range(attempts - 1))
@@ -197,4 +196,4 @@ def test_client_timeouts_match_the_time_budget() -> None:
 def test_table_in_the_docs_is_the_budget_of_prod(assembly: Assembly) -> None:
     page = (ROOT / "docs" / "delivery.md").read_text()
     _, budget = read(assembly("prod"))
-    assert "\n".join(budget.lines()) in page
+    assert "\n".join(budget_lines(budget)) in page

@@ -32,8 +32,8 @@ in one run. `python -m tools.bench.page` generates this page and its plots from
 [tools/bench/results/](../tools/bench/results). Numbers are medians of the turns. A factor in
 parentheses compares a row with the row below it, which does less or is the alternative: it is the
 median of the ratios of neighbouring turns. A higher number of calls per second is better; for all
-other measures, lower is better. CPU times are sums over all processes, including servers. The load average shows
-the load by other programs: to compare two runs, use factors and not seconds.
+other measures, lower is better. CPU times are sums over all processes, including servers. The load
+average shows the load by other programs: to compare two runs, use factors and not seconds.
 
 Tests limit counts that do not depend on load: [calls of jsii per endpoint, bytes of a template per
 model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a build and of a

@@ -20,8 +20,9 @@ from tests.unit.delivery.fakes import (
     endpoint_stack,
     stack_with_prefix,
 )
+from tests.unit.plan.plans import make_plan
 
-PLAN = json.dumps({"time_budget": {"rows": {}, "build_minutes": 143}})
+PLAN = make_plan()
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def stage_deployment(aws: FakeAws, tmp_path: Path) -> StageDeployment:
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
-    (tmp_path / "plan.json").write_text(PLAN)
+    PLAN.write(tmp_path)
     return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
 
 
@@ -58,7 +59,7 @@ def moving_deployment(
     """Return a deployment whose endpoint moves from `OLD_PREFIX` to `NEW_PREFIX`."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW_PREFIX)))
-    (tmp_path / "plan.json").write_text(PLAN)
+    PLAN.write(tmp_path)
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD_PREFIX))
     entries = {
         "before": {"target_model": OLD_ARCHIVE},

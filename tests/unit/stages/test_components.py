@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from plan.document import Component, Limits
 from platform_facts.rules import checked_yaml
 from stages import load_stage
 from stages.plan import EndpointPlan, StagePlan
@@ -57,30 +58,30 @@ def test_other_hosting_modes_have_no_component_fields(load: Load) -> None:
             "model", "version", "endpoint", "target_model", "signature",
         ]  # fmt: skip
         assert plan.name == plan.full_name == "dev-text"
-        assert "components" not in plan.as_json()
+        assert plan.document().settings.components == {}
 
 
 def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None:
-    plan_json = plan.as_json()
-    assert plan_json["hosting"] == "components"
-    assert plan_json["instances"] == {"min": 0, "max": 4}
-    assert plan_json["components"] == {
-        "minilm": {
-            "name": "dev-text-g5-2xlarge-minilm",
-            "min_copies": 0,
-            "max_copies": 4,
-            "memory_mb": 4096,
-            "accelerators": 1,
-            "cpus": 2,
-        },
-        "bert": {
-            "name": "dev-text-g5-2xlarge-bert",
-            "min_copies": 1,
-            "max_copies": 1,
-            "memory_mb": 2048,
-            "accelerators": 1,
-            "cpus": None,
-        },
+    settings = plan.document().settings
+    assert settings.hosting == "components"
+    assert settings.variants["AllTraffic"].instances == Limits(minimum=0, maximum=4)
+    assert settings.components == {
+        "minilm": Component(
+            name="dev-text-g5-2xlarge-minilm",
+            copies=Limits(minimum=0, maximum=4),
+            initial_count=1,
+            memory_mb=4096,
+            accelerators=1,
+            cpus=2,
+        ),
+        "bert": Component(
+            name="dev-text-g5-2xlarge-bert",
+            copies=Limits(minimum=1, maximum=1),
+            initial_count=1,
+            memory_mb=2048,
+            accelerators=1,
+            cpus=None,
+        ),
     }
 
 

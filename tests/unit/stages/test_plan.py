@@ -142,9 +142,9 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     scaling = {"min_count": 1, "max_count": 1, "schedules": {"night": night}}
     update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     config = stage(update=update, scaling=scaling)
-    budget = StagePlan.of("dev", config).as_json()["time_budget"]
+    budget = StagePlan.of("dev", config).document().time_budget
     # Two batches of one instance, each with 40 minutes to start and one to wait.
-    assert budget["rows"]["update of its endpoint"] == 2 * 41
+    assert budget.rows["update of its endpoint"] == 2 * 41
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,15 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
 )
 def test_engines_are_planned_only_for_gpus(instance_type: str, engines: bool) -> None:
     endpoint = plan(instance_type=instance_type, models=["minilm"])
-    (files,) = endpoint.as_json()["engines"].values()
-    assert bool(files) is engines
+    (model,) = endpoint.document().models.values()
+    (archive,) = model.archives.values()
+    assert bool(archive.engines) is engines
 
 
 def test_plan_does_not_import_the_cdk() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"
         "from stages import load_stage; from stages.plan import StagePlan;"
-        "assert StagePlan.of('prod', load_stage('prod')).as_json()['endpoints']['text']['archives']"
+        "assert StagePlan.of('prod', load_stage('prod')).document().endpoints['text'].models"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)

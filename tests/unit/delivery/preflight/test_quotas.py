@@ -1,6 +1,5 @@
 """Tests of the comparison of a deploy's peak with quotas on instances and builds."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from delivery.preflight.account import Account
 from delivery.preflight.findings import CheckFinding, Verdict
 from delivery.preflight.quotas import check_builds, check_functions, check_instances
-from release.plan import PLAN
+from plan.document import Archive
 from tests.unit.delivery.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -20,6 +19,7 @@ from tests.unit.delivery.preflight.conftest import (
     resources,
     run_endpoints,
 )
+from tests.unit.plan.plans import make_endpoint, make_model, make_plan
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
 G5, G6 = "ml.g5.xlarge for endpoint usage", "ml.g6.xlarge for endpoint usage"
@@ -199,9 +199,14 @@ def archive(model: str, **changes: str) -> tuple[str, dict[str, Any]]:
 
 def write_plan(account: Any, **engines: list[str]) -> None:
     """Write the plan of an assembly; `engines` maps models to engines of their archives."""
-    planned = {f"text/{model}.tar.gz": files for model, files in engines.items()}
-    plan = {"endpoints": {"text": {"engines": planned}}}
-    (account.assembly / PLAN).write_text(json.dumps(plan))
+    models = {
+        model: make_model(
+            model,
+            archives={f"text/{model}.tar.gz": Archive(target="25.09-sm86", engines=tuple(files))},
+        )
+        for model, files in engines.items()
+    }
+    make_plan(endpoints={"text": make_endpoint(models=models)}).write(account.assembly)
 
 
 def test_engine_needs_a_gpu_build(make_account: MakeAccount, aws: Aws) -> None:

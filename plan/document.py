@@ -1,0 +1,204 @@
+"""The plan of a stage: what its stacks deploy, as one JSON document in the cloud assembly.
+
+`stages` computes a plan from files, `stacks` build from it and write it. Reviews, deliveries,
+preflights and commands read it; nothing else derives these facts from a template again.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+FILE = "plan.json"
+"""The file of a cloud assembly."""
+ENDPOINT_KEY = "TritonSageMaker::Plan"
+"""The key of an endpoint's part in the `Metadata` of its stack's template."""
+DIGEST_OUTPUT = "PlanDigest"
+"""The output of an endpoint's stack with the digest of that part. CloudFormation ignores a change
+of only the metadata of a template; it does not ignore a changed output."""
+
+HostingMode = Literal["multi-model", "single-model", "components"]
+
+
+class InvalidPlan(Exception):
+    """A document that is not a plan of a version that this code reads."""
+
+
+class Record(BaseModel):
+    """An immutable part of a plan; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Limits(Record):
+    """The lowest and the highest capacity that scaling and its schedules allow."""
+
+    minimum: int
+    maximum: int
+
+
+class Pool(Record):
+    """Instances of one type, which load archives for `target` below `prefix`."""
+
+    instance_type: str
+    prefix: str
+    target: str
+
+
+class Variant(Record):
+    """A production variant; its first pool is the preferred one.
+
+    `instances` are the limits of its number of instances, `initial_count` the number at creation.
+    `is_scaled` is whether Application Auto Scaling changes the number.
+    """
+
+    weight: float
+    pools: tuple[Pool, ...]
+    initial_count: int
+    instances: Limits
+    is_scaled: bool
+
+    @property
+    def instance_types(self) -> tuple[str, ...]:
+        """The instance types, the preferred one first."""
+        return tuple(pool.instance_type for pool in self.pools)
+
+
+class Component(Record):
+    """An inference component: its copies, and what each copy reserves of an instance."""
+
+    name: str
+    copies: Limits
+    initial_count: int
+    memory_mb: int
+    cpus: float | None
+    accelerators: int | None
+
+
+class Archive(Record):
+    """An archive of a model: its target, and the engine files that TensorRT compiles for it."""
+
+    target: str
+    engines: tuple[str, ...] = ()
+
+
+class Model(Record):
+    """A model of an endpoint.
+
+    version: the first digits of `digest`, which is the SHA-256 of the model's sources.
+    archives: key in the model bucket -> archive.
+    catalog: the model's entry in the catalog, for clients.
+    is_stateful: whether responses depend on earlier requests of a sequence.
+    """
+
+    version: str
+    digest: str
+    archives: dict[str, Archive]
+    catalog: dict[str, JsonValue]
+    is_stateful: bool = False
+
+    @property
+    def signature(self) -> dict[str, Any]:
+        """The inputs, the outputs and the maximum batch size."""
+        signature: Any = self.catalog["signature"]
+        return dict(signature)
+
+    @property
+    def target_model(self) -> str | None:
+        """The `TargetModel` of an invocation, None if the endpoint does not host many models."""
+        target_model: Any = self.catalog["target_model"]
+        return None if target_model is None else str(target_model)
+
+    @property
+    def component(self) -> str | None:
+        """The name of the model's inference component, None if it has none."""
+        component: Any = self.catalog.get("inference_component")
+        return None if component is None else str(component)
+
+
+class EndpointSettings(Record):
+    """An endpoint without its models: the part in the template's `Metadata`.
+
+    settings: the other settings of the endpoint in the stage's file, with their defaults, such as
+        scaling, update, alarms, server and environment.
+    models_digest: the SHA-256 of the list of models.
+    """
+
+    name: str
+    stack: str
+    hosting: HostingMode
+    variants: dict[str, Variant]
+    components: dict[str, Component] = {}
+    metrics_namespace: str | None = None
+    settings: dict[str, JsonValue]
+    models_digest: str
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of this part."""
+        return _digest(self.model_dump(mode="json"))
+
+
+class Endpoint(Record):
+    """An endpoint: its settings, and its models by name."""
+
+    settings: EndpointSettings
+    models: dict[str, Model]
+
+
+class TimeBudget(Record):
+    """The maximum minutes of each step of a delivery, in order (`rows`).
+
+    Independent stacks are deployed in parallel: only the slowest has rows. Builds may wait
+    `build_minutes` for GPUs, the time that the other steps leave.
+    """
+
+    rows: dict[str, int]
+    build_minutes: int
+
+
+class Plan(Record):
+    """The plan of a stage.
+
+    settings: the other settings of the stage's file, with their defaults, such as delivery, notify,
+        existing and tags.
+    endpoints: short name in the stage's file -> endpoint.
+    time_budget: the maximum durations of a delivery.
+    """
+
+    version: Literal[1] = 1
+    stage: str
+    account: str | None
+    region: str
+    release: str
+    production: bool
+    max_monthly_usd: float | None = None
+    settings: dict[str, JsonValue]
+    endpoints: dict[str, Endpoint]
+    time_budget: TimeBudget
+
+    @classmethod
+    def read(cls, assembly: Path) -> Self:
+        """Return the plan in the folder of a cloud assembly. Raise `InvalidPlan`."""
+        try:
+            return cls.model_validate_json((assembly / FILE).read_bytes())
+        except (OSError, ValidationError) as error:
+            raise InvalidPlan(f"{assembly / FILE}: {error}") from None
+
+    def write(self, assembly: Path) -> None:
+        """Write the plan into the folder of a cloud assembly."""
+        text = json.dumps(self.model_dump(mode="json"), indent=1)
+        (assembly / FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def models_digest(models: dict[str, Model]) -> str:
+    """Return the digest of the list of models of an endpoint."""
+    return _digest({name: model.model_dump(mode="json") for name, model in models.items()})
+
+
+def _digest(content: JsonValue) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,104 @@
+"""Plans of stages for tests."""
+
+from typing import Any
+
+from plan.document import (
+    Archive,
+    Component,
+    Endpoint,
+    EndpointSettings,
+    HostingMode,
+    Limits,
+    Model,
+    Plan,
+    Pool,
+    TimeBudget,
+    Variant,
+    models_digest,
+)
+
+SIGNATURE: Any = {
+    "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 4]}],
+    "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
+    "max_batch_size": 8,
+}
+TARGET = "25.09-cpu"
+
+
+def make_model(
+    name: str,
+    *,
+    endpoint: str = "prod-text",
+    digest: str = "a" * 64,
+    prefix: str = f"text/{TARGET}/",
+    engines: tuple[str, ...] = (),
+    **changes: Any,
+) -> Model:
+    """Return a model of a multi-model endpoint with one archive."""
+    version = digest[:12]
+    archive = f"{name}-{version}.tar.gz"
+    values: dict[str, Any] = {
+        "version": version,
+        "digest": digest,
+        "archives": {f"{prefix}{archive}": Archive(target=TARGET, engines=engines)},
+        "catalog": {
+            "model": name,
+            "version": version,
+            "endpoint": endpoint,
+            "target_model": archive,
+            "signature": SIGNATURE,
+        },
+    }
+    return Model(**(values | changes))
+
+
+def make_variant(instance_type: str = "ml.m5.xlarge", **changes: Any) -> Variant:
+    """Return a variant with two instances and without scaling."""
+    values: dict[str, Any] = {
+        "weight": 1.0,
+        "pools": (Pool(instance_type=instance_type, prefix=f"text/{TARGET}/", target=TARGET),),
+        "initial_count": 2,
+        "instances": Limits(minimum=2, maximum=2),
+        "is_scaled": False,
+    }
+    return Variant(**(values | changes))
+
+
+def make_endpoint(
+    name: str = "prod-text",
+    *,
+    models: dict[str, Model] | None = None,
+    variants: dict[str, Variant] | None = None,
+    components: dict[str, Component] | None = None,
+    hosting: HostingMode = "multi-model",
+    settings: dict[str, Any] | None = None,
+) -> Endpoint:
+    """Return an endpoint with one variant, by default without models."""
+    models = models or {}
+    return Endpoint(
+        settings=EndpointSettings(
+            name=name,
+            stack=name,
+            hosting=hosting,
+            variants=variants or {"AllTraffic": make_variant()},
+            components=components or {},
+            settings=settings or {},
+            models_digest=models_digest(models),
+        ),
+        models=models,
+    )
+
+
+def make_plan(stage: str = "prod", **changes: Any) -> Plan:
+    """Return a plan, by default without endpoints."""
+    values: dict[str, Any] = {
+        "stage": stage,
+        "account": None,
+        "region": "us-east-1",
+        "release": "25.09",
+        "production": stage == "prod",
+        "settings": {},
+        "endpoints": {},
+        "time_budget": TimeBudget(rows={}, build_minutes=143),
+    }
+    return Plan(**(values | changes))
