@@ -82,6 +82,8 @@ class Service:
     def __init__(self, service: JsonService) -> None:
         self._service = service
         self._names = {xform_name(operation): operation for operation in service._operations}
+        # Responses are not parsed: they have all members that the service returns.
+        self.meta = SimpleNamespace(events=SimpleNamespace(register=lambda *_: None))
 
     def __getattr__(self, operation: str) -> Callable[..., Record]:
         def call(**request: Any) -> Record:
