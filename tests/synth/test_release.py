@@ -14,7 +14,7 @@ from release.artefact import ReleaseArtefact
 from release.build import build_release
 from release.checkouts import Clone
 from release.tree import Tree
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,9 +14,9 @@ from model_build.export import torch_source
 from release.checkouts import Clone
 from release.tree import NotSynthesised
 from tests.tritonsm import tritonsm
+from tests.unit.conftest import commit
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
-from tests.unit.release.conftest import commit
 from tests.unit.review.conftest import review_in_this_process, write_file
 
 APP = """

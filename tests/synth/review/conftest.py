@@ -24,11 +24,11 @@ from tests.unit.review.conftest import PRICES
 ROOT = Path(__file__).parents[3]
 COPIED_PATHS = (
     *("app.py", "cdk.json", "requirements.txt"),
-    *("checked_yaml.py", "stage_record.py"),
+    "plan",
     *("constructs", "model_build", "models", "platform_facts", "requirements", "stacks", "stages"),
 )
 PACKAGES = (
-    *("app", "checked_yaml", "model_build", "platform_facts", "stacks", "stage_record", "stages"),
+    *("app", "model_build", "plan", "platform_facts", "stacks", "stages"),
     "triton_sagemaker",
 )
 STAGE = """\

@@ -13,7 +13,7 @@ from release.checkouts import Clone
 from release.tree import Tree
 from review.command import INSTALLED_FOLDERS
 from tests.synth.review.conftest import ROOT, copy_tree
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 
 PRODUCTION = """\
 production: true

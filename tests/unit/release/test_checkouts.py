@@ -6,7 +6,7 @@ import pytest
 
 from release.checkouts import Clone
 from release.tree import CheckoutError
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 
 
 def test_clone_of_a_subfolder(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from platform_facts import Prices
 from release.checkouts import Clone
 from release.tree import Tree
 from review import command, judge
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 from tests.unit.review.resources import RESOURCES
 
 PRICES = Prices(
@@ -71,7 +71,7 @@ def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     run_base = command._run_judge
 
     def run(base: Tree, arguments: list[str]) -> int:
-        has_code = (base.root / "release" / "review" / "judge.py").is_file()
+        has_code = (base.root / "review" / "judge.py").is_file()
         return run_base(base, arguments) if has_code else judge.main(arguments)
 
     monkeypatch.setattr(command, "_run_judge", run)

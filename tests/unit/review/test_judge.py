@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from release.checkouts import Clone
 from tests.tritonsm import tritonsm
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 from tests.unit.review.conftest import APP, write_file
 from tests.unit.review.resources import RESOURCES
 from tests.unit.review.test_main import DANGER, acknowledge
@@ -20,8 +20,7 @@ raise SystemExit(CODE)
 
 
 def write_judge(clone: Clone, judge: str, code: int) -> None:
-    for package in ("release", "review"):
-        write_file(clone, f"{package}/__init__.py", "")
+    write_file(clone, "review/__init__.py", "")
     program = PROGRAM.replace("JUDGE", judge).replace("CODE", str(code))
     write_file(clone, "review/judge.py", program)
 

@@ -10,7 +10,7 @@ import pytest
 from release.checkouts import Clone
 from review.dangers.danger import digest
 from tests.tritonsm import tritonsm
-from tests.unit.release.conftest import IDENTITY, commit
+from tests.unit.conftest import IDENTITY, commit
 from tests.unit.review.conftest import APP, write_file
 from tests.unit.review.resources import RESOURCES
 

@@ -17,12 +17,13 @@ import pytest
 
 from delivery import delivering
 from delivery.deployment import StageDeployment
+from plan.document import TimeBudget
 from release import tree
 from release.artefact import ReleaseArtefact
 from release.build import build_release
 from release.checkouts import Clone
 from tests.tritonsm import tritonsm
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 from tests.unit.review.conftest import APP, write_file
 
 SWITCHES = {
@@ -75,7 +76,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     monkeypatch.setattr(delivering, "record_delivery", record)
     monkeypatch.setattr(delivering, "deploy", deploy)
     monkeypatch.setattr(StageDeployment, "wait_for_operations", lambda _: None)
-    monkeypatch.setattr(StageDeployment, "time_budget", SimpleNamespace(lines=lambda: ()))
+    monkeypatch.setattr(StageDeployment, "time_budget", TimeBudget(rows={}, build_minutes=143))
     for step in ("run_preflight", "_refuse_deploys_by_hand", "check_catalog_before"):
         monkeypatch.setattr(delivering, step, lambda *_, **__: None)
     for step in ("build_missing_archives", "_save", "verify"):

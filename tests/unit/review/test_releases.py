@@ -8,7 +8,7 @@ from release.artefact import ReleaseArtefact
 from release.build import build_release
 from release.checkouts import Clone
 from review.releases import release_gaps
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 from tests.unit.review.conftest import write_file
 
 GOLDEN = "models/minilm/tests/golden.json"

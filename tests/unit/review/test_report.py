@@ -12,7 +12,7 @@ from release.build import build_release
 from release.checkouts import Clone
 from release.tree import Tree
 from review.stage_review import StageReview, review_stage
-from tests.unit.release.conftest import commit
+from tests.unit.conftest import commit
 from tests.unit.review.conftest import write_file
 from tests.unit.review.resources import RESOURCES
 
