@@ -13,7 +13,7 @@ from local_sagemaker import lifecycle, settings
 from local_sagemaker.environment import client_environment
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder
-from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
+from local_sagemaker.quotas import AccountQuotas, configured_quotas
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The result of `ArgumentParser.add_subparsers`."""

@@ -1,55 +1,46 @@
-"""AWS's JSON protocol, for services that ministack does not emulate."""
+"""The services that the local SageMaker answers itself, in AWS's JSON protocol."""
 
-import json
-import math
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import botocore.session
-from botocore.validate import ParamValidator
-
-from local_sagemaker.constraints import check_constraints
 from local_sagemaker.errors import ApiError
-from local_sagemaker.members import check_supported
+from local_sagemaker.validation import model, protocols
+from local_sagemaker.validation.documented import check_documented
+from local_sagemaker.validation.members import check_supported
+from local_sagemaker.validation.protocols import Response, error_response, json_response
 
-Response = tuple[int, dict[str, str], bytes]
-"""Status, headers and body of an HTTP response."""
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class JsonService:
     """A service whose requests are validated with botocore's model and dispatched by operation.
 
-    `operations` maps operation names to functions of the request. With `is_partial`, ministack
-    answers the other operations of the service.
+    `operations` maps operation names to functions of the request. ministack answers requests for
+    which `forwards`, called with operation and request, returns True.
     """
 
     def __init__(
-        self, service: str, operations: Mapping[str, Operation], *, is_partial: bool = False
+        self,
+        service: str,
+        operations: Mapping[str, Operation],
+        *,
+        forwards: Callable[[str, dict[str, Any]], bool] = lambda *_: False,
     ) -> None:
-        self._service = service
-        self._model = botocore.session.get_session().get_service_model(service)
-        self._operations = operations
-        self._is_partial = is_partial
+        self._service, self._operations, self.forwards = service, operations, forwards
+        self._model = protocols.service_model(service)
 
     @property
     def target_prefix(self) -> str:
         """The service's prefix in the header `X-Amz-Target`, without the dot."""
         return str(self._model.metadata["targetPrefix"])
 
-    def handles(self, operation: str) -> bool:
-        """Return whether this service answers an operation; if not, ministack does."""
-        return operation in self._operations or not self._is_partial
-
-    def answer(self, operation: str, body: bytes) -> Response:
-        """Return the HTTP response to a request. Blocks until the operation has ended."""
+    def answer(self, operation: str, body: bytes) -> Response | None:
+        """Return the response to a request, None if it is ministack's. Blocks until its end."""
         try:
-            request = json.loads(body or b"{}", **_NUMBER_PARSERS)
-        except (ValueError, RecursionError) as error:
-            message = f"The body is not JSON: {error}"
-            return error_response(ApiError("SerializationException", message))
-        try:
+            request = protocols.parse_json(body)
+            if self.forwards(operation, request):
+                return None
             return json_response(200, self.call(operation, request))
         except ApiError as error:
             return error_response(error)
@@ -63,28 +54,11 @@ class JsonService:
         if name not in self._operations:
             raise not_emulated(name)
         shape = self.input_shape(name)
-        try:
-            report = ParamValidator().validate(request, shape)
-        except RuntimeError as error:  # an impossible timestamp, or too deeply nested lists
-            raise ApiError("SerializationException", str(error)) from None
-        if report.has_errors():
-            raise ApiError("ValidationException", report.generate_report())
+        model.check_types(request, shape)
         check_supported(self._service, request, shape)
-        check_constraints(request, shape)
+        model.check_constraints(request, shape)
+        check_documented(self._service, name, request)
         return self._operations[name](request)
-
-
-def _parse_number(text: str) -> int | float:
-    """Parse a number of a request; AWS's types have at most 64 bits, without NaN and Infinity."""
-    number = float(text)
-    if not math.isfinite(number) or abs(number) >= 2**63:
-        raise ValueError(f"{text[:20]} is not a 64-bit number")
-    return int(text) if text.lstrip("-").isdigit() else number
-
-
-_NUMBER_PARSERS: dict[str, Any] = dict.fromkeys(
-    ("parse_int", "parse_float", "parse_constant"), _parse_number
-)
 
 
 def not_emulated(operation: str) -> ApiError:
@@ -94,17 +68,18 @@ def not_emulated(operation: str) -> ApiError:
     )
 
 
-def json_response(status: int, content: dict[str, Any]) -> Response:
-    """Return an HTTP response of AWS's JSON protocol."""
-    headers = {"Content-Type": "application/x-amz-json-1.1"}
-    return status, headers, json.dumps(content).encode()
-
-
-def error_response(error: ApiError) -> Response:
-    """Return the HTTP response from which SDKs raise an exception with the error's code."""
-    content = {"__type": error.code, "message": error.message, "Message": error.message}
-    status, headers, body = json_response(error.status, {**content, **error.fields})
-    return status, {**headers, "x-amzn-ErrorType": error.code}, body
+def refusal(path: str, headers: dict[str, str], body: bytes) -> Response | None:
+    """Return the error response to an invalid request that ministack would answer, or None."""
+    try:
+        request = protocols.parse(path, headers, body)
+        if request and request.shape:
+            code = model.ERROR_CODES.get(request.service, "ValidationException")
+            model.check_types(request.members, request.shape, code=code)
+            model.check_constraints(request.members, request.shape, code=code)
+            check_documented(request.service, request.operation, request.members)
+    except ApiError as error:
+        return protocols.error_response_to(error, path, headers)
+    return None
 
 
 async def send_response(

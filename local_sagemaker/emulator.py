@@ -15,7 +15,7 @@ from botocore.config import Config
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.quotas.account import LAMBDA_CONCURRENCY, configured_quotas
+from local_sagemaker.quotas import LAMBDA_CONCURRENCY, configured_quotas
 
 SERVICES = (
     "budgets,cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -59,7 +59,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
     from local_sagemaker.cloudwatch.evaluator import Evaluator
     from local_sagemaker.cloudwatch.retention import Retention
-    from local_sagemaker.codebuild import cloudformation as codebuild
+    from local_sagemaker.codebuild import projects as codebuild
     from local_sagemaker.sagemaker import cloudformation as sagemaker
 
     _identify_functions_by_role()

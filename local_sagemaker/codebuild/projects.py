@@ -1,17 +1,51 @@
-"""CodeBuild's project operations."""
+"""CodeBuild's projects, and their CloudFormation resource type."""
 
 import copy
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from local_sagemaker.api import Operation
-from local_sagemaker.codebuild import settings
+from local_sagemaker.cloudformation import Created, ResourceType, Service
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 
 Record = dict[str, Any]
+
+S3_KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/s3"
+"""The default encryption key of a project; uploads with this key need no SSEKMSKeyId."""
+
+DEFAULTS: Record = {
+    "artifacts": {"type": "NO_ARTIFACTS"},
+    "cache": {"type": "NO_CACHE"},
+    "description": "",
+    "encryptionKey": S3_KEY,
+    "logsConfig": {},
+    "queuedTimeoutInMinutes": 480,
+    "secondarySources": [],
+    "tags": [],
+    "timeoutInMinutes": 60,
+}
+"""Default values of CreateProject (API reference; guide, builds-working)."""
+
+_NESTED_DEFAULTS: dict[str, Record] = {
+    "artifacts": {"overrideArtifactName": False},
+    "environment": {
+        "environmentVariables": [],
+        "imagePullCredentialsType": "CODEBUILD",
+        "privilegedMode": False,
+    },
+    "logsConfig": {
+        "cloudWatchLogs": {"status": "ENABLED"},
+        "s3Logs": {"status": "DISABLED", "encryptionDisabled": False},
+    },
+    "source": {"insecureSsl": False},
+}
+_S3_ARTIFACTS = {"encryptionDisabled": False, "namespaceType": "NONE", "packaging": "NONE"}
+"""Defaults of nested members. Source: cloud-custodian/cloud-custodian, tests/data/placebo,
+test_codebuild_config and test_codebuild."""
 
 
 class Projects:
@@ -25,7 +59,7 @@ class Projects:
             "BatchGetProjects": self._batch_get,
             "CreateProject": self._create,
             "DeleteProject": self._delete,
-            "ListProjects": self._list,
+            "ListProjects": lambda _: {"projects": sorted(self._projects)},
             "UpdateProject": self._update,
         }
 
@@ -50,7 +84,7 @@ class Projects:
             return self._store({**project, **request, "lastModified": self._clock()})
 
     def _store(self, project: Record) -> Record:
-        project = settings.with_defaults(project)
+        project = with_defaults(project)
         self._projects[project["name"]] = project
         return {"project": copy.deepcopy(project)}
 
@@ -67,11 +101,110 @@ class Projects:
             missing = [name for name in names if name not in self._projects]
         return {"projects": copy.deepcopy(existing), "projectsNotFound": missing}
 
-    def _list(self, _request: Record) -> Record:
-        with self._lock:
-            return {"projects": sorted(self._projects)}
-
 
 def arn(name: str) -> str:
     """Return a project's ARN."""
     return f"arn:aws:codebuild:{REGION}:{ACCOUNT}:project/{name}"
+
+
+def with_defaults(project: Record) -> Record:
+    """Return settings with defaults. Raise `ApiError` if they are invalid or not emulated."""
+    settings = copy.deepcopy({**DEFAULTS, **project})
+    nested = copy.deepcopy(_NESTED_DEFAULTS)
+    if settings["artifacts"]["type"] == "S3":
+        nested["artifacts"] |= _S3_ARTIFACTS
+    for name, defaults in nested.items():
+        settings[name] = {**defaults, **settings[name]}
+    variables = settings["environment"]["environmentVariables"]
+    by_name = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
+    settings["environment"]["environmentVariables"] = list(by_name.values())
+    _check_settings(settings)
+    return settings
+
+
+def with_overrides(project: Record, request: Record) -> Record:
+    """Return a project's settings with the overrides of StartBuild. Raise `ApiError`."""
+    settings = copy.deepcopy(project)
+    overrides = {
+        "artifactsOverride": "artifacts", "secondarySourcesOverride": "secondarySources"
+    }  # fmt: skip
+    settings |= {overrides[name]: request[name] for name in overrides if name in request}
+    environment = settings["environment"]
+    environment["image"] = request.get("imageOverride", environment["image"])
+    environment["environmentVariables"] += request.get("environmentVariablesOverride", [])
+    return with_defaults(settings)
+
+
+def _check_settings(settings: Record) -> None:
+    """Raise `ApiError` for settings that are invalid or not emulated."""
+    artifacts, variables = settings["artifacts"], settings["environment"]["environmentVariables"]
+    not_emulated = {
+        "cache": settings["cache"]["type"] != "NO_CACHE",
+        "logsConfig.s3Logs": settings["logsConfig"]["s3Logs"]["status"] == "ENABLED",
+        "environment.environmentVariables of other types than PLAINTEXT": any(
+            variable["type"] != "PLAINTEXT" for variable in variables
+        ),
+        f"artifacts.type {artifacts['type']}": artifacts["type"] not in ("NO_ARTIFACTS", "S3"),
+        "artifacts.packaging ZIP": artifacts.get("packaging", "NONE") != "NONE",
+    }
+    if members := [name for name, is_used in not_emulated.items() if is_used]:
+        members_text = ", ".join(members)
+        raise invalid_input(f"The local SageMaker does not support {members_text}: leave it out.")
+    if artifacts["type"] == "S3" and not (artifacts.get("location") and artifacts.get("name")):
+        # Both are required for S3: CloudFormation user guide, Artifacts.
+        raise invalid_input("Invalid artifacts: location and name are required for type S3")
+    if artifacts["type"] == "NO_ARTIFACTS" and "name" in artifacts:
+        message = "artifact type NO_ARTIFACTS should have null output name"
+        raise invalid_input(f"Invalid artifacts: {message}")  # terraform-aws-codebuild#63
+    for source in (settings["source"], *settings["secondarySources"]):
+        if source["type"] not in ("NO_SOURCE", "S3"):
+            raise invalid_input(f"the local SageMaker supports S3 sources, not {source['type']}")
+        if source["type"] == "S3" and "/" not in source.get("location", ""):
+            message = "Invalid project source: the location of an S3 source is <bucket>/<key>"
+            raise invalid_input(message)
+    if not all(source.get("sourceIdentifier") for source in settings["secondarySources"]):
+        raise invalid_input("Invalid input: each secondary source needs a sourceIdentifier")
+
+
+def invalid_input(message: str) -> ApiError:
+    """Return an InvalidInputException."""
+    return ApiError("InvalidInputException", message)
+
+
+class ProjectResource(ResourceType):
+    """AWS::CodeBuild::Project: updated in place, unless Name changes."""
+
+    replacing = ("Name",)
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        """Create the project; without a Name, one is generated."""
+        name = properties.get("Name") or f"{logical_id}-{uuid.uuid4().hex[:12]}"
+        self.call("CreateProject", {**_with_api_names(properties), "name": name})
+        return name, {"Arn": arn(name)}
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        """Update the project; removed properties return to their defaults."""
+        request = {**DEFAULTS, **_with_api_names(new), "name": physical_id}
+        self.call("UpdateProject", request)
+        return physical_id, {"Arn": arn(physical_id)}
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        """Delete the project, if it exists."""
+        self.call("DeleteProject", {"name": physical_id})
+
+
+def resource_types(codebuild: Service) -> dict[str, ResourceType]:
+    """Return the resource type by CloudFormation's type name."""
+    return {"AWS::CodeBuild::Project": ProjectResource(codebuild)}
+
+
+def _with_api_names(content: Any) -> Any:
+    """Return properties with the member names of the API, which begin in lower case."""
+    if isinstance(content, list):
+        return [_with_api_names(value) for value in content]
+    if not isinstance(content, dict):
+        return content
+    return {
+        "buildspec" if name == "BuildSpec" else name[:1].lower() + name[1:]: _with_api_names(value)
+        for name, value in content.items()
+    }

@@ -2,15 +2,15 @@
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
-from local_sagemaker.api import JsonService, send_response
-from local_sagemaker.front.calls import Calls
+from local_sagemaker.api import JsonService, refusal, send_response
+from local_sagemaker.front.calls import Calls, replay
 from local_sagemaker.front.ministack import Ministack, request_body
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 from local_sagemaker.sagemaker import invocations
 from local_sagemaker.sagemaker.invocations import Invocations
+from local_sagemaker.validation.protocols import Response, has_operation
 
 
 class Application:
@@ -28,26 +28,36 @@ class Application:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if any(name == b"x-amz-security-token" for name, _ in scope["headers"]):
-            receive = await self._calls.record(scope, receive)
-        if scope["method"] == "POST":
-            if invocations.PATH.fullmatch(scope["path"]):
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        method, path = scope["method"], scope["path"]
+        try:
+            if "x-amz-security-token" in headers:
+                receive = await self._calls.record(scope, receive)
+            if method == "POST" and invocations.PATH.fullmatch(path):
                 return await self._runtime(scope, receive, send)
-            prefix, _, operation = _target_header(scope).rpartition(".")
-            service = self._services.get(prefix)
-            if service and service.handles(operation):
-                return await _run_service(service, operation, receive, send)
+            prefix, _, operation = headers.get("x-amz-target", "").rpartition(".")
+            service = self._services.get(prefix) if method == "POST" else None
+            if service or has_operation(method, path, headers):
+                body = b"".join([part async for part in request_body(receive)])
+                response = await asyncio.to_thread(
+                    _own_response, service, operation, path, headers, body
+                )
+                if response is not None:
+                    return await send_response(send, response)
+                receive = replay(body, receive)
+        except ClientDisconnectedError:
+            return None
         return await self._ministack(scope, receive, send)
 
 
-def _target_header(scope: Any) -> str:
-    target: bytes = dict(scope["headers"]).get(b"x-amz-target", b"")
-    return target.decode("latin-1")
+def _own_response(
+    service: JsonService | None, operation: str, path: str, headers: dict[str, str], body: bytes
+) -> Response | None:
+    """Return the response of a service of this package, or the refusal of an invalid request.
 
-
-async def _run_service(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
-    body = bytearray()
-    with suppress(ClientDisconnectedError):
-        async for part in request_body(receive):
-            body += part
-        await send_response(send, await asyncio.to_thread(service.answer, operation, bytes(body)))
+    None means that ministack answers.
+    """
+    response = service.answer(operation, body) if service else None
+    return response or refusal(path, headers, body)

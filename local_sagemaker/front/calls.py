@@ -12,7 +12,7 @@ from ministack.core import iam_actions
 
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.ministack import request_body
-from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive
+from local_sagemaker.hosting.invocation import Receive
 
 CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 """A role's ARN, or a name set by a test. Session tokens of ministack's STS do not match."""
@@ -57,18 +57,18 @@ class Calls:
         self._lock = threading.Lock()
 
     async def record(self, scope: Any, receive: Receive) -> Receive:
-        """Record a request with a session token; return a `receive` for reading the body again."""
+        """Record a request with a session token; return a `receive` for reading the body again.
+
+        Raise `ClientDisconnectedError`.
+        """
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         caller = headers.get("x-amz-security-token", "")
         if not CALLER.fullmatch(caller):
             return receive
         body = b""
         if scope["path"] == "/" and scope["method"] == "POST":
-            try:
-                body = b"".join([part async for part in request_body(receive)])
-            except ClientDisconnectedError:
-                return receive
-            receive = _replay(body, receive)
+            body = b"".join([part async for part in request_body(receive)])
+            receive = replay(body, receive)
         self._write(
             caller,
             _permissions(
@@ -175,7 +175,7 @@ def _arn(service: str, resource: str) -> str:
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that first returns a body, then the original messages."""
     messages = [{"type": "http.request", "body": body}]
 

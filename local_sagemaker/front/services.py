@@ -11,8 +11,8 @@ from botocore.config import Config
 from local_sagemaker import settings
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.clock import Clock, Ticker
-from local_sagemaker.codebuild.service import CodeBuild
-from local_sagemaker.ecr.registries import registries
+from local_sagemaker.codebuild.builds import CodeBuild
+from local_sagemaker.ecr import registries
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.hosting import backends
@@ -28,8 +28,7 @@ from local_sagemaker.metrics.metric_buffer import MetricBuffer
 from local_sagemaker.metrics.models import model_step_recorder
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
-from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
-from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.quotas import AccountQuotas, configured_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
 from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, HostingOperations
@@ -104,8 +103,6 @@ class Services:
             environment={
                 name: value for name, value in os.environ.items() if name.startswith("AWS_")
             },
-            quotas=quotas.builds(),
-            max_queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
             self._hosting, cloudwatch, speed=speed, report=events.add
@@ -142,8 +139,8 @@ class Services:
             control_plane(self._hosting),
             self._scaling.service,
             self._codebuild.service,
-            service_quotas(quotas),
-            registries(client("ecr")),
+            quotas.service,
+            registries(),
         )
 
         for ticker in (

@@ -10,12 +10,12 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.component import Component, component_plan
 from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alarms
-from local_sagemaker.sagemaker.deployment_checks import check_alarms_exist, check_deployment
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, ENDPOINT, MODEL, Record
 from local_sagemaker.sagemaker.update import Update
+from local_sagemaker.validation.hosting import check_alarms_exist, check_deployment
 
 PROVISION_SECONDS = 105.0
 """Start time of an added instance in AWS's seconds (AWS machine learning blog, "Unlock cost savings

@@ -11,11 +11,6 @@ from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import parse_deployment, rollback_alarms
-from local_sagemaker.sagemaker.deployment_checks import (
-    check_alarms_exist,
-    check_deployment,
-    check_variant_names,
-)
 from local_sagemaker.sagemaker.endpoint import (
     MIN_STATUS_SECONDS,
     Endpoint,
@@ -27,9 +22,14 @@ from local_sagemaker.sagemaker.endpoint import (
 )
 from local_sagemaker.sagemaker.instance_quotas import QuotaValue, check_quotas
 from local_sagemaker.sagemaker.registry import HostingPlan, Registry
-from local_sagemaker.sagemaker.request_checks import check_weights_and_capacities
 from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Record
 from local_sagemaker.sagemaker.update import Update
+from local_sagemaker.validation.hosting import (
+    check_alarms_exist,
+    check_deployment,
+    check_variant_names,
+    check_weights_and_capacities,
+)
 
 
 class EndpointOperations(Registry):

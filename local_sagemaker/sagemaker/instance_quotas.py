@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.pools import pools
-from local_sagemaker.quotas.account import ALL_INSTANCES, instance_quota_name
+from local_sagemaker.quotas import ALL_INSTANCES, instance_quota_name
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.resources import Record
 

@@ -13,7 +13,6 @@ from local_sagemaker.api import error_response, not_emulated, send_response
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
-from local_sagemaker.members import SUPPORTED, is_supported, reject_members
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.instances import instance_dimensions
 from local_sagemaker.metrics.invocations import invocation_metrics
@@ -23,6 +22,7 @@ from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint, endpoint_not_found_error
 from local_sagemaker.sagemaker.resources import COMPONENT
 from local_sagemaker.sagemaker.response_stream import StreamedInvocation
+from local_sagemaker.validation.members import SUPPORTED, is_supported, reject_members
 
 OPERATIONS = {
     "invocations": "InvokeEndpoint",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.hosting.pools import pools
-from local_sagemaker.sagemaker.request_checks import check_endpoint_config, check_model, check_pools
 from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Record, ResourceKind
 from local_sagemaker.sagemaker.tags import Tags
+from local_sagemaker.validation.hosting import check_endpoint_config, check_model, check_pools
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

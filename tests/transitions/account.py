@@ -33,7 +33,7 @@ from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.pools import Capacities
-from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module

@@ -18,7 +18,7 @@ from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.component_operations import IDLE_SECONDS, HostingOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from local_sagemaker.tests.sagemaker.test_component_operations import ROLE

@@ -22,15 +22,14 @@ from botocore.exceptions import ClientError
 from ministack.app import app
 from ministack.services import cloudwatch, cloudwatch_logs
 
-from local_sagemaker.api import JsonService
+from local_sagemaker.api import JsonService, refusal
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.cloudwatch import alarm_records, log_events
 from local_sagemaker.cloudwatch.evaluator import Evaluator
-from local_sagemaker.codebuild.service import CodeBuild
-from local_sagemaker.ecr.registries import registries
+from local_sagemaker.codebuild.builds import CodeBuild
+from local_sagemaker.ecr import registries
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
@@ -72,8 +71,8 @@ class Account:
             control_plane(self._hosting),
             scaling.service,
             codebuild.service,
-            service_quotas(AccountQuotas()),
-            registries(self.client("ecr")),
+            AccountQuotas().service,
+            registries(),
         ):
             self._services[service.target_prefix] = service
 
@@ -177,8 +176,11 @@ class Account:
         target: str = headers.get("X-Amz-Target", "")
         prefix, operation = target.rpartition(".")[::2]
         service = self._services.get(prefix)
-        if service and service.handles(operation):
-            status, response_headers, content = service.answer(operation, body)
+        response = service.answer(operation, body) if service else None
+        lower = {name.lower(): value for name, value in headers.items()}
+        response = response or refusal(urlsplit(request.url).path, lower, body)
+        if response:
+            status, response_headers, content = response
         else:
             with self._lock:
                 status, response_headers, content = self._loop.run_until_complete(

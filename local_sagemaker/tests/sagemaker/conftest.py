@@ -14,7 +14,7 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
-from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.support.waiting import eventually

@@ -6,7 +6,7 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import ApiError
-from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import wait_in_service

@@ -8,7 +8,7 @@ import botocore.session
 from botocore.model import Shape
 from botocore.validate import ParamValidator
 
-from local_sagemaker.constraints import check_constraints
+from local_sagemaker.validation.model import check_constraints
 from local_sagemaker.errors import ApiError
 from tests.synth.api.calls import Calls
 

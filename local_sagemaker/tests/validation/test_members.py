@@ -12,22 +12,19 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 import local_sagemaker
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.codebuild.service import CodeBuild
-from local_sagemaker.ecr.registries import registries
+from local_sagemaker.codebuild.builds import CodeBuild
 from local_sagemaker.errors import ApiError
-from local_sagemaker.members import SUPPORTED, is_supported
-from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.conftest import BOTOCORE
+from local_sagemaker.validation.members import SUPPORTED, is_supported
 
 UNUSED: Any = MagicMock()
 SERVICES = {
     "application-autoscaling": AutoScaling(UNUSED, UNUSED, speed=1).service,
     "codebuild": CodeBuild(clients=UNUSED, folder=UNUSED, environment={}).service,
-    "ecr": registries(UNUSED),
     "sagemaker": control_plane(UNUSED),
-    "service-quotas": service_quotas(AccountQuotas()),
+    "service-quotas": AccountQuotas().service,
 }
 """The services that the local SageMaker answers itself."""
 
@@ -103,7 +100,7 @@ def test_unsupported_member_with_default_value_is_accepted() -> None:
             "computeType": "BUILD_GENERAL1_SMALL",
             "privilegedMode": False,
         },
-        "serviceRole": "r",
+        "serviceRole": "arn:aws:iam::000000000000:role/r",
         "secondarySourceVersions": [],
         "badgeEnabled": False,
     }
@@ -116,13 +113,13 @@ def test_unsupported_member_with_default_value_is_accepted() -> None:
     )
 
 
-@pytest.mark.parametrize("service", SUPPORTED)
+@pytest.mark.parametrize("service", SERVICES)
 def test_supported_members_are_used(service: str) -> None:
     model = BOTOCORE.get_service_model(service)
     package = service.removesuffix("-runtime").removeprefix("application-")
-    package = {"service-quotas": "quotas"}.get(package, package)
     root = Path(local_sagemaker.__file__).parent
-    files = [*(root / package).glob("*.py"), *(root / "hosting").glob("*.py"), root / "paging.py"]
+    files = [*(root / package).glob("*.py"), *(root / "hosting").glob("*.py"), *root.glob("*.py")]
+    files.append(root / "validation" / "hosting.py")
     code = "".join(file.read_text() for file in files if file.name != "cloudformation.py")
     described_names = {
         name

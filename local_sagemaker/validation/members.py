@@ -19,6 +19,7 @@ from typing import Any
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
+from local_sagemaker.validation.model import ERROR_CODES
 
 _PAGE_MEMBERS = "MaxResults NextToken"
 _LIST_MEMBERS = (
@@ -131,13 +132,6 @@ SUPPORTED: dict[str, dict[str, str]] = {
     },
 }
 
-_ERROR_CODES = {
-    "codebuild": "InvalidInputException",
-    "ecr": "InvalidParameterException",
-    "sagemaker-runtime": "ValidationError",
-    "service-quotas": "IllegalArgumentException",
-}
-
 
 def check_supported(service: str, request: dict[str, Any], shape: Shape) -> None:
     """Raise `ApiError` with all unsupported members of a request.
@@ -157,7 +151,7 @@ def reject_members(service: str, members: list[str]) -> None:
     """Raise `ApiError` with the names of unsupported members, unless the list is empty."""
     if members:
         raise ApiError(
-            _ERROR_CODES.get(service, "ValidationException"),
+            ERROR_CODES.get(service, "ValidationException"),
             f"The local SageMaker does not support {', '.join(members)}: leave it out.",
         )
 

@@ -1,1 +1,0 @@
-"""ECR registries of other accounts, which ministack lacks."""
