@@ -225,7 +225,8 @@ def _as_cdk_writes(content: Any) -> Any:
     """Return a value as the CDK writes it into a template: without null, and 1.0 as 1."""
     match content:
         case dict():
-            return {key: _as_cdk_writes(value) for key, value in content.items() if value is not None}
+            pairs = content.items()
+            return {key: _as_cdk_writes(value) for key, value in pairs if value is not None}
         case list():
             return [_as_cdk_writes(value) for value in content]
         case float() if content.is_integer():
