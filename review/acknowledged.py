@@ -40,5 +40,5 @@ class Acknowledgements(BaseModel):
 
 def read_acknowledgements(root: Path) -> Acknowledgements:
     """Return the acknowledgements in a tree. Raise `checked_yaml.InvalidFile`."""
-    path = root / "release" / "acknowledged.yaml"
+    path = root / "review" / "acknowledged.yaml"
     return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()

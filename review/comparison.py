@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from release.stage_file import StageFile
-from release.tree import Template
+from release.checkout import StageFile
+from release.templates import Template
 from review import environments
 from review.access.access_changes import AccessChange, access_changes
 from review.descriptions import ChangeDescription, describe_changes

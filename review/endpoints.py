@@ -16,8 +16,7 @@ from release.stack_endpoints import (
     stack_components,
     stack_variants,
 )
-from release.template_resources import resources
-from release.tree import Template
+from release.templates import Template, resources
 
 UNNAMED = "an endpoint without a name"
 """Used in messages if CloudFormation generates the name of an endpoint."""

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 import platform_facts
-from release.stage_file import StageFile
+from release.checkout import StageFile
 
 StackValues = dict[str, dict[str, Any]]
 """Stack name -> its template, or its settings in the manifest of the assembly."""

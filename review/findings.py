@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release.tree import SUFFIX, Template, Tree
+from release.checkout import Checkout
+from release.templates import SUFFIX, Template
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
 """checkov has its own virtual environment, which `make` installs."""
@@ -58,13 +59,13 @@ def join_findings(changes: Iterable[FindingsChange]) -> FindingsChange:
     )
 
 
-def model_findings(base: Tree, head: Tree) -> FindingsChange:
+def model_findings(base: Checkout, head: Checkout) -> FindingsChange:
     """Return the change of findings in the models, by the base's linter. Raise `LinterFailed`."""
     with ThreadPoolExecutor() as pool:
         return compare_findings(*pool.map(partial(_lint_models, base), (base, head)))
 
 
-def _lint_models(linter_tree: Tree, tree: Tree) -> list[str]:
+def _lint_models(linter_tree: Checkout, tree: Checkout) -> list[str]:
     """Return the findings of the linter of the tree `linter_tree` in the models of `tree`.
 
     Without -P, Python would search the working directory for modules first.
@@ -78,7 +79,7 @@ def _lint_models(linter_tree: Tree, tree: Tree) -> list[str]:
 
 
 def template_findings(
-    linter_tree: Tree, before: Templates, after: Templates
+    linter_tree: Checkout, before: Templates, after: Templates
 ) -> dict[str, FindingsChange]:
     """Return stage -> findings of cfn-lint and checkov in changed templates.
 
@@ -125,7 +126,7 @@ def _without_metadata(template: Template) -> Template:
     return {**template, "Metadata": {}, "Resources": without_metadata}
 
 
-def _run_linter(linter_tree: Tree, program: str | Path, *arguments: str) -> Any:
+def _run_linter(linter_tree: Checkout, program: str | Path, *arguments: str) -> Any:
     """Return the JSON output of a linter. Raise `LinterFailed` if there is none.
 
     The exit code is ignored, because it is not 0 if there are findings.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from release.tree import Template
+from release.templates import Template
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers.replaced_resources import IMMUTABLE_TYPES

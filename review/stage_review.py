@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from release.assemblies import Synthesis, SynthesisedTree
-from release.tree import NotSynthesised
+from release.checkout import NotSynthesised
 from review import environments
 from review.access.grants import grant_sentences
 from review.comparison import Comparison

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 APP = (
-    *("app.py", "cdk.json", "checked_yaml.py", "stage_record.py", "requirements.txt"),
-    *("constructs", "model_build", "platform_facts", "requirements", "stacks", "stages"),
+    *("app.py", "cdk.json", "requirements.txt"),
+    *("constructs", "model_build", "plan", "platform_facts", "requirements", "stacks", "stages"),
 )
 """The files and folders of the repository that the app needs, except models."""
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from release.template_resources import references
-from release.tree import Template
+from release.templates import Template, references
 from review.values import construct_path
 
 ROLE = "AWS::IAM::Role"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from release.tree import Template
+from release.templates import Template
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 from review.values import iterate_texts

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from release.template_resources import references
-from release.tree import Template
+from release.templates import Template, references
 from review.comparison import Comparison
 from review.dangers.danger import Danger
 

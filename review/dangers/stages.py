@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from release.stage_file import StageFile
+from release.checkout import StageFile
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.stack_endpoints import instance_types
-from release.template_resources import references
+from release.templates import references
 from review.access.access_changes import has_more_access
 from review.describers.generic import both_values, is_recreated
 from review.property_change import ChangeLine, Describer, PropertyChange

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from release.tree import Tree
+from release.checkout import Checkout
 from review.dangers.danger import REPOSITORY, Danger, merge_groups
 from review.files.file_change import FileChange, FileLine, Rule
 from review.files.file_kinds import find_kind
@@ -25,7 +25,7 @@ class FileReview:
     not_judged: tuple[str, ...] = ()
 
 
-def review_files(before: Tree, after: Tree) -> FileReview:
+def review_files(before: Checkout, after: Checkout) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
     return compare_files(before.files(), after.files("--others", "--exclude-standard"))
 

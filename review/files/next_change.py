@@ -6,7 +6,7 @@ from importlib.machinery import all_suffixes
 
 PATTERNS = (
     *("*/.gitattributes", "docs/CODEOWNERS", "tools/lint/*", "node_modules/*", "requirements/*"),
-    *("constructs/triton_sagemaker/nag.py", "release/*"),
+    *("constructs/triton_sagemaker/nag.py", "delivery/*", "plan/*", "release/*", "review/*"),
     *("docs/conf.py", "docs/requirements.txt", "tests/distribution/requirements*.txt"),
 )
 """Patterns of paths in folders; `*` matches any text.

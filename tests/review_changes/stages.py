@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from aws_cdk import App
 
-from release.stage_file import StageFile
-from release.tree import CLI_CONTEXT, Template, templates
+from release.checkout import CLI_CONTEXT, StageFile
+from release.templates import Template, templates
 from stacks import add_stacks
 from stages import StageConfig, load_stage
 from stages.plan import StagePlan

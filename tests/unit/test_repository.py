@@ -16,9 +16,7 @@ from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
-BUILD_SOURCES = [
-    ROOT / name for name in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
-]
+BUILD_SOURCES = [ROOT / name for name in ("model_build", "plan", "platform_facts")]
 PROVIDED_PACKAGES = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
 """Packages of recipe environments or of the NVIDIA image."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from delivery import cdk_cli
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "bench" / "results"
+RESULTS = ROOT / "tools" / "bench" / "results"
 PACKAGES = "aws-cdk-lib", "boto3", "jsii", "numpy", "torch", "tritonclient"
 TICKS = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36

@@ -126,8 +126,8 @@ acknowledged:
 @pytest.fixture
 def acknowledgement_file(tmp_path: Path) -> Path:
     """Path of review/acknowledged.yaml below tmp_path."""
-    (tmp_path / "release").mkdir()
-    return tmp_path / "release" / "acknowledged.yaml"
+    (tmp_path / "review").mkdir()
+    return tmp_path / "review" / "acknowledged.yaml"
 
 
 @pytest.mark.parametrize(("today", "person"), [((2026, 12, 1), "Ada"), ((2026, 12, 2), None)])
