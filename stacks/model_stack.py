@@ -29,7 +29,7 @@ BUILDER_IGNORE_PATTERNS = [
     *("!/plan", "!/plan/**"),
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules/*"),
-    *(f"!/platform_facts/rules/{name}.py" for name in ("__init__", "checked_yaml", "rule")),
+    *(f"!/platform_facts/rules/{name}.py" for name in ("__init__", "checked_yaml", "rule", "server")),
 ]
 """Patterns that exclude all files except the build code from the builder's asset."""
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
