@@ -6,9 +6,10 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from local_sagemaker.api import error_response, send_response
+from local_sagemaker.api import send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
+from local_sagemaker.validation.protocols import error_response
 
 # Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn handles.
 _HOP_BY_HOP = frozenset(

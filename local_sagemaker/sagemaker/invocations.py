@@ -9,7 +9,7 @@ from typing import Any
 
 import botocore.session
 
-from local_sagemaker.api import error_response, not_emulated, send_response
+from local_sagemaker.api import not_emulated, send_response
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Invocation, Receive, Send
@@ -23,6 +23,7 @@ from local_sagemaker.sagemaker.endpoint import Endpoint, endpoint_not_found_erro
 from local_sagemaker.sagemaker.resources import COMPONENT
 from local_sagemaker.sagemaker.response_stream import StreamedInvocation
 from local_sagemaker.validation.members import SUPPORTED, is_supported, reject_members
+from local_sagemaker.validation.protocols import error_response
 
 OPERATIONS = {
     "invocations": "InvokeEndpoint",

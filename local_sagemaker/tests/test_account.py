@@ -18,7 +18,8 @@ REGION = platform_facts.region("us-east-1")
 
 def values(service: str, operation: str = "ListServiceQuotas") -> dict[str, float]:
     """Return the values of all pages by name, with a quota of three ml.m5.xlarge."""
-    quotas, result, request = AccountQuotas({M5: 3}), {}, {"ServiceCode": service}
+    quotas, result = AccountQuotas({M5: 3}), dict[str, float]()
+    request = {"ServiceCode": service}
     while True:
         response = quotas.service.call(operation, request)
         result |= {quota["QuotaName"]: quota["Value"] for quota in response["Quotas"]}

@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import JsonService, Operation, Response, error_response, send_response
+from local_sagemaker.api import JsonService, Operation, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
+from local_sagemaker.validation.protocols import Response, error_response
 
 
 def service(**operations: Operation) -> JsonService:
@@ -14,7 +15,9 @@ def service(**operations: Operation) -> JsonService:
 
 
 def post(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
-    return service.answer(operation, body)
+    response = service.answer(operation, body)
+    assert response
+    return response
 
 
 def refusal(answer: Response) -> tuple[int, str, str]:

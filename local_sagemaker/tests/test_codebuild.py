@@ -58,7 +58,7 @@ class Account:
         self.call("UpdateProject", **project(json.dumps(content)))
         return str(self.call("StartBuild", projectName="builder", **(request or {}))["build"]["id"])
 
-    def build(self, *arguments: Any, **phases: str) -> Record:
+    def build(self, *arguments: Any, **phases: Any) -> Record:
         """Run a build until it has ended; return its record."""
         return self.ended(self.start(*arguments, **phases))
 

@@ -109,7 +109,7 @@ _NUMBER_PARSERS: dict[str, Any] = dict.fromkeys(
 def _parse_cbor(body: bytes) -> Any:
     parser: Any = RpcV2CBORParser()
     try:
-        return parser.parse_data_item(BufferedReader(BytesIO(body))) if body else {}  # type: ignore[arg-type]
+        return parser.parse_data_item(BufferedReader(BytesIO(body))) if body else {}
     except (ResponseParserError, ValueError, RecursionError, OverflowError) as error:
         message = f"The body is not CBOR: {error}"
         raise ApiError("SerializationException", message) from None

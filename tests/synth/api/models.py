@@ -8,8 +8,8 @@ import botocore.session
 from botocore.model import Shape
 from botocore.validate import ParamValidator
 
-from local_sagemaker.validation.model import check_constraints
 from local_sagemaker.errors import ApiError
+from local_sagemaker.validation.model import check_constraints
 from tests.synth.api.calls import Calls
 
 
