@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import platform_facts
+from platform_facts import HOURS_PER_MONTH
 from review.comparison import Comparison
 from review.endpoints import TemplateEndpoint
-
-HOURS_PER_MONTH = 730
-"""Average hours of a month."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,6 +101,7 @@ class InferenceComponents(StageHosting):
                 copies=Limits(minimum=component.copies.min, maximum=component.copies.max),
                 initial_count=max(1, component.copies.min),
                 memory_mb=component.memory_mb,
+                scaling=component.copies.model_dump(exclude={"min", "max"}, exclude_none=True),
                 cpus=component.cpus,
                 accelerators=component.accelerators,
             )

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from platform_facts import HOURS_PER_MONTH
 from release.templates import Template
 from review.comparison import Comparison
 from review.dangers import dangers
 from review.dangers.danger import Danger
 from review.dangers.endpoints import removed_endpoints
 from review.endpoint_changes import endpoint_changes
-from review.money import HOURS_PER_MONTH, cost_changes
+from review.money import cost_changes
 from tests.unit.review.edits import PROD, Edit, compare, drop, put, together
 from tests.unit.review.resources import RESOURCES
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from platform_facts import HOURS_PER_MONTH
 from release.schedules import weekly_limits
 from release.stack_endpoints import StackVariant
 from review.endpoints import TemplateEndpoint
-from review.money import HOURS_PER_MONTH, Cost, endpoint_cost
+from review.money import Cost, endpoint_cost
 
 
 def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> StackVariant:
