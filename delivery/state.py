@@ -103,8 +103,8 @@ def describe_stuck_rollback(cloudformation: "CloudFormationClient", stack: str) 
         f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not roll back an update, and "
         "does not change this stack until the rollback is continued",
         *(f"{name} failed: {reason}" for name, reason in failures.items()),
-        f"Remove the cause, and run the commands of {ROLLBACK_RUNBOOK}, with NAME={stack}; if it fails "
-        f"again, with --resources-to-skip {' '.join(failures)}. Then deliver again",
+        f"Remove the cause, and run the commands of {ROLLBACK_RUNBOOK}, with NAME={stack}; if it "
+        f"fails again, with --resources-to-skip {' '.join(failures)}. Then deliver again",
     ]
     return "\n  ".join(lines)
 
