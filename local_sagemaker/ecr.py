@@ -39,11 +39,11 @@ def _batch_get_image(request: Record) -> Record:
         )
     tags = {f"{release}-py3{cpu}" for release in REGISTRIES[registry] for cpu in ("", "-cpu")}
     members = {"registryId": registry, "repositoryName": REPOSITORY, "imageManifest": "{}"}
-    failure = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
-    found = [image for image in request["imageIds"] if image.get("imageTag") in tags]
+    failure = {"failureCode": "ImageNotFound", "failureReason": "Requested image not images"}
+    images = [image for image in request["imageIds"] if image.get("imageTag") in tags]
     return {
-        "images": [{**members, "imageId": image} for image in found],
+        "images": [{**members, "imageId": image} for image in images],
         "failures": [
-            {"imageId": image, **failure} for image in request["imageIds"] if image not in found
+            {"imageId": image, **failure} for image in request["imageIds"] if image not in images
         ],
     }

@@ -61,8 +61,10 @@ class CodeBuild:
         self._clients = cache(clients)  # each client takes 0.3 MB, and builds are never deleted
         self._folder, self._environment, self._clock = folder, environment, clock
         self._lock = threading.Lock()
-        self._builds: dict[str, Build] = {}
-        self._tokens: dict[str, tuple[Build, Record, float]] = {}  # with request, and its time
+        self._builds: dict[str, ProjectBuild] = {}
+        self._tokens: dict[
+            str, tuple[ProjectBuild, Record, float]
+        ] = {}  # with request, and its time
         self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService(
@@ -131,12 +133,12 @@ class CodeBuild:
         with self._lock:
             return list(reversed(self._builds))
 
-    def _new_build(self, settings: Record) -> "Build":
+    def _new_build(self, settings: Record) -> "ProjectBuild":
         uuid, role = str(uuid4()), settings["serviceRole"]
         self._numbers[settings["name"]] += 1
         s3, logs = self._clients(role)
         environment = {**self._environment, "AWS_SESSION_TOKEN": role}  # identifies the caller
-        build = Build(
+        build = ProjectBuild(
             settings,
             uuid,
             self._numbers[settings["name"]],
@@ -166,7 +168,7 @@ def _failed(code: str, message: str) -> BuildEnded:
     return BuildEnded("FAILED", "FAILED", code, message)
 
 
-class Build:
+class ProjectBuild:
     """A build; the run updates `record`, which BatchGetBuilds returns."""
 
     def __init__(

@@ -32,7 +32,7 @@ _SERVICES = {
 _CBOR_PATH = re.compile(r"/service/\w+/operation/(\w+)")
 
 
-class Request(NamedTuple):
+class ParsedRequest(NamedTuple):
     """A parsed request, with the input shape of its operation (None without members)."""
 
     service: str
@@ -56,7 +56,7 @@ def has_operation(method: str, path: str, headers: dict[str, str]) -> bool:
     )
 
 
-def parse(path: str, headers: dict[str, str], body: bytes) -> Request | None:
+def parse(path: str, headers: dict[str, str], body: bytes) -> ParsedRequest | None:
     """Return a request, or None if service or operation are unknown. Raise `ApiError`."""
     signature = _SIGNING_NAME.search(headers.get("authorization", ""))
     if signature is None:
@@ -81,7 +81,7 @@ def parse(path: str, headers: dict[str, str], body: bytes) -> Request | None:
         return None
     if "x-amz-target" not in headers and not _CBOR_PATH.fullmatch(path):
         members = _members(members, shape, "", is_ec2=service == "ec2") if shape else {}
-    return Request(service, operation, members, shape)
+    return ParsedRequest(service, operation, members, shape)
 
 
 def parse_json(body: bytes) -> Any:
@@ -123,13 +123,13 @@ def _members(fields: dict[str, str], shape: Shape, prefix: str, *, is_ec2: bool)
         return _members(fields, member, prefix + name, is_ec2=is_ec2)
 
     if isinstance(shape, StructureShape):
-        found = {}
+        values = {}
         for name, member in shape.members.items():
             key = _field_name(name, member, is_ec2=is_ec2)
             dotted = f".{key}" if prefix else key
             if any(field == dotted or field.startswith(f"{dotted}.") for field in inner):
-                found[name] = read(dotted, member)
-        return found
+                values[name] = read(dotted, member)
+        return values
     if isinstance(shape, ListShape):
         label = shape.member.serialization.get("name", "member")
         is_flat = is_ec2 or shape.serialization.get("flattened")

@@ -66,8 +66,8 @@ def error_of(service: str, operation: str, request: Record) -> tuple[str, str]:
         if response is None:
             raise InterruptedError
         status, response_headers, content = response
-        found: Any = HeadersDict(response_headers)
-        return AWSResponse(request.url, status, found, Raw(content))
+        header_names: Any = HeadersDict(response_headers)
+        return AWSResponse(request.url, status, header_names, Raw(content))
 
     client.meta.events.register("before-send", answer)
     try:
