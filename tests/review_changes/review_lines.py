@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from review.stack_changes import notes
+
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.model_changes import model_changes
 from review.money import cost_changes
-from review.stack_changes import notes
 from tests.review_changes.changes import RandomChange
 from tests.review_changes.stages import ROOT, synthesised
 
