@@ -18,7 +18,7 @@ from delivery.errors import next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
-from release.tree import WITHOUT_VALIDATION
+from release.checkout import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
 if TYPE_CHECKING:  # see cli.local_option

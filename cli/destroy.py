@@ -8,7 +8,7 @@ from cli.deploy import run_cdk
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
 from model_build.commands.arguments import Commands
-from release.tree import Tree
+from release.checkout import Checkout
 
 
 def add_to(commands: Commands) -> None:
@@ -23,7 +23,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Delete the stacks after a confirmation; return the exit code."""
     stage = options.stage
-    Tree(Path.cwd()).stage(stage)  # raises if there is no such stage
+    Checkout(Path.cwd()).stage(stage)  # raises if there is no such stage
     if not (options.yes or _confirmed(stage)):
         raise CommandError("nothing was destroyed")
     run_cdk("destroy", stage, "--all", "--force")

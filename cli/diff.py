@@ -7,7 +7,7 @@ from cli.parsers import STAGE, add_command
 from delivery import cdk_cli
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from release.tree import WITHOUT_VALIDATION
+from release.checkout import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
 

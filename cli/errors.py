@@ -10,7 +10,7 @@ from delivery.errors import NotDelivered
 from endpoint_client import EndpointError
 from model_build import BuildError
 from platform_facts.rules import checked_yaml
-from release.tree import CheckoutError
+from release.checkout import CheckoutError
 from stages import UnknownStage
 
 

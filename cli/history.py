@@ -17,7 +17,7 @@ from delivery.archive_bucket import model_bucket, stack_name
 from model_build.commands.arguments import Commands
 from plan import stage_record
 from plan.stage_record import Event
-from release.tree import Tree
+from release.checkout import Checkout
 
 DEFAULT_EVENTS = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
@@ -41,7 +41,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the events, the newest first; return the exit code."""
-    session = boto3.Session(region_name=Tree(Path.cwd()).stage(options.stage).region)
+    session = boto3.Session(region_name=Checkout(Path.cwd()).stage(options.stage).region)
     bucket = model_bucket(session.client("cloudformation"), options.stage)
     if bucket is None:
         raise CommandError(

@@ -11,7 +11,7 @@ from cli import inputs, outputs, request_parameters
 from cli.parsers import add_command
 from endpoint_client import EndpointClient
 from model_build.commands.arguments import Commands
-from release.tree import Tree
+from release.checkout import Checkout
 
 
 def add_to(commands: Commands) -> None:
@@ -46,7 +46,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Invoke the model; return the exit code."""
     parameters = request_parameters.parse(options.parameter)
-    tree = Tree(Path.cwd())
+    tree = Checkout(Path.cwd())
     session = boto3.Session(region_name=tree.stage(options.stage).region)
     client = EndpointClient(
         stage=options.stage,

@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # commands on AWS, which have credentials, must not import th
 
 ACCOUNT = "000000000000"
 """The account of the local SageMaker, as `local_sagemaker.ACCOUNT`."""
+RELEASE = "24.09"
+"""The SageMaker release closest to the local Triton, as in stages/local.yaml."""
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

@@ -73,7 +73,7 @@ def add_to(commands: Commands) -> None:
     )
     stage.add_argument(
         "--split",
-        type=int,
+        type=_count,
         default=0,
         metavar="COUNT",
         help="write this number of endpoints with all models of models/ instead",
@@ -90,6 +90,12 @@ def _add_tensors(parser: argparse.ArgumentParser) -> None:
             metavar="NAME:TYPE:SHAPE",
             help=f"an {option[2:]} that the file does not declare: {TENSOR}; repeatable",
         )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of endpoints from 1 up")
+    return int(text)
 
 
 def _tensor(text: str) -> FileTensor:

@@ -6,6 +6,7 @@ config.pbtxt written from what it declares.
 
 import argparse
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +14,15 @@ from tempfile import TemporaryDirectory
 
 from pydantic import TypeAdapter, ValidationError
 
+import platform_facts
 from cli.errors import CommandError
 from cli.inputs import example_value
+from cli.local_option import RELEASE
 from delivery import golden
-from model_build import model_config
+from model_build import checks, model_config
 from model_build.manifest import Signature
 from model_build.new_config import NewConfig, config_for, external_files
-from model_build.repository import CONFIG
+from model_build.repository import CONFIG, Repository
 from model_build.source import all_models
 from stages.schema.names import Name
 
@@ -52,8 +55,24 @@ def run(options: argparse.Namespace) -> int:
             for path in external_files(options.file):
                 shutil.copyfile(path, version / path.name)
             _write_config(version, new)
+            _check_releases(folder, options.file)
     _report(MODELS / options.name)
     return 0
+
+
+def _check_releases(folder: Path, file: Path) -> None:
+    """Raise `CommandError` if no release serves the file; warn if the local Triton does not."""
+    repository = Repository.read(folder)
+
+    def problems(release: platform_facts.Release) -> list[str]:
+        findings = checks.findings(repository, checks.rules_for_release(release))
+        return [f"{file}: {finding.message}" for finding in findings]
+
+    newest = platform_facts.releases()[0]
+    if errors := problems(newest):
+        raise CommandError("; ".join(errors))
+    for problem in problems(platform_facts.release(RELEASE)):
+        print(f"warning: {problem}", file=sys.stderr)
 
 
 def run_config(options: argparse.Namespace) -> int:

@@ -45,10 +45,10 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
     `ModelNotFound`, `UnknownStage` for the base, and `checked_yaml.InvalidFile` before the file is
     written.
     """
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or name != name.lower():
         raise CommandError(
-            f"{name!r} is not a valid stage name: write a letter first, then letters, digits and "
-            "hyphens"
+            f"{name!r} is not a valid stage name: write a small letter first, then small "
+            "letters, digits and hyphens"
         )
     path = stages / f"{name}.yaml"
     if os.path.lexists(path):  # also a dangling link, whose target would be written

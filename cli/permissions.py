@@ -23,7 +23,8 @@ from cli.parsers import STAGE, add_command
 from delivery.permissions import NAMED_RESOURCES, principals
 from delivery.preflight.first_deploy import qualifier_of, required_bootstraps
 from model_build.commands.arguments import Commands
-from release.tree import Tree, templates
+from release.checkout import Checkout
+from release.templates import templates
 
 DEPLOYERS = ("delivery", "preflight", "report", "status")
 """The principals of the ledger whose permissions a person who deploys needs."""
@@ -51,7 +52,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the policies into a folder; return the exit code."""
-    stage, tree = options.stage, Tree(Path.cwd())
+    stage, tree = options.stage, Checkout(Path.cwd())
     file, folder = tree.stage(stage), Path(f"permissions-{stage}")
     partition = boto3.Session().get_partition_for_region(file.region)
     account = file.account or "*"

@@ -18,8 +18,7 @@ from delivery.deployment import StageDeployment
 from delivery.store import fetch_release
 from release.artefact import FILE
 from release.build import build_release
-from release.checkouts import Clone
-from release.tree import ERROR_SUFFIX, CheckoutError, Tree
+from release.checkout import ERROR_SUFFIX, Checkout, CheckoutError, GitCheckout
 
 FETCHED = Path("live.out")
 
@@ -41,7 +40,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def _build(options: argparse.Namespace) -> int:
     """Write the release of the working directory; print its digest."""
     folder: Path = options.output
-    clone = Clone.of_working_directory()
+    clone = GitCheckout.of_working_directory()
     _remove_release(folder)
     release = build_release(clone, folder)
     errors = sorted(folder.glob(f"*{ERROR_SUFFIX}"))
@@ -56,7 +55,7 @@ def _build(options: argparse.Namespace) -> int:
 def _fetch(options: argparse.Namespace) -> int:
     """Write the stage's part of a release in its store; print its digest."""
     stage, folder = options.stage, options.output
-    session = boto3.Session(region_name=Tree(Path.cwd()).stage(stage).region)
+    session = boto3.Session(region_name=Checkout(Path.cwd()).stage(stage).region)
     history = stage_history(session, stage)
     delivery = (
         history.rollback_target(options.digest) if options.digest else history.live_delivery()

@@ -10,7 +10,7 @@ import boto3
 
 from cli.errors import run_command
 from platform_facts.rules import checked_yaml
-from release.tree import Tree
+from release.checkout import Checkout
 from stages import UnknownStage, load_stage
 
 
@@ -18,7 +18,7 @@ def run(command: Callable[[], int], options: argparse.Namespace) -> int:
     """Run a command in the region of its stage; return its exit code."""
 
     def run_in_region(options: argparse.Namespace) -> int:
-        region = Tree(Path.cwd()).stage(options.stage).region
+        region = Checkout(Path.cwd()).stage(options.stage).region
         boto3.setup_default_session(region_name=region)
         return command()
 

@@ -17,6 +17,7 @@ from tritonclient.utils import np_to_triton_dtype
 from cli import inputs, onnx_reference, outputs, request_parameters
 from cli.errors import CommandError
 from cli.external_triton import ExternalTriton
+from cli.local_option import RELEASE
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
@@ -42,8 +43,6 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 
-RELEASE = "24.09"
-"""The SageMaker release closest to the local Triton, as in stages/local.yaml."""
 ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20
 

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from delivery.errors import NotDelivered
 from release.artefact import ReleaseArtefact
 from release.assemblies import read_synthesis
+from release.checkout import Checkout
 from release.stack_catalog import StackArchive, archives
 from release.stack_endpoints import StackEndpoint, stack_endpoints
-from release.template_resources import resolve
-from release.tree import SUFFIX, Template, Tree, templates
+from release.templates import SUFFIX, Template, resolve, templates
 
 MANIFEST = "manifest.json"
 SERVICE_TOKEN = "ServiceToken"
@@ -60,9 +60,9 @@ class Assembly:
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> Checkout:
         """The stage's file and the golden files of the models, which a release has copies of."""
-        return Tree(self.folder)
+        return Checkout(self.folder)
 
     @property
     def endpoints(self) -> list[StackEndpoint]:

@@ -8,7 +8,7 @@ from delivery.errors import ChangedByHand
 from delivery.stack_status import incomplete_stacks
 from delivery.steps import say
 from release.stack_catalog import catalog_entries
-from release.tree import Template
+from release.templates import Template
 
 
 def check_catalog_before(deployment: StageDeployment) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plan import parameters
 from release.stack_catalog import catalog_entries
-from release.tree import Template
+from release.templates import Template
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient

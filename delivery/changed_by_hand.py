@@ -19,8 +19,7 @@ from botocore.exceptions import ClientError
 
 from delivery.preflight.clients import client
 from delivery.preflight.failure_reasons import DENIED, failure_reason
-from release.template_resources import resources
-from release.tree import Template
+from release.templates import Template, resources
 
 MISSING = ("NoSuchEntity", "NoSuchBucketPolicy", "NoSuchBucket", "NotFoundException")
 """Error codes of IAM, S3 and KMS for a missing resource or policy."""

@@ -15,7 +15,7 @@ from delivery.delivering import deliver, roll_back
 from delivery.errors import DeliveryError, NotDelivered, explain_error
 from endpoint_client import EndpointError
 from release.artefact import ReleaseArtefact
-from release.tree import CheckoutError, Tree
+from release.checkout import Checkout, CheckoutError
 
 DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
@@ -144,4 +144,4 @@ def _golden(options: argparse.Namespace) -> None:
 
 def _session(stage: str) -> boto3.Session:
     """Return a session in the region of the stage's file in the working directory."""
-    return boto3.Session(region_name=Tree(Path.cwd()).stage(stage).region)
+    return boto3.Session(region_name=Checkout(Path.cwd()).stage(stage).region)

@@ -28,7 +28,7 @@ from delivery.verifying import verify
 from plan import stage_record
 from plan.stage_record import Event
 from release.artefact import ReleaseArtefact
-from release.tree import Tree
+from release.checkout import Checkout
 
 RESTORED_EVENTS = 100
 """Number of events in which a deleted record's deliveries are looked for."""
@@ -184,5 +184,5 @@ def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:
         )
 
 
-def _session(tree: Tree, stage: str) -> boto3.Session:
+def _session(tree: Checkout, stage: str) -> boto3.Session:
     return boto3.Session(region_name=tree.stage(stage).region)

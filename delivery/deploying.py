@@ -14,7 +14,7 @@ from delivery.errors import (
 from delivery.steps import say
 from delivery.suspended_scaling import SuspendedScaling, suspend_scaling
 from release.stack_template import stack_template
-from release.tree import Template
+from release.templates import Template
 
 DEPLOY_ERRORS = (Unfinished, FaultyDeployment, BotoCoreError, ClientError)
 

@@ -29,7 +29,7 @@ from delivery.stuck_rollback import describe_stuck_rollback
 from plan.document import Plan, TimeBudget
 from release.stack_endpoints import StackEndpoint
 from release.stack_template import stack_template
-from release.tree import Template
+from release.templates import Template
 
 
 @dataclass(frozen=True)

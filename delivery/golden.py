@@ -146,7 +146,8 @@ class Golden(BaseModel):
     @classmethod
     def read(cls, path: Path) -> Self:
         """Return the content of a file. Raise `NotDelivered` with all errors in it."""
-        short_path = "/".join(path.parts[-4:])  # models/NAME/tests/golden.json
+        # models/NAME/tests/golden.json, wherever the repository is
+        short_path = "/".join(path.parts[-4:]) if path.parts[-2:] == FILE.parts else str(path)
         try:
             content = path.read_bytes()
             json.loads(content)

@@ -16,7 +16,7 @@ from delivery.stack_status import MISSING, incomplete_stacks
 from release.stack_catalog import catalog_entries, prefixes
 from release.stack_endpoints import stack_endpoints
 from release.stack_template import stack_template
-from release.tree import Template
+from release.templates import Template
 
 
 @dataclass(frozen=True)

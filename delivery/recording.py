@@ -21,8 +21,9 @@ from delivery.steps import say
 from endpoint_client import EndpointError
 from plan import stage_record
 from plan.stage_record import Delivery, DeliveryOutcome, Event
+from release.checkout import CheckoutError
 from release.stack_catalog import catalog_entries
-from release.tree import CheckoutError, Template
+from release.templates import Template
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
 """Errors of a delivery that changed nothing or was rolled back.

@@ -12,8 +12,7 @@ from release.stack_endpoints import (
     scaled_variants_that_change,
     stack_variants,
 )
-from release.template_resources import resources
-from release.tree import Template
+from release.templates import Template, resources
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ class FileTensor:
     """An input or output of a model file.
 
     `data_type` is Triton's name (`TYPE_FP32`). `dims` include the batch axis; -1 is any size. Both
-    are None if the file does not declare them.
+    are None if the file does not declare them. `first_axis` is the name of a dynamic first axis.
     """
 
     name: str
     data_type: str | None
     dims: Sequence[int] | None
     optional: bool = False
+    first_axis: str = ""
 
 
 def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str) -> Problems:
@@ -58,6 +59,8 @@ def _compare_dims(
     name = getattr(model.config, kind)[index].name
     location = model.field_location(kind, index, "dims")
     batches = model.config.max_batch_size > 0
+    if not in_file and not batches and dims and set(dims) == {1}:
+        return  # a scalar: Triton has no other dims for it
     if batches and in_file and in_file[0] != -1:
         yield (
             location,

@@ -25,6 +25,8 @@ FORMATS = "model.onnx, model.pt (TorchScript), model.json (XGBoost) or model.txt
 TENSOR = "NAME:TYPE:SHAPE, such as X:FP32:-1,3,224,224 (a first -1 is the batch)"
 _TENSOR = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<shape>(-1|\d+)(,(-1|\d+))*)?")
 _METHOD = "forward"
+_BATCHED_SCALAR = "dims: [ 1 ] reshape { shape: [ ] }"
+"""Without batches, Triton refuses an empty reshape (core, src/model_config_utils.cc)."""
 
 
 class NewConfig(NamedTuple):
@@ -100,7 +102,7 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
     if declared:
         names = ", ".join(tensor.name for tensor in (*graph.inputs, *graph.outputs))
         raise BuildError(f"{path}: has no tensor {', '.join(declared)}: it has {names}")
-    return NewConfig(_batched("onnxruntime", *signature), "model.onnx")
+    return NewConfig(_batched(path, "onnxruntime", *signature), "model.onnx")
 
 
 def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
@@ -119,7 +121,7 @@ def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]
             f"{path}: {_METHOD} takes {', '.join(names)}, which are {len(names)} inputs: write one "
             f"--input for each, not {len(inputs)}"
         )
-    return NewConfig(_batched("pytorch", inputs, outputs), "model.pt")
+    return NewConfig(_batched(path, "pytorch", inputs, outputs), "model.pt")
 
 
 def _forward(path: Path) -> tuple[list[str], int]:
@@ -173,7 +175,7 @@ def _trees(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> N
         'backend: "fil"',
         f"max_batch_size: {MAX_ROWS}",
         *_tensors("input", [FileTensor("input__0", "TYPE_FP32", [trees.features])]),
-        *_tensors("output", [FileTensor("output__0", "TYPE_FP32", [trees.columns])]),
+        *_tensors("output", [FileTensor("output__0", "TYPE_FP32", [trees.classes])]),
         *(
             f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}'
             for key, value in parameters.items()
@@ -183,14 +185,26 @@ def _trees(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> N
     return NewConfig("\n".join([*lines, ""]), "xgboost.json" if is_xgboost else "model.txt")
 
 
-def _batched(backend: str, inputs: list[FileTensor], outputs: list[FileTensor]) -> str:
+def _batched(path: Path, backend: str, inputs: list[FileTensor], outputs: list[FileTensor]) -> str:
     """Return a configuration, with a batch axis if the first axis of each tensor is dynamic.
 
     Triton completes configurations in the same way (onnxruntime_backend, src/onnxruntime.cc,
-    AutoCompleteMaxBatch).
+    AutoCompleteMaxBatch), but it also batches over first axes of different names.
     """
     tensors = [*inputs, *outputs]
-    has_batches = all(list(tensor.dims or ())[:1] == [-1] for tensor in tensors)
+    for tensor in tensors:
+        if 0 in (tensor.dims or ()):
+            raise BuildError(
+                f'{path}: "{tensor.name}" has an axis of size 0, which Triton does not serve: '
+                "export it with another shape"
+            )
+    first_axes = {tensor.first_axis for tensor in tensors} - {""}
+    reason = "not every first axis is dynamic"
+    if len(first_axes) > 1:
+        reason = f"the first axes differ ({', '.join(sorted(map(repr, first_axes)))})"
+    has_batches = len(first_axes) < 2 and all(
+        list(tensor.dims or ())[:1] == [-1] for tensor in tensors
+    )
     if has_batches:
         inputs, outputs = (
             [FileTensor(tensor.name, tensor.data_type, (tensor.dims or ())[1:]) for tensor in group]
@@ -200,20 +214,20 @@ def _batched(backend: str, inputs: list[FileTensor], outputs: list[FileTensor]) 
         f'backend: "{backend}"',
         f"max_batch_size: {MAX_BATCH_SIZE}  # the most rows of a request; dims leave that axis out"
         if has_batches
-        else "max_batch_size: 0  # not every first axis is dynamic: no batches",
-        *_tensors("input", inputs),
-        *_tensors("output", outputs),
+        else f"max_batch_size: 0  # {reason}: no batches",
+        *_tensors("input", inputs, scalar=_BATCHED_SCALAR if has_batches else "dims: [ 1 ]"),
+        *_tensors("output", outputs, scalar=_BATCHED_SCALAR if has_batches else "dims: [ 1 ]"),
         *(["dynamic_batching { }"] if has_batches else []),
     ]
     return "\n".join([*lines, ""])
 
 
-def _tensors(kind: str, tensors: Sequence[FileTensor]) -> list[str]:
+def _tensors(kind: str, tensors: Sequence[FileTensor], scalar: str = _BATCHED_SCALAR) -> list[str]:
     rows = []
     for tensor in tensors:
         dims = f"dims: [ {', '.join(map(str, tensor.dims or ()))} ]"
         if not tensor.dims:  # Triton allows no empty dims
-            dims = "dims: [ 1 ] reshape { shape: [ ] }"
+            dims = scalar
         name = text_encoding.CEscape(tensor.name, as_utf8=True)
         rows.append(f'  {{ name: "{name}" data_type: {tensor.data_type} {dims} }}')
     return [f"{kind} [", ",\n".join(rows), "]"]

@@ -6,6 +6,7 @@ preflights and commands read it; nothing else derives these facts from a templat
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -74,8 +75,8 @@ class Component(Record):
     copies: Limits
     initial_count: int
     memory_mb: int
-    cpus: float | None
-    accelerators: int | None
+    cpus: float | None = None
+    accelerators: int | None = None
 
 
 class Archive(Record):
@@ -136,10 +137,26 @@ class EndpointSettings(Record):
     settings: dict[str, JsonValue]
     models_digest: str
 
+    @classmethod
+    def of_template(cls, template: Mapping[str, Any]) -> Self | None:
+        """Return the part in the template of a stack.
+
+        None if the stack has no endpoint, or an older version wrote it. Raise `InvalidPlan`.
+        """
+        part = template.get("Metadata", {}).get(ENDPOINT_KEY)
+        try:
+            return None if part is None else cls.model_validate_json(json.dumps(part))
+        except ValidationError as error:
+            raise InvalidPlan(f"Metadata: {ENDPOINT_KEY}: {error}") from None
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """Return the value of `ENDPOINT_KEY`."""
+        return dict(self.model_dump(mode="json"))
+
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of this part."""
-        return _digest(self.model_dump(mode="json"))
+        """The SHA-256 of this part, the value of `DIGEST_OUTPUT`."""
+        return _digest(self.metadata())
 
 
 class Endpoint(Record):
@@ -200,5 +217,18 @@ def models_digest(models: dict[str, Model]) -> str:
 
 
 def _digest(content: JsonValue) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(_as_cdk_writes(content), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _as_cdk_writes(content: Any) -> Any:
+    """Return a value as the CDK writes it into a template: without null, and 1.0 as 1."""
+    match content:
+        case dict():
+            pairs = content.items()
+            return {key: _as_cdk_writes(value) for key, value in pairs if value is not None}
+        case list():
+            return [_as_cdk_writes(value) for value in content]
+        case float() if content.is_integer():
+            return int(content)
+    return content

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from release.tree import ERROR_SUFFIX, CheckoutError
+from release.checkout import ERROR_SUFFIX, CheckoutError
 
 FILE = "release.json"
 VERSION = 1

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from release.tree import ERROR_SUFFIX, SUFFIX, NotSynthesised, Template, Tree, has_transform
+from release.checkout import ERROR_SUFFIX, Checkout, NotSynthesised
+from release.templates import SUFFIX, Template, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 MAX_BYTES = 8_000_000
@@ -52,7 +53,7 @@ class Synthesis:
 
 
 @dataclass(frozen=True)
-class SynthesisedTree(Tree):
+class SynthesisedTree(Checkout):
     """A checkout, with the folder of the assemblies that its app wrote."""
 
     assemblies: Path

@@ -5,15 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from release.artefact import ReleaseArtefact
-from release.checkouts import Clone
-from release.tree import CheckoutError, Tree
+from release.checkout import Checkout, CheckoutError, GitCheckout
 
 MAX_ANCESTORS = 1000
 """Commits in `release.json`: deliveries compare them with the stage's live commit."""
 
 
 def build_release(
-    tree: Tree, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
+    tree: Checkout, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
 ) -> ReleaseArtefact:
     """Write the release of a checkout to a new folder, with all stages by default.
 
@@ -34,19 +33,19 @@ def build_release(
     return ReleaseArtefact.of_folder(folder, tree=git_tree, commit=commit, ancestors=ancestors)
 
 
-def copied_files(tree: Tree, stage: str) -> list[Path]:
+def copied_files(tree: Checkout, stage: str) -> list[Path]:
     """Return the files of a checkout that a delivery reads: the stage's file, golden files."""
     stage_file = tree.root / "stages" / f"{stage}.yaml"
     golden_files = tree.root.glob("models/*/tests/golden.json")
     return [path for path in (stage_file, *golden_files) if path.is_file()]
 
 
-def committed(tree: Tree) -> tuple[str | None, str | None, tuple[str, ...]]:
+def committed(tree: Checkout) -> tuple[str | None, str | None, tuple[str, ...]]:
     """Return the git tree of a checkout, its commit and ancestors; None unless it is a clean clone.
 
     Files that git ignores are not compared.
     """
-    clone = Clone(tree.root)
+    clone = GitCheckout(tree.root)
     try:
         if clone.is_dirty():
             return None, None, ()

@@ -1,8 +1,7 @@
 """Capacity limits of variants and inference components, from the scaling in their template."""
 
 from release.schedules import WeeklyLimits, weekly_limits
-from release.template_resources import references, resources
-from release.tree import Template
+from release.templates import Template, references, resources
 
 SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 

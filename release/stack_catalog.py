@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plan import parameters
-from release.template_resources import resources
-from release.tree import Template
+from release.templates import Template, resources
 
 ARCHIVE = "Custom::TritonModel"
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from release.scaling_limits import has_scale_from_zero_alarm, scaling_limits
 from release.schedules import WeeklyLimits
-from release.template_resources import references, resources
-from release.tree import Template
+from release.templates import Template, references, resources
 
 ENDPOINT = "AWS::SageMaker::Endpoint"
 ENDPOINT_CONFIG = "AWS::SageMaker::EndpointConfig"

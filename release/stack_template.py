@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from release.tree import Template
+from release.templates import Template
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

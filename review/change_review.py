@@ -8,8 +8,7 @@ from datetime import date
 from plan.document import InvalidPlan
 from platform_facts.rules import checked_yaml
 from release.assemblies import SynthesisedTree
-from release.checkouts import Clone
-from release.tree import CheckoutError, Tree
+from release.checkout import Checkout, CheckoutError, GitCheckout
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers.danger import REPOSITORY, Danger
 from review.files.file_review import FileReview, review_files
@@ -74,19 +73,19 @@ def review_change(
     )
 
 
-def incomplete_report(name: str, reason: str, tree: Tree) -> ChangeReport:
+def incomplete_report(name: str, reason: str, tree: Checkout) -> ChangeReport:
     """Return the report of a review that was impossible; `name` is the name of the base."""
     gaps = (Gap("everything", reason),)
     commits = commit_range(tree)
     return ChangeReport(name, stages=(), commits=commits, gaps=gaps)
 
 
-def commit_range(*trees: Tree) -> str:
+def commit_range(*trees: Checkout) -> str:
     """Return the commits of trees, and whether the last tree has uncommitted changes.
 
     The text is empty if a tree is not a git repository.
     """
-    clones = [Clone(tree.root) for tree in trees]
+    clones = [GitCheckout(tree.root) for tree in trees]
     try:
         changes = ", with uncommitted changes" if clones[-1].is_dirty() else ""
         return " -> ".join(clone.head()[:12] for clone in clones) + changes

@@ -18,8 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from release.build import build_release
-from release.checkouts import Clone
-from release.tree import CheckoutError, Tree
+from release.checkout import Checkout, CheckoutError, GitCheckout
 from review.change_review import ERRORS, incomplete_report
 from review.output_files import DANGER, INCOMPLETE, remove_outputs, write_outputs
 
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
             options.base, options.stages, options.output, options.release, options.base_release
         )
     except ERRORS as error:
-        report = incomplete_report(options.base, str(error), Tree(Path.cwd()))
+        report = incomplete_report(options.base, str(error), Checkout(Path.cwd()))
         code = write_outputs(report, options.output)
     print(options.output / "review.md")
     return code
@@ -59,7 +58,7 @@ def _review(
     base: str, stages: list[str], output: Path, release: Path | None, base_release: Path | None
 ) -> int:
     """Build the release of this tree, or take it from a folder; review it with the base's code."""
-    clone = Clone.of_working_directory()
+    clone = GitCheckout.of_working_directory()
     commit = clone.fork_point(base)
     if release is None:
         print(f"running app.py of {clone.root}; commit {commit[:12]} reviews it", file=sys.stderr)
@@ -79,7 +78,7 @@ def _review(
         return _run_judge(tree, list(map(str, arguments)))
 
 
-def _run_judge(base: Tree, arguments: list[str]) -> int:
+def _run_judge(base: Checkout, arguments: list[str]) -> int:
     """Run the review with the code of the base, in a separate process; return the exit code."""
     program = [sys.executable, "-m", "review.judge", *arguments]
     code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from plan.document import Endpoint, Plan
-from release.tree import Template
+from release.templates import Template
 from review import environments
 from review.access.access_changes import AccessChange, access_changes
 from review.environments import StackValues

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from release.artefact import ReleaseArtefact
 from release.assemblies import SynthesisedTree
 from release.build import build_release
-from release.tree import Tree
+from release.checkout import Checkout
 from review.change_review import ERRORS, incomplete_report, review_change
 from review.output_files import remove_outputs, write_outputs
 from review.releases import release_gaps
@@ -41,12 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         report = _review(options)
     except ERRORS as error:
-        report = incomplete_report(options.name, str(error), Tree(options.head))
+        report = incomplete_report(options.name, str(error), Checkout(options.head))
     return write_outputs(report, options.output)
 
 
 def _review(options: argparse.Namespace) -> ChangeReport:
-    head_tree, base_tree = Tree(options.head.resolve()), Tree(options.base.resolve())
+    head_tree, base_tree = Checkout(options.head.resolve()), Checkout(options.base.resolve())
     head = ReleaseArtefact.load(options.assemblies.resolve(), expected=options.digest)
     stages = options.stage or sorted({*head_tree.stages(), *base_tree.stages()})
     with (
@@ -64,7 +64,9 @@ def _review(options: argparse.Namespace) -> ChangeReport:
 
 
 @contextmanager
-def _base_release(tree: Tree, folder: Path | None, stages: list[str]) -> Iterator[ReleaseArtefact]:
+def _base_release(
+    tree: Checkout, folder: Path | None, stages: list[str]
+) -> Iterator[ReleaseArtefact]:
     """Provide the release in a folder, or that of a tree, which is built for this review."""
     if folder is not None:
         yield ReleaseArtefact.load(folder.resolve())

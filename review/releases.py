@@ -5,14 +5,16 @@ from collections.abc import Iterator
 
 from release.artefact import ReleaseArtefact
 from release.build import committed, copied_files
-from release.tree import Tree
+from release.checkout import Checkout
 from review.report import Gap
 
 ASSET = "asset."
 """Prefix of an asset's name in an assembly, which ends with a hash that the app has chosen."""
 
 
-def release_gaps(base: ReleaseArtefact, head: ReleaseArtefact, head_tree: Tree) -> Iterator[Gap]:
+def release_gaps(
+    base: ReleaseArtefact, head: ReleaseArtefact, head_tree: Checkout
+) -> Iterator[Gap]:
     """Yield why the review of the change's files is not a review of the release `head`."""
     git_tree = committed(head_tree)[0]
     if git_tree != head.tree:
@@ -25,7 +27,7 @@ def release_gaps(base: ReleaseArtefact, head: ReleaseArtefact, head_tree: Tree) 
     yield from _asset_gaps(base, head)
 
 
-def _copy_gaps(release: ReleaseArtefact, tree: Tree) -> Iterator[Gap]:
+def _copy_gaps(release: ReleaseArtefact, tree: Checkout) -> Iterator[Gap]:
     """Yield stages with other copies of the stage's file, or of the golden files, than the tree.
 
     A delivery reads the region there, and invokes production with the golden files.

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from release.tree import Template
+from release.templates import Template
 
 SCRIPT = Path(__file__).parent / "diff.mjs"
 NO_CHANGE = "NO_CHANGE"

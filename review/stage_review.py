@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plan.document import InvalidPlan, Plan
 from release.assemblies import Synthesis, SynthesisedTree
-from release.tree import CheckoutError, NotSynthesised
+from release.checkout import CheckoutError, NotSynthesised
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers import dangers

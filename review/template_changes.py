@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from release.tree import Template
+from release.templates import Template
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.money import cost_changes

@@ -5,6 +5,7 @@ from pathlib import Path
 from aws_cdk import (
     Annotations,
     AssetHashType,
+    CfnOutput,
     CustomResource,
     DefaultStackSynthesizer,
     Environment,
@@ -16,6 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from model_build.digest import IGNORED
+from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY
 from stacks import settings
 from stacks.existing import Network
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
@@ -54,6 +56,9 @@ class EndpointStack(Stack):
         synthesizer = DefaultStackSynthesizer(bucket_prefix=prefix)
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
+        part = plan.document().settings
+        self.template_options.metadata = {ENDPOINT_KEY: part.metadata()}
+        CfnOutput(self, DIGEST_OUTPUT, value=part.digest)
         for model_plan in plan.models:
             servers = plan.mode.max_servers(config, model_plan.name)
             max_instances = max(servers, len(plan.variants))

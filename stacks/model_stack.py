@@ -24,12 +24,13 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
+BUILDER_RULES = ("__init__", "checked_yaml", "ranges", "rule", "server")
 BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
     *("!/plan", "!/plan/**"),
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules/*"),
-    *(f"!/platform_facts/rules/{name}.py" for name in ("__init__", "checked_yaml", "rule")),
+    *(f"!/platform_facts/rules/{name}.py" for name in BUILDER_RULES),
 ]
 """Patterns that exclude all files except the build code from the builder's asset."""
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")

@@ -24,21 +24,21 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
-from release import tree
+from release import checkout as checkouts
 
 ROOT = Path(__file__).parents[1]
 CDK = "aws_cdk"
 SOCKET = "TESTS_WARM_APP"
 """Environment variable with the socket path of the server, for programs started by tests."""
 
-original_run_app = tree.run_app
+original_run_app = checkouts.run_app
 
 
 def run_app(
     program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
     """Replace `release.tree.run_app`: the app runs in the server, other programs as before."""
-    if program[0] != tree.APP:
+    if program[0] != checkouts.APP:
         return original_run_app(program, cwd=cwd, environment=environment)
     request = {"cwd": str(cwd), "environment": dict(environment), "program": list(program)}
     with socket.socket(socket.AF_UNIX) as connection:
@@ -76,7 +76,7 @@ def _main(command: str, *arguments: str) -> None:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
         _serve(socket.socket(fileno=int(arguments[0])))
         return
-    tree.run_app = run_app
+    checkouts.run_app = run_app
     sys.argv = [command, *arguments]
     runpy.run_module(command, run_name="__main__", alter_sys=True)
 
@@ -114,7 +114,7 @@ def _run(root: Path, program: list[str]) -> int:
     os.chdir(root)
     sys.argv = program
     try:
-        runpy.run_path(tree.APP, run_name="__main__")
+        runpy.run_path(checkouts.APP, run_name="__main__")
     except SystemExit as exit_:
         if isinstance(exit_.code, str):
             sys.stderr.write(f"{exit_.code}\n")

@@ -27,7 +27,7 @@ from cli.failure_report.masking import masked
 from cli.parsers import STAGE, add_command
 from delivery.preflight.failure_reasons import failure_reason
 from model_build.commands.arguments import Commands
-from release.tree import CheckoutError, Tree, git
+from release.checkout import Checkout, CheckoutError, git
 
 PACKAGES = ("aws-cdk-lib", "boto3", "cdk-nag", "constructs", "ministack")
 
@@ -41,7 +41,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
-    stage, tree = options.stage, Tree(Path.cwd())
+    stage, tree = options.stage, Checkout(Path.cwd())
     session = boto3.Session(region_name=tree.stage(stage).region)
     path = options.output or Path(f"report-{stage}.zip")
     problems = []
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _versions(tree: Tree, stage: str, *, is_local: bool) -> dict[str, Any]:
+def _versions(tree: Checkout, stage: str, *, is_local: bool) -> dict[str, Any]:
     commit, changes = "", ""
     with suppress(CheckoutError):  # not a clone
         commit, changes = git(tree.root, "rev-parse", "HEAD"), git(tree.root, "status", "--short")
@@ -91,7 +91,7 @@ def _versions(tree: Tree, stage: str, *, is_local: bool) -> dict[str, Any]:
     }
 
 
-def _plan(tree: Tree, stage: str) -> Any:
+def _plan(tree: Checkout, stage: str) -> Any:
     """Return the plan of the working tree, without the values of environment variables."""
     with TemporaryDirectory(prefix="report-") as folder:
         tree.synthesise(stage, to=Path(folder))

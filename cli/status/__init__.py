@@ -17,7 +17,7 @@ from cli.parsers import STAGE, add_command
 from cli.status.report import read_report
 from cli.status.tables import tables
 from model_build.commands.arguments import Commands
-from release.tree import Tree
+from release.checkout import Checkout
 
 
 def add_to(commands: Commands) -> None:
@@ -29,7 +29,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report; return the exit code."""
-    console, tree = printable.console(), Tree(Path.cwd())
+    console, tree = printable.console(), Checkout(Path.cwd())
     region = tree.stage(options.stage).region if options.stage else None
     report = read_report(boto3.Session(region_name=region), options.stage, tree.stages())
     if options.json:

@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError, NoCredentialsError
 from delivery.preflight.clients import client
 from delivery.preflight.running_endpoints import RunningEndpoint, running_endpoints
 from delivery.preflight.service_quotas import ServiceQuotas
-from release.template_resources import resources
-from release.tree import Template, Tree, templates
+from release.checkout import Checkout
+from release.templates import Template, resources, templates
 
 
 class NoCredentials(Exception):
@@ -55,7 +55,7 @@ class Account:
 
     session: boto3.Session
     caller: Caller
-    tree: Tree
+    tree: Checkout
     stage: str
     assembly: Path
     _clients: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -116,7 +116,7 @@ class Account:
 
 
 @contextmanager
-def account_of(tree: Tree, stage: str) -> Iterator[Account]:
+def account_of(tree: Checkout, stage: str) -> Iterator[Account]:
     """Provide the account of a stage, with the stage's assembly, during the `with` block.
 
     Raise `CheckoutError`, `NotSynthesised`, `NoCredentials` and `BotoCoreError`.

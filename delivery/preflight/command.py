@@ -12,8 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery.preflight.account import NoCredentials, account_of
 from delivery.preflight.checks import run_checks
 from delivery.preflight.findings import Verdict, as_json, table
-from release.checkouts import Clone
-from release.tree import CheckoutError
+from release.checkout import CheckoutError, GitCheckout
 
 NOTHING_REFUSED, REFUSED = range(2)
 
@@ -29,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return the exit code."""
     try:
-        with account_of(Clone.of_working_directory(), options.stage) as account:
+        with account_of(GitCheckout.of_working_directory(), options.stage) as account:
             findings = list(run_checks(account))
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)

@@ -8,8 +8,7 @@ from delivery.preflight.account import Account
 from delivery.preflight.builds import archives_to_build, engines_to_build
 from delivery.preflight.findings import CheckFinding, ok, refused, unknown
 from release.stack_endpoints import stack_endpoints
-from release.template_resources import references
-from release.tree import Template
+from release.templates import Template, references
 
 SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"

@@ -59,13 +59,20 @@ def tensor_shapes(model: Model) -> Problems:
     """`dims` and `reshape` have the same number of elements.
 
     An axis of variable size (-1) splits both into parts; each part too must have the same number.
+    Without a batch axis, Triton has no scalars, which are an empty reshape.
 
     Source: core src/model_config_utils.cc, ValidateIOShape.
     """
     for kind in ("input", "output"):
         for index, tensor in enumerate(getattr(model.config, kind)):
             dims, shape = list(tensor.dims), list(tensor.reshape.shape)
-            if tensor.HasField("reshape") and (
+            if tensor.HasField("reshape") and not shape and not model.config.max_batch_size:
+                yield (
+                    model.field_location(kind, index, "reshape"),
+                    f'"{tensor.name}" has an empty reshape, which needs max_batch_size: remove '
+                    "reshape",
+                )
+            elif tensor.HasField("reshape") and (
                 _element_counts_between_variable_axes(dims)
                 != _element_counts_between_variable_axes(shape)
             ):

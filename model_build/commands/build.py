@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     progress = Printer(name)
     if not options.bucket:
+        _make_folder(options.output)
         engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
         with build(
             model, name=name, target=options.target, progress=progress, engines=engines
@@ -114,6 +115,16 @@ def run(options: argparse.Namespace) -> Outcome:
             s3, result, bucket=options.bucket, key=options.key, progress=progress, source=source
         )
     return Outcome(text=f"published {url}", data={"path": url, "built": True})
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of --output before the build. Raise `BuildError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BuildError(
+            f"--output {folder}: {error.strerror}: write a folder that you may write to"
+        ) from None
 
 
 def _parse_images(text: str) -> dict[str, str]:

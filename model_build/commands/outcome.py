@@ -36,8 +36,8 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
         outcome = run(options)
     except (BuildError, checked_yaml.InvalidFile) as error:
         message = str(error)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        message = f"{error.filename}: {error.strerror}"
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except NoRegionError:
         message = f"AWS: no region: set {REGION} to the stage's"
     except (BotoCoreError, ClientError) as error:

@@ -10,9 +10,12 @@ MAX_NAME = 63
 MAX_VARIABLE_BYTES = 1024
 MAX_VARIABLES = 100
 MAX_ENVIRONMENT_BYTES = 32 * 1024
-CODE_VARIABLES = ("BASH_ENV", "GCONV_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-"""Besides LD_*, the variables by which bash, glibc and Python find code; `serve` is a bash script,
-and Triton's Python backend embeds Python."""
+CODE_VARIABLES = (
+    *("BASH_ENV", "GCONV_PATH", "HOME", "PATH"),
+    *("PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"),
+)
+"""Besides LD_*, the variables by which bash, glibc and Python find code (Python in
+HOME/.local); `serve` is a bash script, and Triton's Python backend embeds Python."""
 
 
 @rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from release.tree import Template
+from release.templates import Template
 from review.access.grants import Grant, is_service
 from review.access.statements import construct_paths, parse_grants
 from review.values import construct_path, format_value

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from release.tree import Template
+from release.templates import Template
 from review.access.grants import ANYONE, NETWORK, Condition, Grant
 from review.values import as_list, construct_path, format_value
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from release.template_resources import references
+from release.templates import references
 from review.access.access_changes import has_more_access
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers

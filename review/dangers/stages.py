@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from plan.document import Plan
-from release.template_resources import resources
+from release.templates import resources
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest

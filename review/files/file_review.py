@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from release.tree import Tree
+from release.checkout import Checkout
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import ChangedFile, CodeOwners, package_lines
 from review.files.model_data import describe_model_data
@@ -27,7 +27,7 @@ class FileReview:
     code: tuple[str, ...] = ()
 
 
-def review_files(before: Tree, after: Tree) -> FileReview:
+def review_files(before: Checkout, after: Checkout) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
     return compare_files(before.files(), after.files("--others", "--exclude-standard"))
 

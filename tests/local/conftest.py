@@ -13,8 +13,7 @@ import pytest
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 from model_build import BuildTarget
-from release import tree
-from release.tree import Tree
+from release import checkout as checkouts
 from tests import warm_app
 from tests.app_copy import copy_app
 from tests.local.cdk_bootstrap import bootstrap
@@ -74,7 +73,7 @@ class Checkout:
 
     def synthesise(self) -> None:
         """Write the assembly to cdk.out. Raise `NotSynthesised`."""
-        Tree(self.path).synthesise(self.stage, to=self.path / "cdk.out")
+        checkouts.Checkout(self.path).synthesise(self.stage, to=self.path / "cdk.out")
 
     def deploy_assembly(self, *arguments: str, assembly: str = "cdk.out", code: int = 0) -> str:
         """Deploy every stack of an assembly."""
@@ -156,5 +155,5 @@ def checkout(
     checkout = Checkout(path, local_sagemaker)
     (path / BUILD_REQUIREMENTS).write_text("")  # the packages are installed already
     checkout.edit("constructs/triton_sagemaker/handler_function.py", *FREQUENT_POLLING)
-    module_patch.setattr(tree, "run_app", warm_app.run_app)
+    module_patch.setattr(checkouts, "run_app", warm_app.run_app)
     return checkout

@@ -20,7 +20,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as publish
-from release.tree import Tree
+from release import checkout as checkouts
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
@@ -144,7 +144,7 @@ def test_replaced_archive_is_not_promoted(
     trial = EndpointClient(stage="trial", endpoint="math", catalog_ttl=0)
     archive = str(trial.resolve("times").target_model).removeprefix("published/")
     assert predict(trial) == 28
-    Tree(repository.path).synthesise("live", to=tmp_path)
+    checkouts.Checkout(repository.path).synthesise("live", to=tmp_path)
     deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
     promote_archives(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # only archives of deliveries are promoted

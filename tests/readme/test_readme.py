@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from release.tree import git
+from release.checkout import git
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from release.tree import Template
+from release.templates import Template
 from review.values import is_intrinsic_function
 from tests.review_changes import schemas
 from tests.review_changes.stages import NAMES, SynthesisedStage, synthesised

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +74,11 @@ def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
-    assert not (facts / "rules").exists()
+    assert not (facts / "rules" / "stage.py").exists()
     assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
+    for command in ("build", "publish"):  # with the modules of the asset alone
+        arguments = (sys.executable, "-m", "model_build", command, "--help")
+        subprocess.run(arguments, cwd=facts.parent, check=True, capture_output=True)
 
 
 def test_at_most_four_builds_start_at_once() -> None:

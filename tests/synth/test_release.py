@@ -9,21 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from release import tree as trees
+from release import checkout as trees
 from release.artefact import ReleaseArtefact
 from release.build import build_release
-from release.checkouts import Clone
-from release.tree import Tree
+from release.checkout import Checkout, GitCheckout
 from tests.unit.conftest import commit
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+def clone(tmp_path_factory: pytest.TempPathFactory) -> GitCheckout:
     """A clone of the tracked files as they are, with one commit."""
-    clone = Clone(tmp_path_factory.mktemp("clone") / "a folder")
-    tracked = Tree(ROOT).files("--others", "--exclude-standard")
+    clone = GitCheckout(tmp_path_factory.mktemp("clone") / "a folder")
+    tracked = Checkout(ROOT).files("--others", "--exclude-standard")
     for name in tracked:
         if name.startswith(("tests/", "local_sagemaker/", "docs/")):
             continue
@@ -36,25 +35,25 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 
 @pytest.fixture(scope="module")
-def release(clone: Clone) -> ReleaseArtefact:
+def release(clone: GitCheckout) -> ReleaseArtefact:
     return build_release(clone, clone.root.parent / "first")
 
 
-def test_every_stage_is_in_the_release(clone: Clone, release: ReleaseArtefact) -> None:
+def test_every_stage_is_in_the_release(clone: GitCheckout, release: ReleaseArtefact) -> None:
     assert {name.partition("/")[0] for name in release.files} == {*clone.stages()}
     assert (release.tree, release.commit) == (clone.git("rev-parse", "HEAD^{tree}"), clone.head())
     assert "prod/models/minilm/tests/golden.json" in release.files
 
 
 def test_builds_are_byte_identical(
-    clone: Clone, release: ReleaseArtefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clone: GitCheckout, release: ReleaseArtefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another folder, time, time zone, language, temporary folder, umask, host, user; no network.
 
     `unshare` makes a host name and a network, without interfaces, of the process's own, and another
     user of it; a preloaded library would be needed for another clock, so the time is the present.
     """
-    copy = Clone(tmp_path / "b")
+    copy = GitCheckout(tmp_path / "b")
     clone.git("clone", "--quiet", "--no-local", str(clone.root), str(copy.root))
     for path in copy.root.rglob("*"):
         if ".git" not in path.parts:
@@ -80,7 +79,7 @@ def test_builds_are_byte_identical(
     if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
         unshare = []  # the other switches are set nevertheless
     program = "import os, sys; os.umask(0o077); from release.build import *; import pathlib; "
-    program += "build_release(Tree(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]))"
+    program += "build_release(Checkout(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]))"
     subprocess.run(
         [*unshare, sys.executable, "-c", program, str(copy.root), str(tmp_path / "second")],
         cwd=ROOT,
@@ -102,14 +101,14 @@ def test_builds_are_byte_identical(
 
 
 def test_assembly_is_that_of_cdk_synth(
-    clone: Clone, release: ReleaseArtefact, tmp_path: Path
+    clone: GitCheckout, release: ReleaseArtefact, tmp_path: Path
 ) -> None:
     context = {**json.loads((clone.root / "cdk.json").read_text())["context"], **trees.CLI_CONTEXT}
     finished = subprocess.run(
         [sys.executable, "app.py"],
         cwd=clone.root,
         env={
-            **Tree(clone.root).environment,
+            **Checkout(clone.root).environment,
             "CDK_OUTDIR": str(tmp_path),
             "CDK_CONTEXT_JSON": json.dumps({**context, "stage": "prod"}),
         },

@@ -15,10 +15,10 @@ from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
 from model_build import BuildError
-from plan.document import Plan
+from plan.document import DIGEST_OUTPUT, EndpointSettings, Plan
 from platform_facts.rules import checked_yaml
 from stacks import stage_stacks, synthesise
-from stages import load_stage
+from stages import load_stage, stage_names
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.names import STACKS
@@ -238,3 +238,15 @@ def _files(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+@pytest.mark.parametrize("stage", stage_names())
+def test_template_of_an_endpoint_has_its_part_of_the_plan(
+    stage: str, assembly: Assembly, templates: Templates
+) -> None:
+    for endpoint in Plan.read(Path(assembly(stage).directory)).endpoints.values():
+        template = templates(stage)[endpoint.settings.stack]
+        settings = EndpointSettings.of_template(template)
+        assert settings is not None
+        digest = template["Outputs"][DIGEST_OUTPUT]["Value"]
+        assert endpoint.settings.digest == settings.digest == digest

@@ -8,7 +8,8 @@ import pytest
 
 from release.assemblies import read_synthesis
 from release.build import build_release
-from release.tree import NotSynthesised, Tree, templates
+from release.checkout import Checkout, NotSynthesised
+from release.templates import templates
 
 ROOT = Path(__file__).parents[2]
 APP = """
@@ -23,7 +24,7 @@ app.synth()
 
 
 @pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """Return a tree whose stage has an invalid template, with CDK_VALIDATION unset."""
     monkeypatch.delenv("CDK_VALIDATION")
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -31,10 +32,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
-    return Tree(tmp_path)
+    return Checkout(tmp_path)
 
 
-def test_delivery_and_review_head_validate_templates(tree: Tree, tmp_path: Path) -> None:
+def test_delivery_and_review_head_validate_templates(tree: Checkout, tmp_path: Path) -> None:
     with pytest.raises(NotSynthesised, match="DelaySecond"):
         tree.synthesise("prod", to=tmp_path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
@@ -44,7 +45,7 @@ def test_delivery_and_review_head_validate_templates(tree: Tree, tmp_path: Path)
     assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
 
 
-def test_lint_rejects_invalid_template(tree: Tree) -> None:
+def test_lint_rejects_invalid_template(tree: Checkout) -> None:
     recipe = (ROOT / "Makefile").read_text().partition("\nlint: ")[2].partition("\n\n")[0]
     (synth,) = (line for line in recipe.splitlines() if "cdk synth" in line)
     command = synth.partition(" > ")[0].replace("$$stage", "prod").replace("$$out", "out").strip()

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from release import tree
-from release.checkouts import Clone
+from release import checkout as checkouts
+from release.checkout import GitCheckout
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
-def commit(clone: Clone) -> str:
+def commit(clone: GitCheckout) -> str:
     """Commit all files; return the commit."""
     clone.git("add", "--all")
     clone.git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message", "a commit")
@@ -18,8 +18,8 @@ def commit(clone: Clone) -> str:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Clone:
-    clone = Clone(tmp_path.resolve() / "clone")
+def clone(tmp_path: Path) -> GitCheckout:
+    clone = GitCheckout(tmp_path.resolve() / "clone")
     (clone.root / "stages").mkdir(parents=True)
     clone.git("init", "--quiet", "--initial-branch=main")
     for region in ("eu-west-1", "us-east-1"):
@@ -35,4 +35,4 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _bytecode_in_tmp(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "BYTECODE", bytecode)
+    monkeypatch.setattr(checkouts, "BYTECODE", bytecode)

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from model_build.export import torch_source
-from release.checkouts import Clone
-from release.tree import NotSynthesised
+from release.checkout import GitCheckout, NotSynthesised
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 from tests.unit.model_build.export.test_torch_source import WORKING
@@ -37,9 +36,9 @@ def write_hostile_bytecode(source: Path, hostile: str) -> Path:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitCheckout:
     """Return a clone whose app imports a module that has hostile bytecode."""
-    clone = Clone(tmp_path.resolve() / "clone")
+    clone = GitCheckout(tmp_path.resolve() / "clone")
     write_file(clone, "app.py", APP)
     write_file(clone, "cdk.json", "{}")
     write_file(clone, "stages/prod.yaml", "region: us-east-1\n")
@@ -50,13 +49,13 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     return clone
 
 
-def test_synth_runs_the_source(clone: Clone, tmp_path: Path) -> None:
+def test_synth_runs_the_source(clone: GitCheckout, tmp_path: Path) -> None:
     clone.synthesise("prod", to=tmp_path)
     assert (tmp_path / "ran").read_text() == "source"
 
 
 def test_commit_with_bytecode_is_rejected(
-    clone: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    clone: GitCheckout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone.git("add", "--force", "part.py")
     commit(clone)
@@ -101,7 +100,9 @@ def test_export_ignores_bytecode(tmp_path: Path) -> None:
     assert not hasattr(sys.modules[type(model.module).__module__], "HOSTILE")
 
 
-def test_commit_with_symlink_is_rejected(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commit_with_symlink_is_rejected(
+    clone: GitCheckout, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.rmtree(clone.root / "__pycache__")
     (clone.root / "models").mkdir()
     (clone.root / "models" / "minilm").symlink_to("/etc")

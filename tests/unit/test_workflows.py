@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from release.tree import git
+from release.checkout import git
 from review import markdown
 from review.files.next_change import affects_next_change
 from review.files.workflows import FOLDER, broken_invariants

@@ -92,6 +92,28 @@ def fil_features(model: Model, path: Path) -> Problems:
         )
 
 
+def fil_trees(model: Model, path: Path) -> Problems:
+    """The file has trees with one target.
+
+    Sources: Treelite reads boosters of XGBoost with trees only (src/model_loader); fil_backend
+    src/herring/tl_helpers.hpp, "Multi-target model not supported".
+    """
+    trees = read_tree_model(path)
+    location = model.file_location(model.relative_path(path))
+    if trees.booster == "gblinear":
+        yield (
+            location,
+            "is a linear model (gblinear), FIL serves trees: train with booster gbtree or dart, or "
+            "export it as ONNX",
+        )
+    elif trees.targets > 1:
+        yield (
+            location,
+            f"has {trees.targets} targets, FIL serves one: train a model for each, or export it as "
+            "ONNX",
+        )
+
+
 def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
     """The release's Treelite can read the XGBoost file.
 
@@ -127,6 +149,6 @@ FORMAT = Format(
     file="xgboost.model",
     other_files=_FILES,
     config_rules=(fil_settings,),
-    file_rules=(fil_features,),
+    file_rules=(fil_features, fil_trees),
     release_rules=(fil_versions,),
 )

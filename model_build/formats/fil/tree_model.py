@@ -20,11 +20,8 @@ class TreeModel:
     xgboost: tuple[int, ...] | None = None
     classes: int = 1
     targets: int = 1
-
-    @property
-    def columns(self) -> int:
-        """The number of scores of a row."""
-        return max(self.classes, self.targets)
+    booster: str = "gbtree"
+    """XGBoost's `gbtree` or `dart`, which are trees, or `gblinear`."""
 
 
 def read_tree_model(path: Path) -> TreeModel:
@@ -40,12 +37,14 @@ def read_tree_model(path: Path) -> TreeModel:
         return TreeModel()
     try:
         document = json.loads(path.read_bytes())
-        parameters = document["learner"]["learner_model_param"]
+        learner = document["learner"]
+        parameters = learner["learner_model_param"]
         return TreeModel(
             int(parameters["num_feature"]),
             tuple(map(int, document.get("version", ()))) or None,
             classes=max(1, int(parameters.get("num_class", 0))),
             targets=max(1, int(parameters.get("num_target", 1))),
+            booster=str(learner.get("gradient_booster", {}).get("name", "gbtree")),
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return TreeModel()

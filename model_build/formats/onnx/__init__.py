@@ -17,6 +17,8 @@ from model_build.recipe_values import Gate, Source
 from model_build.repository import Model
 from model_build.target import newer_release_hint
 
+_FIRST_BF16_RELEASE = "26.03"
+
 
 class Onnx(RecipeStep):
     """An ONNX file of a PyTorch model.
@@ -77,6 +79,22 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
             )
 
 
+def onnx_bf16(release: platform_facts.Release, model: Model, path: Path) -> Problems:
+    """BF16 inputs and outputs need Triton 26.03.
+
+    Source: onnxruntime_backend src/onnxruntime_utils.cc, ConvertFromOnnxDataType at r25.09, r26.03.
+    """
+    graph = read_graph(path) if release.name < _FIRST_BF16_RELEASE else None
+    for tensor in (*graph.inputs, *graph.outputs) if graph else ():
+        if tensor.data_type == "TYPE_BF16":
+            yield (
+                model.file_location(model.relative_path(path)),
+                f'"{tensor.name}" is BF16, which the ONNX backend of Triton {release.name} does '
+                f"not have: export it as FP32 or FP16, or choose Triton {_FIRST_BF16_RELEASE} or "
+                "newer",
+            )
+
+
 def _supports(field: str, version: int, release: platform_facts.Release) -> bool:
     return (getattr(release, field) or 0) >= version
 
@@ -86,5 +104,5 @@ FORMAT = Format(
     file="model.onnx",
     steps=(Onnx,),
     file_rules=(onnx_tensors,),
-    release_rules=(onnx_versions,),
+    release_rules=(onnx_versions, onnx_bf16),
 )

@@ -65,7 +65,8 @@ def _tensor(value: Any) -> FileTensor:
     types = onnx.TensorProto.DataType
     number = tensor.elem_type
     name = types.Name(number) if number in types.values() else f"of type {number}"
-    dims = None
+    dims, first_axis = None, ""
     if tensor.HasField("shape"):
         dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
-    return FileTensor(value.name, _TYPES.get(name, name), dims)
+        first_axis = next((dim.dim_param for dim in tensor.shape.dim), "")
+    return FileTensor(value.name, _TYPES.get(name, name), dims, first_axis=first_axis)

@@ -14,6 +14,7 @@ from model_build.export.gate import SEED, SIZE_FRACTIONS, GateCase, compare, rea
 from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
+from model_build.model_config import type_name
 from model_build.recipe_values import Gate
 from model_build.repository import Model
 
@@ -22,6 +23,9 @@ NAME_WITH_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 _ENTRY_VERSIONS = {"byteorder": Version("2.1")}
 """Name of an entry in the zip file -> the first PyTorch version that writes it (pytorch/pytorch,
 docs/source/notes/serialization.rst)."""
+
+
+_MISSING_TYPES = ("TYPE_BF16", "TYPE_UINT16", "TYPE_UINT32", "TYPE_UINT64")
 
 
 class TorchScript(EnvironmentStep):
@@ -83,6 +87,22 @@ def torchscript_names(model: Model) -> Problems:
             )
 
 
+def torchscript_types(model: Model) -> Problems:
+    """No input or output is BF16 or of unsigned integers of more than 8 bits.
+
+    Source: pytorch_backend src/libtorch_utils.cc, ModelConfigDataTypeToTorchType.
+    """
+    for kind in ("input", "output"):
+        for index, tensor in enumerate(getattr(model.config, kind)):
+            name = type_name(tensor.data_type)
+            if name in _MISSING_TYPES:
+                yield (
+                    model.field_location(kind, index, "data_type"),
+                    f'{kind} "{tensor.name}" is {name}, which the PyTorch backend does not have: '
+                    "convert it in the module, and write another type",
+                )
+
+
 def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip file (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
@@ -119,7 +139,7 @@ FORMAT = Format(
     file="model.pt",
     other_files={"torch_aoti": "model.pt2"},
     steps=(TorchScript,),
-    config_rules=(torchscript_names,),
+    config_rules=(torchscript_names, torchscript_types),
     file_rules=(torchscript_files,),
     release_rules=(torchscript_versions,),
 )

@@ -17,7 +17,7 @@ from aws_cdk import App
 import platform_facts
 from release.assemblies import SynthesisedTree
 from release.build import build_release
-from release.tree import CLI_CONTEXT, Tree
+from release.checkout import CLI_CONTEXT, Checkout
 from review.stage_review import StageReview, review_stage
 from tests.unit.review.conftest import PRICES
 
@@ -67,7 +67,9 @@ def copy_tree(to: Path) -> Path:
     return to
 
 
-def synthesise_all(tree: Tree, stages: Iterable[str], *, to: Path, validate: bool = True) -> None:
+def synthesise_all(
+    tree: Checkout, stages: Iterable[str], *, to: Path, validate: bool = True
+) -> None:
     """Synthesise with the tree's code in this process, which is faster than a new process."""
     context = {
         **json.loads((tree.root / "cdk.json").read_text())["context"],
@@ -80,12 +82,12 @@ def synthesise_all(tree: Tree, stages: Iterable[str], *, to: Path, validate: boo
             importlib.import_module("stacks").synthesise(app, stage)
 
 
-def write_release(tree: Tree, folder: Path, stages: Iterable[str]) -> SynthesisedTree:
+def write_release(tree: Checkout, folder: Path, stages: Iterable[str]) -> SynthesisedTree:
     return SynthesisedTree(tree.root, build_release(tree, folder, stages).folder)
 
 
 @contextmanager
-def _imported_from(tree: Tree) -> Iterator[None]:
+def _imported_from(tree: Checkout) -> Iterator[None]:
     """Import this repository's packages from a tree during the `with` block."""
     modules = _remove_modules()
     with pytest.MonkeyPatch.context() as patch:
@@ -104,7 +106,7 @@ def _remove_modules() -> dict[str, ModuleType]:
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tree, "synthesise_all", synthesise_all)
+    monkeypatch.setattr(Checkout, "synthesise_all", synthesise_all)
     monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
 
 
@@ -112,8 +114,8 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tree, "synthesise_all", synthesise_all)
-        return write_release(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
+        patch.setattr(Checkout, "synthesise_all", synthesise_all)
+        return write_release(Checkout(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Reviewer:
 
     def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
         """Review a change of stages against the base."""
-        head: Tree = Tree(self.folder / "head")
+        head: Checkout = Checkout(self.folder / "head")
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
@@ -132,7 +134,7 @@ class Reviewer:
         return [review_stage(stage, self.base, synthesised_head) for stage in stages]
 
 
-def _apply(head: Tree, file: str, old: str, new: str) -> None:
+def _apply(head: Checkout, file: str, old: str, new: str) -> None:
     """Make an edit; a file without content is deleted."""
     path = head.root / file
     content = path.read_text() if old else ""

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from release.build import build_release
-from release.checkouts import Clone
-from release.tree import Tree
+from release.checkout import Checkout, GitCheckout
 from review.command import INSTALLED_FOLDERS
 from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.conftest import commit
@@ -33,8 +32,8 @@ CHECKOV = "framework: [cloudformation]\nquiet: true\nskip-download: true\ncheck:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Clone:
-    clone = Clone(copy_tree(tmp_path / "clone"))
+def clone(tmp_path: Path) -> GitCheckout:
+    clone = GitCheckout(copy_tree(tmp_path / "clone"))
     for stage in clone.stages():
         (clone.root / "stages" / f"{stage}.yaml").unlink()
     (clone.root / "stages" / "live.yaml").write_text(STAGE)
@@ -51,7 +50,7 @@ def clone(tmp_path: Path) -> Clone:
     return clone
 
 
-def run(tree: Tree, *program: str) -> "subprocess.CompletedProcess[str]":
+def run(tree: Checkout, *program: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", *program],
         cwd=tree.root,
@@ -61,7 +60,7 @@ def run(tree: Tree, *program: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_hostile_change_cannot_disable_the_review(clone: Clone) -> None:
+def test_hostile_change_cannot_disable_the_review(clone: GitCheckout) -> None:
     one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
     (clone.root / "stages" / "live.yaml").write_text(one_instance)
     broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"

@@ -9,7 +9,7 @@ import pytest
 
 import platform_facts
 from release.assemblies import SynthesisedTree
-from release.tree import Tree
+from release.checkout import Checkout
 from review import markdown
 from review.files.file_review import compare_files
 from review.findings import NO_FINDINGS
@@ -22,12 +22,12 @@ REAL_PRICES = platform_facts.prices
 
 
 @pytest.fixture(scope="module")
-def prod(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    return Tree(copy_tree(tmp_path_factory.mktemp("prod") / "tree"))
+def prod(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    return Checkout(copy_tree(tmp_path_factory.mktemp("prod") / "tree"))
 
 
 @pytest.fixture
-def base(prod: Tree) -> SynthesisedTree:
+def base(prod: Checkout) -> SynthesisedTree:
     """The repository with the synthesised stage `prod`."""
     folder = prod.root.parent / "assemblies"
     return (

@@ -13,7 +13,7 @@ from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from delivery import cdk_cli
 from local_sagemaker import Folder
-from release.tree import WITHOUT_VALIDATION
+from release.checkout import WITHOUT_VALIDATION
 from stages import at_lines_of_stage, load_stage
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT

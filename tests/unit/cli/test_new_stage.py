@@ -75,6 +75,7 @@ def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path)
 @pytest.mark.parametrize(
     ("name", "endpoints", "message"),
     [
+        ("Mine", [], "'Mine' is not a valid stage name: write a small letter first"),
         ("12", [], "'12' is not a valid stage name"),
         ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
         (

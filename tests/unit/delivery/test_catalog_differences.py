@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from delivery.catalog_differences import CatalogDifference, differences, restore_entries
-from release.tree import Template
+from release.templates import Template
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient

@@ -16,7 +16,7 @@ from delivery.errors import (
     Unfinished,
 )
 from release.artefact import ReleaseArtefact
-from release.tree import CheckoutError
+from release.checkout import CheckoutError
 from tests.tritonsm import tritonsm
 
 

@@ -9,7 +9,7 @@ import pytest
 from delivery import assembly, delivering
 from delivery.errors import FaultyDeployment, NotDelivered
 from release.artefact import ReleaseArtefact
-from release.tree import NotSynthesised, Tree
+from release.checkout import Checkout, NotSynthesised
 from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
 
 
@@ -34,7 +34,7 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
     history: Any = FakeHistory()
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
-    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Tree(Path())))
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Checkout(Path())))
     delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
     steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
     assert history.calls == steps

@@ -18,7 +18,7 @@ from delivery.deploying import deploy
 from delivery.deployment import StageDeployment
 from delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
 from release.stack_endpoints import StackEndpoint
-from release.tree import Template
+from release.templates import Template
 from tests.unit.delivery.test_suspended_scaling import template
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))

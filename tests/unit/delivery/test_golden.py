@@ -217,3 +217,8 @@ def test_invalid_inputs_are_an_error(tmp_path: Path, tensor: dict[str, object], 
     with pytest.raises(NotDelivered, match=text) as refused:
         check_golden_files(tmp_path)
     assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)
+    path = tmp_path / "a/b/c/request.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"inputs": {"X": 5}}')
+    with pytest.raises(NotDelivered, match=rf"^{path}:1: "):
+        Golden.read(path)

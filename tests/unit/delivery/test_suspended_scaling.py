@@ -8,7 +8,7 @@ import pytest
 from delivery import suspended_scaling
 from release import stack_catalog
 from release.stack_endpoints import StackEndpoint
-from release.tree import Template
+from release.templates import Template
 
 URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
 VARIANT = "endpoint/prod-text/variant/"

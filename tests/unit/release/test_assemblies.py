@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from release.assemblies import MAX_BYTES, read_synthesis
-from release.tree import NotSynthesised
+from release.checkout import NotSynthesised
 
 STACK = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "a.template.json"}}
 TEMPLATE = {"Resources": {"Key": {"Type": "AWS::KMS::Key"}}}

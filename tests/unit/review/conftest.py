@@ -8,8 +8,7 @@ import pytest
 
 import platform_facts
 from platform_facts import Prices
-from release.checkouts import Clone
-from release.tree import Tree
+from release.checkout import Checkout, GitCheckout
 from review import command, judge
 from tests.unit.conftest import commit
 from tests.unit.review.resources import RESOURCES
@@ -44,9 +43,9 @@ def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitCheckout:
     """A clone whose app copies templates, and whose linters have no findings."""
-    clone = Clone(tmp_path.resolve() / "clone")
+    clone = GitCheckout(tmp_path.resolve() / "clone")
     write_file(clone, "app.py", APP)
     write_file(clone, "cdk.json", "{}")
     write_file(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
@@ -70,14 +69,14 @@ def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the review's code in this process if a base has no such code."""
     run_base = command._run_judge
 
-    def run(base: Tree, arguments: list[str]) -> int:
+    def run(base: Checkout, arguments: list[str]) -> int:
         has_code = (base.root / "review" / "judge.py").is_file()
         return run_base(base, arguments) if has_code else judge.main(arguments)
 
     monkeypatch.setattr(command, "_run_judge", run)
 
 
-def write_file(tree: Tree, path: str, content: str) -> Path:
+def write_file(tree: Checkout, path: str, content: str) -> Path:
     """Write a file of a tree."""
     file = tree.root / path
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from release.stage_file import StageFile
+from release.checkout import StageFile
 from review.comparison import Comparison
 
 PROD = StageFile(region="us-east-1", production=True, account="111111111111")

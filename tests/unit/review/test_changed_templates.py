@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from release.tree import Template
+from release.templates import Template
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers import dangers

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from release.tree import Template
+from release.templates import Template
 from review.comparison import Comparison
 from review.dangers import dangers
 from review.dangers.danger import Danger

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from release.stage_file import StageFile
+from release.checkout import StageFile
 from review.comparison import Comparison
 from review.endpoint_changes import EndpointChange, endpoint_changes
 from tests.unit.review.resources import RESOURCES

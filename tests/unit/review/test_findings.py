@@ -2,7 +2,7 @@
 
 import pytest
 
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from review.findings import FindingsChange, LinterFailed, template_findings
 from tests.unit.review.conftest import write_file
 
@@ -25,7 +25,7 @@ print(json.dumps({"results": {"failed_checks": [
 """
 
 
-def test_template_findings(clone: Clone) -> None:
+def test_template_findings(clone: GitCheckout) -> None:
     write_file(clone, "bin/cfn-lint", CFN_LINT)
     write_file(clone, ".venv-checkov/bin/checkov", CHECKOV)
     sides = ({STACK: {"Messages": side}} for side in (["a", "b"], ["b", "c"]))
@@ -38,7 +38,7 @@ def test_template_findings(clone: Clone) -> None:
     }
 
 
-def test_template_metadata_is_removed_before_linting(clone: Clone) -> None:
+def test_template_metadata_is_removed_before_linting(clone: GitCheckout) -> None:
     cfn_lint_metadata = {"cfn-lint": {"config": {"ignore_checks": ["W1"]}}}
     checkov_metadata = {"checkov": {"skip": [{"id": "CKV_1", "comment": "trust me"}]}}
     script = """#!/usr/bin/env python3
@@ -57,18 +57,18 @@ print(json.dumps([
     assert "skip" not in line
 
 
-def test_checkov_output_without_results(clone: Clone) -> None:
+def test_checkov_output_without_results(clone: GitCheckout) -> None:
     write_file(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
     assert template_findings(clone, {}, {STACK: {}}) == {}
 
 
-def test_missing_linter(clone: Clone) -> None:
+def test_missing_linter(clone: GitCheckout) -> None:
     (clone.root / ".venv-checkov" / "bin" / "checkov").unlink()
     with pytest.raises(LinterFailed, match="checkov is not installed: run `make review`"):
         template_findings(clone, {}, {STACK: {}})
 
 
-def test_unchanged_templates_are_not_linted(clone: Clone) -> None:
+def test_unchanged_templates_are_not_linted(clone: GitCheckout) -> None:
     write_file(clone, "bin/cfn-lint", CFN_LINT)
     write_file(clone, ".venv-checkov/bin/checkov", CHECKOV)
     same_template, changed_template = {"Messages": ["a"]}, {"Messages": ["b"]}

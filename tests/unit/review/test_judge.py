@@ -4,7 +4,7 @@ import copy
 import json
 from datetime import date, timedelta
 
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import APP, write_file
@@ -19,13 +19,13 @@ raise SystemExit(CODE)
 """
 
 
-def write_judge(clone: Clone, judge: str, code: int) -> None:
+def write_judge(clone: GitCheckout, judge: str, code: int) -> None:
     write_file(clone, "review/__init__.py", "")
     program = PROGRAM.replace("JUDGE", judge).replace("CODE", str(code))
     write_file(clone, "review/judge.py", program)
 
 
-def remove_rollback(clone: Clone) -> None:
+def remove_rollback(clone: GitCheckout) -> None:
     resources = copy.deepcopy(RESOURCES)
     del resources["Endpoint"]["Properties"]["DeploymentConfig"]
     write_file(
@@ -33,7 +33,7 @@ def remove_rollback(clone: Clone) -> None:
     )
 
 
-def danger_keys(clone: Clone) -> dict[str, bool]:
+def danger_keys(clone: GitCheckout) -> dict[str, bool]:
     """Return the key of each danger, and whether it is acknowledged."""
     content = json.loads((clone.root / "review.out" / "review.json").read_text())
     dangers = [
@@ -47,7 +47,7 @@ def danger_keys(clone: Clone) -> dict[str, bool]:
     }
 
 
-def test_judge_of_the_change_does_not_run(clone: Clone) -> None:
+def test_judge_of_the_change_does_not_run(clone: GitCheckout) -> None:
     write_judge(clone, "base", 3)
     commit(clone)
     write_judge(clone, "head", 0)
@@ -55,7 +55,7 @@ def test_judge_of_the_change_does_not_run(clone: Clone) -> None:
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
-def test_review_whose_judge_fails_is_incomplete(clone: Clone) -> None:
+def test_review_whose_judge_fails_is_incomplete(clone: GitCheckout) -> None:
     write_judge(clone, "base", 1)
     commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 4
@@ -64,7 +64,7 @@ def test_review_whose_judge_fails_is_incomplete(clone: Clone) -> None:
     )
 
 
-def test_acknowledgements_of_the_change_are_not_valid(clone: Clone) -> None:
+def test_acknowledgements_of_the_change_are_not_valid(clone: GitCheckout) -> None:
     remove_rollback(clone)
     until = date.today() + timedelta(days=30)
     line = f"{{ danger: {DANGER}, who: Mallory, why: trust me, until: {until} }}"
@@ -77,13 +77,13 @@ def test_acknowledgements_of_the_change_are_not_valid(clone: Clone) -> None:
     )
 
 
-def test_change_of_only_acknowledgements_is_not_a_danger(clone: Clone) -> None:
+def test_change_of_only_acknowledgements_is_not_a_danger(clone: GitCheckout) -> None:
     clone.git("checkout", "--quiet", "-b", "change")
     acknowledge(clone, DANGER)
     assert tritonsm(["review", "--base", "main"]) == 0
 
 
-def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
+def test_files_that_affect_the_next_change_are_a_danger(clone: GitCheckout) -> None:
     paths = {
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
@@ -112,7 +112,7 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
     assert reported_paths == paths
 
 
-def test_folder_named_like_an_installed_package_is_a_danger(clone: Clone) -> None:
+def test_folder_named_like_an_installed_package_is_a_danger(clone: GitCheckout) -> None:
     write_file(clone, "botocore/__init__.py", "print('in place of the installed one')")
     assert tritonsm(["review", "--base", "main"]) == 3
     (key,) = danger_keys(clone)
@@ -123,7 +123,7 @@ def test_folder_named_like_an_installed_package_is_a_danger(clone: Clone) -> Non
     assert tritonsm(["review", "--base", "base"]) == 0
 
 
-def test_acknowledged_file_change_is_valid_for_one_content(clone: Clone) -> None:
+def test_acknowledged_file_change_is_valid_for_one_content(clone: GitCheckout) -> None:
     write_file(clone, "Makefile", "review: ; true")
     tritonsm(["review", "--base", "main"])
     (key,) = danger_keys(clone)
@@ -133,7 +133,7 @@ def test_acknowledged_file_change_is_valid_for_one_content(clone: Clone) -> None
     assert tritonsm(["review", "--base", "main"]) == 3
 
 
-def test_stage_with_an_unexpected_error_is_not_reviewed(clone: Clone) -> None:
+def test_stage_with_an_unexpected_error_is_not_reviewed(clone: GitCheckout) -> None:
     resources = copy.deepcopy(RESOURCES)
     resources["Config"]["Properties"] = {"ProductionVariants": "none"}
     write_file(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from review.dangers.danger import digest
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import IDENTITY, commit
@@ -19,15 +19,15 @@ DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
 )
 
 
-def report(clone: Clone) -> str:
+def report(clone: GitCheckout) -> str:
     return (clone.root / "review.out" / "review.md").read_text()
 
 
-def load_json(clone: Clone) -> Any:
+def load_json(clone: GitCheckout) -> Any:
     return json.loads((clone.root / "review.out" / "review.json").read_text())
 
 
-def acknowledge(clone: Clone, *keys: str) -> date:
+def acknowledge(clone: GitCheckout, *keys: str) -> date:
     """Commit acknowledgements of dangers, and return their expiry date."""
     until = date.today() + timedelta(days=30)
     lines = "".join(
@@ -40,7 +40,7 @@ def acknowledge(clone: Clone, *keys: str) -> date:
 
 
 @pytest.fixture
-def unsafe_clone(clone: Clone) -> Clone:
+def unsafe_clone(clone: GitCheckout) -> GitCheckout:
     """A clone with a change that removes the rollback alarms."""
     resources = copy.deepcopy(RESOURCES)
     del resources["Endpoint"]["Properties"]["DeploymentConfig"]
@@ -50,7 +50,7 @@ def unsafe_clone(clone: Clone) -> Clone:
     return clone
 
 
-def test_review_without_changes(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+def test_review_without_changes(clone: GitCheckout, capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert capsys.readouterr().out == "review.out/review.md\n"
     assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
@@ -60,7 +60,7 @@ def test_review_without_changes(clone: Clone, capsys: pytest.CaptureFixture[str]
 
 
 def test_danger_exits_with_3_until_acknowledged(
-    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+    unsafe_clone: GitCheckout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tritonsm(["review", "--base", "main"]) == 3
     assert capsys.readouterr().err.endswith(f": 0 of 1 alarms remain\n  {DANGER}\n")
@@ -71,7 +71,7 @@ def test_danger_exits_with_3_until_acknowledged(
 
 
 def test_files_of_an_earlier_review_are_removed(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch
+    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
 
@@ -79,13 +79,13 @@ def test_files_of_an_earlier_review_are_removed(
         raise KeyboardInterrupt
 
     # The first call after the removal of earlier files.
-    monkeypatch.setattr(Clone, "of_working_directory", interrupt)
+    monkeypatch.setattr(GitCheckout, "of_working_directory", interrupt)
     with pytest.raises(KeyboardInterrupt):
         tritonsm(["review", "--base", "main"])
     assert not list((clone.root / "review.out").glob("review.*"))
 
 
-def test_report_names_both_commits(clone: Clone) -> None:
+def test_report_names_both_commits(clone: GitCheckout) -> None:
     base_commit = clone.git("rev-parse", "HEAD")
     clone.git("checkout", "--quiet", "-b", "change")
     head_commit = commit(clone)
@@ -100,7 +100,7 @@ def test_report_names_both_commits(clone: Clone) -> None:
 
 
 def test_invalid_acknowledgement_exits_with_4(
-    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+    unsafe_clone: GitCheckout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_file(unsafe_clone, "review/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
     assert tritonsm(["review", "--base", "main"]) == 4
@@ -109,7 +109,7 @@ def test_invalid_acknowledgement_exits_with_4(
 
 
 def test_stage_whose_synthesis_fails_is_not_reviewed(
-    clone: Clone, capsys: pytest.CaptureFixture[str]
+    clone: GitCheckout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_file(clone, "stages/other.yaml", "region: us-east-1\n")
     (clone.root / "assemblies" / "other").mkdir()
@@ -128,7 +128,7 @@ def test_stage_whose_synthesis_fails_is_not_reviewed(
     assert not load_json(clone)["complete"]
 
 
-def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: Clone) -> None:
+def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: GitCheckout) -> None:
     write_file(clone, "app.py", "import sys; sys.exit('error: no such model')")
     commit(clone)
     write_file(clone, "app.py", APP)
@@ -137,7 +137,7 @@ def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: Clone) -
     assert load_json(clone)["stages"] == []
 
 
-def test_missing_base_exits_with_4(clone: Clone) -> None:
+def test_missing_base_exits_with_4(clone: GitCheckout) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert tritonsm(["review", "--base", "orgin/main"]) == 4
     for name in ("review.md", "review.json"):
@@ -148,9 +148,9 @@ def test_missing_base_exits_with_4(clone: Clone) -> None:
         assert "No danger" not in message
 
 
-def break_model_lint_of_base(clone: Clone) -> None:
+def break_model_lint_of_base(clone: GitCheckout) -> None:
     """Commit a model linter that fails to `main`, without the uncommitted changes of the clone."""
-    worktree = Clone(clone.root.parent / "broken")
+    worktree = GitCheckout(clone.root.parent / "broken")
     clone.git("worktree", "add", "--quiet", "--detach", str(worktree.root))
     write_file(worktree, "model_build/__main__.py", "raise SystemExit(1)")
     commit(worktree)
@@ -158,7 +158,7 @@ def break_model_lint_of_base(clone: Clone) -> None:
 
 
 def test_failed_linters_do_not_hide_dangers(
-    unsafe_clone: Clone, capsys: pytest.CaptureFixture[str]
+    unsafe_clone: GitCheckout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     break_model_lint_of_base(unsafe_clone)
     write_file(unsafe_clone, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
@@ -170,7 +170,7 @@ def test_failed_linters_do_not_hide_dangers(
     assert DANGER in report(unsafe_clone)
 
 
-def test_unknown_stage_exits_with_4(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_stage_exits_with_4(clone: GitCheckout, capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["review", "--base", "main", "pord"]) == 4
     message = capsys.readouterr().err
     assert "error: not reviewed: pord: no stage 'pord': " in message

@@ -18,10 +18,10 @@ import pytest
 from delivery import delivering
 from delivery.deployment import StageDeployment
 from plan.document import TimeBudget
-from release import tree
+from release import checkout as checkouts
 from release.artefact import ReleaseArtefact
 from release.build import build_release
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import APP, write_file
@@ -47,7 +47,7 @@ HOSTILE_APP = APP.replace("import json,", "import getpass, os, socket, time, jso
 
 
 @pytest.fixture
-def hostile_clone(clone: Clone) -> Clone:
+def hostile_clone(clone: GitCheckout) -> GitCheckout:
     write_file(clone, "app.py", HOSTILE_APP)
     commit(clone)
     return clone
@@ -85,7 +85,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
 
 def test_reviewed_release_is_deployed_byte_for_byte(
-    hostile_clone: Clone,
+    hostile_clone: GitCheckout,
     deployed: dict[str, bytes],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -103,7 +103,7 @@ def test_reviewed_release_is_deployed_byte_for_byte(
     def run_no_app(*_: Any, **__: Any) -> None:
         raise AssertionError("a delivery runs the app")
 
-    monkeypatch.setattr(tree, "run_app", run_no_app)
+    monkeypatch.setattr(checkouts, "run_app", run_no_app)
     monkeypatch.setattr(os, "fork", run_no_app)
     delivered = ReleaseArtefact.load(release.folder, expected=release.digest)
     delivering.deliver(delivered, "prod", from_stage=None)
@@ -113,7 +113,7 @@ def test_reviewed_release_is_deployed_byte_for_byte(
 
 @pytest.mark.parametrize("folder", ["delivery-1", "other"])
 def test_second_build_that_differs_is_another_release(
-    hostile_clone: Clone, tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
+    hostile_clone: GitCheckout, tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A build of main is compared with the digest of its own job, and reviewed again."""
     reviewed = build_release(hostile_clone, tmp_path / "reviewed")

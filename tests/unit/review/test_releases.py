@@ -6,7 +6,7 @@ import pytest
 
 from release.artefact import ReleaseArtefact
 from release.build import build_release
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from review.releases import release_gaps
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import write_file
@@ -15,14 +15,14 @@ GOLDEN = "models/minilm/tests/golden.json"
 
 
 @pytest.fixture
-def release(clone: Clone, tmp_path: Path) -> ReleaseArtefact:
+def release(clone: GitCheckout, tmp_path: Path) -> ReleaseArtefact:
     write_file(clone, GOLDEN, "{}")
     write_file(clone, "assemblies/prod/asset.1a/index.py", "old")
     commit(clone)
     return build_release(clone, tmp_path / "release")
 
 
-def gaps(base: ReleaseArtefact, head: ReleaseArtefact, clone: Clone) -> list[str]:
+def gaps(base: ReleaseArtefact, head: ReleaseArtefact, clone: GitCheckout) -> list[str]:
     return [f"{gap.part}: {gap.reason}" for gap in release_gaps(base, head, clone)]
 
 
@@ -32,12 +32,16 @@ def changed(release: ReleaseArtefact, name: str, content: str) -> ReleaseArtefac
     return ReleaseArtefact.of_folder(release.folder, tree=release.tree, commit=release.commit)
 
 
-def test_release_of_the_reviewed_commit_has_no_gap(clone: Clone, release: ReleaseArtefact) -> None:
+def test_release_of_the_reviewed_commit_has_no_gap(
+    clone: GitCheckout, release: ReleaseArtefact
+) -> None:
     assert release.tree == clone.git("rev-parse", "HEAD^{tree}")
     assert gaps(release, release, clone) == []
 
 
-def test_release_of_another_tree_is_not_reviewed(clone: Clone, release: ReleaseArtefact) -> None:
+def test_release_of_another_tree_is_not_reviewed(
+    clone: GitCheckout, release: ReleaseArtefact
+) -> None:
     write_file(clone, "new", "")
     commit(clone)
     (gap,) = gaps(release, release, clone)
@@ -46,14 +50,14 @@ def test_release_of_another_tree_is_not_reviewed(clone: Clone, release: ReleaseA
 
 @pytest.mark.parametrize("name", [GOLDEN, "stages/prod.yaml"])
 def test_other_copies_than_the_files_are_not_reviewed(
-    clone: Clone, release: ReleaseArtefact, name: str
+    clone: GitCheckout, release: ReleaseArtefact, name: str
 ) -> None:
     (gap,) = gaps(release, changed(release, f"prod/{name}", "other"), clone)
     assert gap.startswith("prod: the copies of stage file and golden files are not those")
 
 
 def test_asset_with_another_content_under_its_old_name_is_not_reviewed(
-    clone: Clone, release: ReleaseArtefact
+    clone: GitCheckout, release: ReleaseArtefact
 ) -> None:
     head = changed(release, "prod/asset.1a/index.py", "new")
     (gap,) = gaps(release, head, clone)

@@ -9,8 +9,7 @@ import pytest
 
 from release.assemblies import SynthesisedTree
 from release.build import build_release
-from release.checkouts import Clone
-from release.tree import Tree
+from release.checkout import Checkout, GitCheckout
 from review.stage_review import StageReview, review_stage
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import write_file
@@ -23,7 +22,7 @@ ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
-    def review(base: Tree, head: Tree, *, stage: str = "prod") -> StageReview:
+    def review(base: Checkout, head: Checkout, *, stage: str = "prod") -> StageReview:
         before, after = (
             SynthesisedTree(tree.root, build_release(tree, tmp_path / side).folder)
             for side, tree in (("base", base), ("head", head))
@@ -33,13 +32,13 @@ def review(tmp_path: Path) -> Review:
     return review
 
 
-def write_version(tree: Tree, version: str) -> None:
+def write_version(tree: Checkout, version: str) -> None:
     resources = copy.deepcopy(RESOURCES)
     resources["Entry"]["Properties"]["Value"] = json.dumps({**ENTRY, "version": version})
     write_file(tree, TEMPLATE, json.dumps({"Resources": resources}))
 
 
-def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
+def test_new_stage_is_reviewed(clone: GitCheckout, review: Review) -> None:
     one_instance = copy.deepcopy(RESOURCES)
     one_instance["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
     write_file(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
@@ -50,7 +49,7 @@ def test_new_stage_is_reviewed(clone: Clone, review: Review) -> None:
     assert stage_review.costs[0].before is None
 
 
-def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None:
+def test_moved_stage_costs_in_both_regions(clone: GitCheckout, review: Review) -> None:
     write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
     with clone.checked_out("main") as base:
         old_cost, new_cost = review(base, clone).costs
@@ -71,7 +70,7 @@ def test_moved_stage_costs_in_both_regions(clone: Clone, review: Review) -> None
     ],
 )
 def test_causes_of_a_rebuilt_model(
-    clone: Clone, review: Review, changed_file: str, causes: tuple[str, ...]
+    clone: GitCheckout, review: Review, changed_file: str, causes: tuple[str, ...]
 ) -> None:
     for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
         write_file(clone, f"models/{file}", "before")

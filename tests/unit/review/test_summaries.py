@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from release.stage_file import StageFile
-from release.tree import Template
+from release.checkout import StageFile
+from release.templates import Template
 from review.comparison import Comparison
 from review.endpoint_changes import endpoint_changes
 from review.model_changes import ModelChange

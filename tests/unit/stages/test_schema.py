@@ -221,7 +221,7 @@ def test_malformed_value_is_an_error_at_its_line(
                 "container runs, which are the image's and the archive's: remove it, and pack "
                 "libraries into the model's archive",
             )
-            for name in ("BASH_ENV", "LD_AUDIT", "LD_PRELOAD", "PATH", "PYTHONPATH")
+            for name in ("BASH_ENV", "HOME", "LD_AUDIT", "LD_PRELOAD", "PATH", "PYTHONPATH")
         ),
         (
             "    server: { additional_args: ' ' }",

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
 
 from delivery.preflight.account import Account, Caller
-from release.tree import Tree
+from release.checkout import Checkout
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
 CALLER = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
@@ -119,7 +119,7 @@ def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
         for name, content in stacks.items():
             path = assembly / f"{name.replace('_', '-')}.template.json"
             path.write_text(json.dumps(content if "Resources" in content else template(content)))
-        return Account(aws.session, CALLER, Tree(tree), "prod", assembly)
+        return Account(aws.session, CALLER, Checkout(tree), "prod", assembly)
 
     return make
 

@@ -16,7 +16,7 @@ from delivery.preflight import command
 from delivery.preflight.account import Account, NoCredentials, caller
 from delivery.preflight.checks import run_checks
 from delivery.preflight.findings import CheckFinding, Verdict, as_json, ok, refused, table
-from release.checkouts import Clone
+from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
 from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, denied, error
 
@@ -90,7 +90,7 @@ def test_failed_call_is_unknown_and_the_next_check_runs(
     ("findings", "code"), [(FINDINGS, 1), ([FINDINGS[0], FINDINGS[2]], 0), ([], 0)]
 )
 def test_refused_finding_has_exit_code_1(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], code: int
+    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], code: int
 ) -> None:
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
@@ -99,7 +99,7 @@ def test_refused_finding_has_exit_code_1(
 
 
 def test_missing_credentials_are_reported_in_one_line(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(clone.root)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):

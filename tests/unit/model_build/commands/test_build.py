@@ -52,6 +52,11 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
 
 
+def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:
+    message = fail("build", doubled, *TARGET, "--output", "/dev/null/x")
+    assert message == "--output /dev/null/x: Not a directory: write a folder that you may write to"
+
+
 def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, run_json: Data) -> None:
     folder = doubled.rename(tmp_path / "model")
     data = run_json("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")

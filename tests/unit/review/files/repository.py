@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from release.tree import Tree
+from release.checkout import Checkout
 from review.files.file_review import FileReview, compare_files
 
 ROOT = Path(__file__).parents[4]
@@ -17,7 +17,7 @@ An empty old text replaces the whole file by the new text; if both are empty, th
 @cache
 def base() -> dict[str, bytes]:
     """Return the files that git tracks."""
-    return Tree(ROOT).files()
+    return Checkout(ROOT).files()
 
 
 def review(*edits: Edit) -> FileReview:

@@ -86,6 +86,28 @@ CASES = [
         "a name of its own (docs/models.md, Models that call models), or make it a step of an "
         "ensemble [bls_calls]",
     ),
+    # onnx_bf16
+    case(
+        "ONNX file with BF16 before Triton 26.03",
+        ONNX,
+        {
+            "twice/config.pbtxt": {
+                '"x" data_type: TYPE_FP32': '"x" data_type: TYPE_BF16',
+                '"y" data_type: TYPE_FP32': '"y" data_type: TYPE_BF16',
+            },
+            "twice/1/model.onnx": partial(
+                files.onnx,
+                {"x": ["n", 2]},
+                {"y": ["n", 2]},
+                types={"x": "BFLOAT16", "y": "BFLOAT16"},
+            ),
+        },
+        *(
+            f'twice/1/model.onnx: "{name}" is BF16, which the ONNX backend of Triton 25.09 does '
+            "not have: export it as FP32 or FP16, or choose Triton 26.03 or newer [onnx_bf16]"
+            for name in "xy"
+        ),
+    ),
     # onnx_tensors
     case(
         "Git LFS pointer as model.onnx",
@@ -267,6 +289,27 @@ CASES = [
             "twice/1/model.txt": "tree\nversion=v4\nmax_feature_idx=3\n",
         },
         "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] [fil_features]",
+    ),
+    # fil_trees
+    *(
+        case(
+            name,
+            FIL,
+            {"twice/1/xgboost.json": f'{{"learner": {{"learner_model_param": {content}}}}}'},
+            f"twice/1/xgboost.json: {message}, or export it as ONNX [fil_trees]",
+        )
+        for name, content, message in (
+            (
+                "linear XGBoost model",
+                '{"num_feature": "2"}, "gradient_booster": {"name": "gblinear"}',
+                "is a linear model (gblinear), FIL serves trees: train with booster gbtree or dart",
+            ),
+            (
+                "XGBoost model with two targets",
+                '{"num_feature": "2", "num_target": "2"}',
+                "has 2 targets, FIL serves one: train a model for each",
+            ),
+        )
     ),
     # dali_tensors
     case(

@@ -68,6 +68,26 @@ CASES = [
         "number of elements, or differs before or after a -1: the sizes between the -1s must "
         "have equal products [tensor_shapes]",
     ),
+    case(
+        "scalar without a batch axis",
+        PYTHON,
+        {
+            CONFIG: {
+                "max_batch_size: 8": "max_batch_size: 0",
+                INPUT: INPUT.replace("[ 2 ]", "[ 1 ] reshape { }"),
+            }
+        },
+        'twice/config.pbtxt:4:54: "X" has an empty reshape, which needs max_batch_size: remove '
+        "reshape [tensor_shapes]",
+    ),
+    # torchscript_types
+    case(
+        "TorchScript input of a type that its backend does not have",
+        TORCHSCRIPT,
+        {CONFIG: {'"INPUT__0" data_type: TYPE_FP32': '"INPUT__0" data_type: TYPE_BF16'}},
+        'twice/config.pbtxt:4:22: input "INPUT__0" is TYPE_BF16, which the PyTorch backend does '
+        "not have: convert it in the module, and write another type [torchscript_types]",
+    ),
     # torchscript_names
     case(
         "TorchScript output without a position",

@@ -1,11 +1,14 @@
-"""Resources of a CloudFormation template, references between them, and values of properties."""
+"""CloudFormation templates of a cloud assembly: resources, references and values of properties."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from release.tree import Template
+SUFFIX = ".template.json"
+
+Template = dict[str, Any]
 
 
 class Unresolved(Exception):
@@ -46,3 +49,20 @@ def resolve(value: Any, values: Mapping[str, str]) -> str:
         case dict() | list():
             raise Unresolved(json.dumps(value))
     return str(value)
+
+
+def templates(assembly: Path) -> dict[str, Template]:
+    """Return stack name -> template of the cloud assembly in a folder."""
+    return {
+        path.name.removesuffix(SUFFIX): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(assembly.glob(f"*{SUFFIX}"))
+    }
+
+
+def has_transform(template: Mapping[str, Any]) -> bool:
+    """Return whether CloudFormation would run a macro of the account on a template.
+
+    CloudFormation runs macros even for a change set, and deploys their result, which no review has
+    compared.
+    """
+    return "Transform" in template or '"Fn::Transform":' in json.dumps(template)

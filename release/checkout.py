@@ -4,20 +4,22 @@ import difflib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from platform_facts.rules import checked_yaml
-from release.stage_file import StageFile
 
 APP = "app.py"
-SUFFIX = ".template.json"
 ERROR_SUFFIX = ".error"
 """Suffix of the file STAGE.error, which contains the reason if a stage has no assembly."""
 COMPILED = ("*.pyc", "*.pyo", "*__pycache__/*")
@@ -30,8 +32,6 @@ WITHOUT_VALIDATION = {"CDK_VALIDATION": "false"}
 """The environment variable of `cdk --no-validation`. aws-cdk-lib adds its
 CloudFormationValidatePlugin unless it is "false" (defaultValidationEnabled in
 core/lib/private/synthesis-validation.js of 2.275.0)."""
-
-Template = dict[str, Any]
 
 BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
 """The folder of Python's bytecode cache: outside of every tree, so that no commit contains it."""
@@ -54,8 +54,24 @@ class NotSynthesised(CheckoutError):
     """The app of a tree failed; the message is its error output."""
 
 
+class StageFile(BaseModel):
+    """The fields that deliveries and reviews read; the CDK app checks the whole file.
+
+    `existing` has the IDs of resources that the stage does not create. `max_monthly_usd` limits the
+    monthly cost of the stage's instances, None for no limit.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    region: Annotated[str, Field(min_length=1)]
+    production: bool = False
+    account: Annotated[str, Field(strict=False, coerce_numbers_to_str=True)] | None = None
+    max_monthly_usd: float | None = None
+    existing: dict[str, Any] = {}
+
+
 @dataclass(frozen=True)
-class Tree:
+class Checkout:
     """A checkout of the repository."""
 
     root: Path
@@ -187,13 +203,54 @@ class Tree:
         return run_app((APP, *arguments), cwd=self.root, environment=environment)
 
 
-def has_transform(template: Mapping[str, Any]) -> bool:
-    """Return whether CloudFormation would run a macro of the account on a template.
+@dataclass(frozen=True)
+class GitCheckout(Checkout):
+    """A git clone of the repository; as a `Checkout`, its checked-out files."""
 
-    CloudFormation runs macros even for a change set, and deploys their result, which no review has
-    compared.
-    """
-    return "Transform" in template or '"Fn::Transform":' in json.dumps(template)
+    @classmethod
+    def of_working_directory(cls) -> "GitCheckout":
+        """Return the clone of the working directory. Raise `CheckoutError` if there is none."""
+        return cls(Path(cls(Path.cwd()).git("rev-parse", "--show-toplevel")))
+
+    def git(self, *arguments: str) -> str:
+        """Return the output of a git command. Raise `CheckoutError` with its error."""
+        return git(self.root, *arguments)
+
+    def head(self) -> str:
+        """Return the commit that is checked out."""
+        return self.git("rev-parse", "HEAD")
+
+    def is_dirty(self) -> bool:
+        """Return whether the working tree has uncommitted changes."""
+        return bool(self.git("status", "--porcelain"))
+
+    def fork_point(self, reference: str) -> str:
+        """Return the merge base of HEAD and a branch: later commits of the branch are not reviewed.
+
+        Without a common history, return the branch's own commit. Raise `CheckoutError` if there is
+        no such branch or commit.
+        """
+        try:
+            commit = self.git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+        except CheckoutError:
+            raise CheckoutError(
+                f"there is no commit {reference}: fetch it, or write another BASE"
+            ) from None
+        with suppress(CheckoutError):
+            commit = self.git("merge-base", "HEAD", commit)
+        return commit
+
+    @contextmanager
+    def checked_out(self, commit: str) -> Iterator[Checkout]:
+        """Check a commit of the clone out in a temporary worktree during the `with` block."""
+        with TemporaryDirectory(prefix="checkout-") as folder:
+            root = Path(folder).resolve() / "tree"
+            self.git("worktree", "add", "--detach", str(root), commit)
+            try:
+                yield Checkout(root)
+            finally:
+                self.git("worktree", "remove", "--force", str(root))
+                shutil.rmtree(BYTECODE / root.parent.relative_to("/"), ignore_errors=True)
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -220,14 +277,6 @@ def run_app(
         text=True,
         check=False,
     )
-
-
-def templates(assembly: Path) -> dict[str, Template]:
-    """Return stack name -> template of the cloud assembly in a folder."""
-    return {
-        path.name.removesuffix(SUFFIX): json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(assembly.glob(f"*{SUFFIX}"))
-    }
 
 
 def nag_errors(assembly: Path) -> Iterator[str]:

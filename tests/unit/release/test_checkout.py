@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from release.tree import CheckoutError, NotSynthesised, Tree, templates
+from release.checkout import Checkout, CheckoutError, NotSynthesised
+from release.templates import templates
 
 APP = """
 import json, os, pathlib
@@ -20,22 +21,22 @@ path.write_text(json.dumps(template))
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> Checkout:
     (tmp_path / "stages").mkdir()
     for name in ("prod", "dev"):
         (tmp_path / "stages" / f"{name}.yaml").write_text("region: us-east-1\n")
     (tmp_path / "cdk.json").write_text('{"context": {"flag": true}}')
     (tmp_path / "constructs" / "triton_sagemaker").mkdir(parents=True)
     (tmp_path / "constructs" / "triton_sagemaker" / "__init__.py").touch()
-    return Tree(tmp_path)
+    return Checkout(tmp_path)
 
 
-def test_stages_are_the_yaml_files(tree: Tree) -> None:
+def test_stages_are_the_yaml_files(tree: Checkout) -> None:
     (tree.root / "stages" / "schema.py").touch()
     assert tree.stages() == ["dev", "prod"]
 
 
-def test_unknown_stage_is_an_error_with_a_suggestion(tree: Tree) -> None:
+def test_unknown_stage_is_an_error_with_a_suggestion(tree: Checkout) -> None:
     with pytest.raises(CheckoutError) as error:
         tree.stage("pord")
     assert str(error.value) == (
@@ -59,14 +60,14 @@ def test_unknown_stage_is_an_error_with_a_suggestion(tree: Tree) -> None:
         ),
     ],
 )
-def test_error_in_a_stage_file_has_its_line(tree: Tree, content: bytes, message: str) -> None:
+def test_error_in_a_stage_file_has_its_line(tree: Checkout, content: bytes, message: str) -> None:
     (tree.root / "stages" / "prod.yaml").write_bytes(content)
     with pytest.raises(CheckoutError) as error:
         tree.stage("prod")
     assert str(error.value) == f"stages/prod.yaml{message}"
 
 
-def test_unreadable_stage_file_is_an_error(tree: Tree) -> None:
+def test_unreadable_stage_file_is_an_error(tree: Checkout) -> None:
     (tree.root / "stages" / "folder.yaml").mkdir()
     (tree.root / "stages" / "link.yaml").symlink_to("nowhere.yaml")
     for name, reason in {"folder": "Is a directory", "link": "No such file"}.items():
@@ -75,7 +76,7 @@ def test_unreadable_stage_file_is_an_error(tree: Tree) -> None:
 
 
 def test_app_runs_without_credentials(
-    tree: Tree, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tree: Checkout, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = """
 import json, os, pathlib, boto3
@@ -102,7 +103,7 @@ pathlib.Path(os.environ["CDK_OUTDIR"], "a.template.json").write_text(json.dumps(
 
 
 def test_app_runs_with_its_own_packages_and_the_cli_context(
-    tree: Tree, tmp_path_factory: pytest.TempPathFactory
+    tree: Checkout, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (tree.root / "app.py").write_text(APP)
     assembly = tmp_path_factory.mktemp("out")
@@ -137,7 +138,7 @@ def test_app_runs_with_its_own_packages_and_the_cli_context(
     ],
     ids=["own error", "traceback", "finding and traceback", "no output"],
 )
-def test_error_of_the_app_is_shown_without_traceback(tree: Tree, app: str, reason: str) -> None:
+def test_error_of_the_app_is_shown_without_traceback(tree: Checkout, app: str, reason: str) -> None:
     (tree.root / "app.py").write_text(app)
     with pytest.raises(NotSynthesised) as error:
         tree.synthesise("prod", to=tree.root)
@@ -162,7 +163,7 @@ raise RuntimeError("Validation failed. A copy of this report can be found in: ..
 """
 
 
-def test_cdk_nag_error_has_rule_and_resource(tree: Tree, tmp_path: Path) -> None:
+def test_cdk_nag_error_has_rule_and_resource(tree: Checkout, tmp_path: Path) -> None:
     (tree.root / "app.py").write_text(NAG_APP)
     with pytest.raises(NotSynthesised) as error:
         tree.synthesise("prod", to=tmp_path)
@@ -174,7 +175,7 @@ def test_cdk_nag_error_has_rule_and_resource(tree: Tree, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("content", [None, "{"])
 def test_missing_or_invalid_cdk_json_is_an_error(
-    tree: Tree, tmp_path: Path, content: str | None
+    tree: Checkout, tmp_path: Path, content: str | None
 ) -> None:
     (tree.root / "cdk.json").unlink()
     if content is not None:
@@ -184,7 +185,7 @@ def test_missing_or_invalid_cdk_json_is_an_error(
 
 
 def test_installed_programs_come_first_in_path(
-    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other_linter = tmp_path / "cfn-lint"
     other_linter.write_text("#!/bin/sh\n")
