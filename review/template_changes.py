@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from plan.document import DIGEST_OUTPUT
 from release.templates import Template
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
@@ -33,9 +34,11 @@ PLANNED = (
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "*"),
     ("AWS::CloudWatch::Alarm", "Threshold"),
     ("AWS::SageMaker::Endpoint", "DeploymentConfig*"),
-    ("AWS::SageMaker::EndpointConfig", "*"),
+    ("AWS::SageMaker::EndpointConfig", "ProductionVariants*"),
+    ("AWS::SageMaker::EndpointConfig", "MetricsConfig*"),
+    ("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.[CEI]*"),
     ("AWS::SageMaker::InferenceComponent", "*"),
-    ("AWS::SageMaker::Model", "PrimaryContainer*"),
+    ("AWS::SageMaker::Model", "PrimaryContainer.[EM]*"),  # not Image
     ("AWS::SSM::Parameter", "Value"),
     ("Custom::TritonModel", "*"),
     ("Custom::TritonUpdateGuard", "*"),
@@ -236,6 +239,5 @@ def _stage_notes(comparison: Comparison) -> Iterator[str]:
         )
 
 
-DIGEST_OUTPUT = "PlanDigest"
 _NOT_NOTED = {"version", "stage", "endpoints", "settings", "time_budget"}
 """Fields of a plan without a note of their own."""

@@ -18,7 +18,7 @@ Finding = tuple[str, str]
 """Rule and message."""
 
 
-class Row(NamedTuple):
+class Loss(NamedTuple):
     """A property whose safe value becomes an unsafe one, in patterns of types and paths."""
 
     type: str
@@ -48,50 +48,55 @@ def is_customer_key(value: Any) -> bool:
     return is_set(value) and not str(value).startswith("alias/aws/")
 
 
+def is_pinned(value: Any) -> bool:
+    """Return whether an image is named by its digest."""
+    return "@sha256:" in str(value)
+
+
 NO_KEY = "is no longer encrypted with a customer-managed key"
 
 ROWS = (
     # IAM user guide, access_policies_boundaries
-    Row("AWS::IAM::Role", "PermissionsBoundary", is_set,
+    Loss("AWS::IAM::Role", "PermissionsBoundary", is_set,
         "lost_safeguards", "loses its permissions boundary"),
     # API reference, UpdateEndpoint, RetainAllVariantProperties
-    Row("AWS::SageMaker::Endpoint", "RetainAllVariantProperties", is_on, "reset_instance_counts",
+    Loss("AWS::SageMaker::Endpoint", "RetainAllVariantProperties", is_on, "reset_instance_counts",
         "updates set the initial number of instances, independent of the load"),
     # SageMaker API reference, CreateModel, EnableNetworkIsolation; ProductionVariant
-    Row("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
+    Loss("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
         "lost_safeguards", "its container has network access"),
-    Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess", is_off,
+    Loss("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess", is_off,
         "lost_safeguards", "allows login to instances through Systems Manager"),
     # Application Auto Scaling API reference, RegisterScalableTarget
-    Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState*", is_off,
+    Loss("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState*", is_off,
         "lost_safeguards", "scaling is suspended"),
-    Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
+    Loss("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
         "lost_logging", "requests are no longer captured"),
     # S3 user guide: Versioning, ServerLogs, access-control-block-public-access
-    Row("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*", is_on,
+    Loss("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*", is_on,
         "public_exposure", "no longer blocks public access"),
-    Row("AWS::S3::Bucket", "VersioningConfiguration.Status", is_on,
+    Loss("AWS::S3::Bucket", "VersioningConfiguration.Status", is_on,
         "lost_safeguards", "no longer keeps earlier versions of objects"),
-    Row("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName", is_set,
+    Loss("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName", is_set,
         "lost_logging", "access to the bucket is no longer logged"),
     # KMS developer guide, rotate-keys; API reference, DisableKey: a key is enabled by default
-    Row("AWS::KMS::Key", "EnableKeyRotation", is_on, "lost_safeguards", "is no longer rotated"),
-    Row("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
+    Loss("AWS::KMS::Key", "EnableKeyRotation", is_on, "lost_safeguards", "is no longer rotated"),
+    Loss("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
         "lost_safeguards", "is disabled: data encrypted with it cannot be read"),
-    *(Row("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
+    *(Loss("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
       for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
-    Row("*", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),
+    Loss("*", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),
         "encryption_removed", NO_KEY),
     # CodeBuild user guide, change-project; API reference, LogsConfig
-    Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode", is_off,
+    Loss("AWS::CodeBuild::Project", "Environment.PrivilegedMode", is_off,
         "lost_safeguards", "builds in privileged mode"),
-    Row("AWS::CodeBuild::Project", "Environment.Image", lambda value: "@sha256:" in str(value),
+    Loss("AWS::CodeBuild::Project", "Environment.Image", is_pinned,
         "lost_pins", "the build image is not pinned by digest"),
-    Row("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
+    Loss("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
         "lost_logging", "builds are no longer logged"),
-    Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
+    Loss("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
         "internet_routes", "its instances get public addresses"),
-    *(Row("*", name, lambda value: value == "Retain",
+    *(Loss("*", name, lambda value: value == "Retain",
           "replaced_resources", "is no longer retained when its stack is deleted")
       for name in ("DeletionPolicy", "UpdateReplacePolicy")),
 )  # fmt: skip
@@ -115,9 +120,11 @@ storage-class-intro; GLACIER is Flexible Retrieval)."""
 
 def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     """A property protects less; equal changes of resources of one type are one danger."""
+    removed = set[tuple[str, str]]()
+    dangers: dict[Danger, None] = {}
     for change in property_changes(comparison):
-        resource = f"{change.change.type} {change.change.stack}/{change.change.path}"
-        for rule, text in (
+        resource, property_name = change.change, change.path.partition(".")[0]
+        findings = [
             *_row_dangers(change),
             *_amount_dangers(change),
             *_role_dangers(change),
@@ -126,14 +133,20 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             *_rollback_dangers(change),
             *_build_dangers(change),
             *network_dangers(comparison, change),
-        ):
-            yield Danger(
-                f"{change.change.stack}.{change.change.path}.{digest(text)}",
-                f"{resource}: {text}",
-                group=f"{change.change.type}.{change.path.partition('.')[0]}",
+        ]
+        if findings and property_name not in resource.after.get("Properties", {property_name}):
+            if (resource.id, property_name) in removed:
+                continue  # with another part of the removed property
+            removed.add((resource.id, property_name))
+        for rule, text in findings:
+            danger = Danger(
+                f"{resource.stack}.{resource.path}.{digest(text)}",
+                f"{resource.type} {resource.stack}/{resource.path}: {text}",
+                group=f"{resource.type}.{property_name}",
                 rule=rule,
             )
-    yield from alarm_dangers(comparison)
+            dangers[danger] = None
+    yield from (*dangers, *alarm_dangers(comparison))
 
 
 def _row_dangers(change: PropertyChange) -> Iterator[Finding]:

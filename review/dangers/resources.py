@@ -75,7 +75,7 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         if not change.before and change.after and change.type not in known:
             text = f"{change.type} {change.stack}/{change.path}: no stack has this type of resource"
             yield Danger(f"{change.stack}.{change.path}.{change.type}", text, group=change.type)
-    seen = set[tuple[str, str, str]]()
+    reported = set[tuple[str, str, str]]()
     for difference in property_changes(comparison):
         resource = difference.change
         if difference.after is None or resource.type not in known:
@@ -83,8 +83,8 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         properties = _nested(difference.path, difference.after)
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
-            if path not in known[resource.type] and key not in seen:
-                seen.add(key)
+            if path not in known[resource.type] and key not in reported and not _is_opaque(path):
+                reported.add(key)
                 text = f"no stack has the property {path} of this type: {difference.text}"
                 yield Danger(
                     f"{resource.stack}.{resource.path}.{path}.{digest(text)}",

@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from pip._internal.exceptions import PipError
-from pip._internal.req.req_file import get_line_parser, ignore_comments, join_lines
+from pip._internal.req.req_file import (
+    OptionParsingError,
+    get_line_parser,
+    ignore_comments,
+    join_lines,
+)
 from pip._internal.utils.encoding import auto_decode
 
 from review.files.changed_code import ChangedFile
@@ -98,7 +102,7 @@ def _read_requirements(content: bytes | None) -> tuple[dict[str, _Pin], set[str]
     for number, line in ignore_comments(join_lines(enumerate(text.splitlines(), 1))):
         try:
             requirement, values = parse(line)
-        except (PipError, ValueError):
+        except (OptionParsingError, ValueError):
             raise Unreadable(f"line {number}: pip does not read it: {line[:200]}") from None
         if "${" in line:
             raise Unreadable(f"line {number}: pip inserts an environment variable: {line[:200]}")
@@ -111,7 +115,11 @@ def _read_requirements(content: bytes | None) -> tuple[dict[str, _Pin], set[str]
         hashes: dict[str, list[str]] = getattr(values, "hashes", None) or {}
         pins[name] = _Pin(
             version,
-            frozenset(f"{kind}:{value}" for kind, found in hashes.items() for value in found),
+            frozenset(
+                f"{kind}:{value}"
+                for kind, values_of_kind in hashes.items()
+                for value in values_of_kind
+            ),
         )
     return pins, options
 

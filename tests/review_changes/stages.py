@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aws_cdk import App
-from release.tree import CLI_CONTEXT, Template, templates
 
 from plan.document import Plan
+from release.checkout import CLI_CONTEXT
+from release.templates import Template, templates
 from review.dangers.resources import resource_paths
 from stacks import add_stacks
 from stages import StageConfig, load_stage
