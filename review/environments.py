@@ -19,6 +19,9 @@ _NO_ACCOUNT = "unknown-account"
 
 _PSEUDO_PARAMETER = re.compile(r'\{"Ref": "(AWS::(?:AccountId|Partition|Region|URLSuffix))"\}')
 
+_PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
+_SUBSTITUTION = re.compile(r"\$\{([^}]*)\}")
+
 
 def is_moved(before: Plan, after: Plan) -> bool:
     """Return whether a stage certainly moves to another region or account.
@@ -69,8 +72,10 @@ def _triton_registries(region: str) -> set[str]:
 
 
 def _joined(value: dict[str, Any]) -> Any:
-    """Return an Fn::Join whose neighbouring texts are one text; a text if it has only texts."""
+    """Return a function of only pseudo parameters as text, and an Fn::Join with joined texts."""
     match value:
+        case {"Fn::Sub": str(text)} if all(map(_PSEUDO.fullmatch, _SUBSTITUTION.findall(text))):
+            return text
         case {"Fn::Join": ["", list(parts)]}:
             joined: list[Any] = []
             for part in parts:

@@ -91,16 +91,12 @@ def access_changes(
             grants_to_existing=grants_to_existing,
             grants_to_new=new_grants - grants_to_existing,
             removed_denials=removed_denials,
-            removed_grants={
-                grant
-                for grant in removed_grants - removed_service_grants
-                if grant.condition_change is None
-            },
+            removed_grants=_unpaired(removed_grants - removed_service_grants, new_grants),
             removed_service_grants=removed_service_grants,
             new_denials={
                 grant
-                for grant in _uncovered(denials, old_denials)
-                if grant.policy_owner in remaining_paths and grant.condition_change is None
+                for grant in _unpaired(_uncovered(denials, old_denials), removed_denials)
+                if grant.policy_owner in remaining_paths
             },
         )
 
@@ -172,6 +168,12 @@ def _uncovered(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
             change = None if condition is None else (condition, grant.condition)
             result.add(replace(grant, condition_change=change))
     return result
+
+
+def _unpaired(grants: set[Grant], others: set[Grant]) -> set[Grant]:
+    """Return the grants without those of which only the condition changes in another one."""
+    pairs = {replace(grant, condition=frozenset()) for grant in others}
+    return {grant for grant in grants if replace(grant, condition=frozenset()) not in pairs}
 
 
 def _is_same_action(grant: Grant, other: Grant) -> bool:

@@ -36,7 +36,7 @@ def alarm_dangers(comparison: Comparison) -> Iterator[Danger]:
     for change in comparison.changes:
         pair = comparison.endpoints.get(change.stack, EndpointPair(None, None))
         is_removed = pair.before and not (pair.after and pair.after.settings.variants)
-        if not change.before or is_removed:
+        if not change.before or is_removed or change.stack not in comparison.after:
             continue
         old, new = (side.get("Properties", {}) for side in (change.before, change.after))
         is_recreated = not change.after and any(

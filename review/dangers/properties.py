@@ -123,6 +123,8 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
     for change in property_changes(comparison):
+        if re.search("Polic(y|ies)", change.path.partition(".")[0]):
+            continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]
         findings = [
             *_row_dangers(change),
