@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from cli.errors import CommandError
 from cli.local_option import ACCOUNT
 from cli.parsers import STAGE, add_command
-from delivery import cdk_cli
+from delivery import cdk
 from delivery.errors import next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
@@ -114,9 +114,9 @@ def bootstrap(region: str, local: "Folder", qualifier: str | None = None) -> Non
 def _run(*arguments: str, title: str, local: "Folder | None", **options: Any) -> None:
     build_status = partial(newest_build_line, local.builds) if local else str
     try:
-        result = cdk_cli.run(*arguments, title=title, build_status=build_status, **options)
+        result = cdk.run(*arguments, title=title, build_status=build_status, **options)
     except OSError as error:
-        raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
+        raise CommandError(f"{cdk.CLI} cannot be started: {error.strerror}") from error
     if not result.succeeded:
         if match := next(filter(None, map(_CONCURRENT.search, result.error_lines)), None):
             raise CommandError(

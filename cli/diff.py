@@ -4,7 +4,7 @@ import argparse
 import os
 
 from cli.parsers import STAGE, add_command
-from delivery import cdk_cli
+from delivery import cdk
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from release.checkout import WITHOUT_VALIDATION
@@ -24,4 +24,4 @@ def run(options: argparse.Namespace) -> int:
     # Raises for an invalid stage or model, without the cdk CLI's "Subprocess exited with error 1".
     StagePlan.load(options.stage, python=os.environ.get(PYTHON_VARIABLE))
     context = "-c", f"stage={options.stage}"
-    return cdk_cli.run_directly("diff", *context, environment=WITHOUT_VALIDATION)
+    return cdk.run_directly("diff", *context, environment=WITHOUT_VALIDATION)

@@ -13,7 +13,7 @@ from rich.text import Text
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
 from cli.printable import console, printable
-from delivery.archive_bucket import model_bucket, stack_name
+from delivery.bucket import model_bucket, stack_name
 from model_build.commands.arguments import Commands
 from plan import stage_record
 from plan.stage_record import Event

@@ -21,7 +21,7 @@ import cfnlint
 import platform_facts
 from cli.parsers import STAGE, add_command
 from delivery.permissions import NAMED_RESOURCES, principals
-from delivery.preflight.first_deploy import qualifier_of, required_bootstraps
+from delivery.preflight.checks import qualifier_of, required_bootstraps
 from model_build.commands.arguments import Commands
 from release.checkout import Checkout
 from release.templates import templates

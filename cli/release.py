@@ -13,8 +13,8 @@ from pathlib import Path
 import boto3
 
 from delivery.command import RELEASE
-from delivery.delivering import stage_history
-from delivery.deployment import StageDeployment
+from delivery.deliver import stage_history
+from delivery.deploy import StageDeployment
 from delivery.store import fetch_release
 from release.artefact import FILE
 from release.build import build_release

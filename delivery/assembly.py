@@ -8,18 +8,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from delivery.errors import NotDelivered
+from plan.document import EndpointSettings, InvalidPlan, Plan
 from release.artefact import ReleaseArtefact
 from release.assemblies import read_synthesis
 from release.checkout import Checkout
-from release.stack_catalog import StackArchive, archives
-from release.stack_endpoints import StackEndpoint, stack_endpoints
-from release.templates import SUFFIX, Template, resolve, templates
+from release.templates import SUFFIX, Template, resolve, resources, templates
 
 MANIFEST = "manifest.json"
+ARCHIVE = "Custom::TritonModel"
 SERVICE_TOKEN = "ServiceToken"
 """The property of a custom resource that CloudFormation reads; it is not part of a build."""
+
+
+@dataclass(frozen=True)
+class StackArchive:
+    """An archive that an endpoint needs; `properties` are those of its custom resource."""
+
+    stack: str
+    properties: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,12 @@ class Assembly:
     @cached_property
     def archives(self) -> dict[str, StackArchive]:
         """The archives that the stage's endpoints need, by their keys."""
-        return archives(self.templates)
+        by_key = {
+            properties["Key"]: StackArchive(stack, properties)
+            for stack, template in self.templates.items()
+            for _, properties in resources(template, ARCHIVE)
+        }
+        return dict(sorted(by_key.items()))
 
     def builds(self, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """Return key -> build properties of each archive.
@@ -64,10 +78,26 @@ class Assembly:
         """The stage's file and the golden files of the models, which a release has copies of."""
         return Checkout(self.folder)
 
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the stage. Raise `NotDelivered` if this code cannot read it."""
+        try:
+            return Plan.read(self.folder)
+        except InvalidPlan as error:
+            raise NotDelivered(f"{error}: deliver with the code of this release") from None
+
+    @cached_property
+    def endpoints(self) -> dict[str, EndpointSettings]:
+        """Short name in the stage's file -> endpoint."""
+        return {name: endpoint.settings for name, endpoint in self.plan.endpoints.items()}
+
     @property
-    def endpoints(self) -> list[StackEndpoint]:
-        """The stage's endpoints."""
-        return stack_endpoints(self.stage, self.templates)
+    def versions(self) -> dict[str, dict[str, str]]:
+        """Short name of the endpoint -> model -> version."""
+        return {
+            name: {model: planned.version for model, planned in endpoint.models.items()}
+            for name, endpoint in self.plan.endpoints.items()
+        }
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:

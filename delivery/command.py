@@ -11,7 +11,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import golden, smoke
-from delivery.delivering import deliver, roll_back
+from delivery.deliver import deliver, roll_back
 from delivery.errors import DeliveryError, NotDelivered, explain_error
 from endpoint_client import EndpointError
 from release.artefact import ReleaseArtefact

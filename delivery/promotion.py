@@ -1,13 +1,26 @@
 """Copy archives of another stage into this stage's bucket, after verifying them."""
 
+import base64
+import hashlib
 import json
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from delivery.archive_bucket import ArchiveBucket, manifest_key, source_key
+from delivery.bucket import (
+    KEY_TAKEN_CODES,
+    ArchiveBucket,
+    checksum_mismatch,
+    manifest_key,
+    source_key,
+)
 from delivery.errors import NotDelivered
-from delivery.verified_copy import KEY_TAKEN_CODES, copy_object
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+
+CONCURRENT_PARTS = 8
 
 SOURCE_PART_BYTES = 1024**3
 """Part size for sources; UploadPartCopy allows parts of 5 GiB, and 10,000 parts."""
@@ -42,7 +55,8 @@ def promote_archive(key: str, *, digest: str, source: ArchiveBucket, target: Arc
         is_copied = copy_object(key, source, target, part_bytes=part_bytes, recorded=recorded)
         if not is_copied and target.checksum(key) != recorded:
             raise _built_separately(key, source, target)
-        _write_manifest(key, manifest, target)
+        # The verified manifest, even if that of the source bucket has changed since.
+        target.write_once(manifest_key(key), json.dumps(manifest, indent=2).encode() + b"\n")
     except ClientError as error:
         if error.response["Error"]["Code"] != "AccessDenied":
             raise
@@ -73,21 +87,6 @@ def _verify_source(key: str, manifest: dict[str, Any], digest: str, source: Arch
         )
 
 
-def _write_manifest(key: str, manifest: dict[str, Any], target: ArchiveBucket) -> None:
-    """Write the verified manifest, even if the manifest in the source bucket has changed since."""
-    try:
-        target.s3.put_object(
-            Bucket=target.name,
-            Key=manifest_key(key),
-            Body=json.dumps(manifest, indent=2).encode() + b"\n",
-            ContentType="application/json",
-            IfNoneMatch="*",
-        )
-    except ClientError as error:
-        if error.response["Error"]["Code"] not in KEY_TAKEN_CODES:
-            raise
-
-
 def _built_separately(key: str, source: ArchiveBucket, target: ArchiveBucket) -> NotDelivered:
     """Return the error for two different archives under one key."""
     return NotDelivered(
@@ -95,3 +94,66 @@ def _built_separately(key: str, source: ArchiveBucket, target: ArchiveBucket) ->
         "was built, not promoted, and archives are never overwritten. Deliver without FROM_STAGE "
         "to serve it"
     )
+
+
+def copy_object(
+    key: str,
+    source: ArchiveBucket,
+    target: ArchiveBucket,
+    *,
+    part_bytes: int,
+    recorded: str | None = None,
+) -> bool:
+    """Copy an object; return False if the target bucket already has an object under the key.
+
+    Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. A copy in parts of the
+    original's part size has the SHA-256 of the original: S3 returns the SHA-256 of each copied part
+    (API reference, CopyPartResult), and computes the SHA-256 of the object from those of its parts
+    and their number (user guide, "Checking object integrity").
+    """
+    head = source.s3.head_object(Bucket=source.name, Key=key)
+    size, etag = head["ContentLength"], head["ETag"]
+    upload: Any = {"Bucket": target.name, "Key": key}
+    upload["UploadId"] = target.s3.create_multipart_upload(
+        **upload,
+        ContentType=head["ContentType"],
+        Metadata=head["Metadata"],
+        ChecksumAlgorithm="SHA256",
+    )["UploadId"]
+
+    def copy_part(start: int) -> "CompletedPartTypeDef":
+        number = start // part_bytes + 1
+        result = target.s3.upload_part_copy(
+            **upload,
+            PartNumber=number,
+            CopySource={"Bucket": source.name, "Key": key},
+            CopySourceIfMatch=etag,
+            CopySourceRange=f"bytes={start}-{min(start + part_bytes, size) - 1}",
+        )["CopyPartResult"]
+        checksum = result["ChecksumSHA256"]
+        return {"PartNumber": number, "ETag": result["ETag"], "ChecksumSHA256": checksum}
+
+    try:
+        with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
+            parts = list(pool.map(copy_part, range(0, size, part_bytes)))
+        if recorded:
+            _verify_checksum(key, source, parts, recorded)
+        target.s3.complete_multipart_upload(
+            **upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
+        )
+    except BaseException as error:
+        target.s3.abort_multipart_upload(**upload)
+        if isinstance(error, ClientError) and error.response["Error"]["Code"] in KEY_TAKEN_CODES:
+            return False
+        raise
+    return True
+
+
+def _verify_checksum(
+    key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
+) -> None:
+    """Raise `NotDelivered` unless the parts give the recorded SHA-256."""
+    digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
+    copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
+    if copied != recorded:
+        raise checksum_mismatch(source.name, key, recorded, copied)

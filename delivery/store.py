@@ -12,11 +12,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from botocore.exceptions import ClientError
-
-from delivery.archive_bucket import NOT_FOUND_CODES, ArchiveBucket
+from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
-from delivery.verified_copy import KEY_TAKEN_CODES
 from release.artefact import FILE, ReleaseArtefact
 
 PREFIX = "releases/"
@@ -34,8 +31,8 @@ def save_release(bucket: ArchiveBucket, release: ReleaseArtefact, stage: str) ->
     names = {digest: name for name, digest in release.part(stage).items()}
     with ThreadPoolExecutor(CONCURRENCY) as pool:
         contents = pool.map(release.read, names.values())
-        list(pool.map(partial(_write_once, bucket), map(FILES.__add__, names), contents))
-    _write_once(bucket, _key(release.digest), release.to_json().encode())
+        list(pool.map(bucket.write_once, map(FILES.__add__, names), contents))
+    bucket.write_once(_key(release.digest), release.to_json().encode())
 
 
 @contextmanager
@@ -50,16 +47,12 @@ def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) 
 
     Raise `NotDelivered` if the store does not have it, `InvalidRelease` if it has another digest.
     """
-    (folder / FILE).write_bytes(_read(bucket, _key(digest)))
+    _fetch(bucket, _key(digest), folder / FILE)
     release = ReleaseArtefact.load(folder, expected=digest)
-
-    def fetch(entry: tuple[str, str]) -> None:
-        path = folder / entry[0]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_read(bucket, FILES + entry[1]))
-
+    files = release.part(stage)
     with ThreadPoolExecutor(CONCURRENCY) as pool:
-        list(pool.map(fetch, release.part(stage).items()))
+        keys, paths = map(FILES.__add__, files.values()), map(folder.joinpath, files)
+        list(pool.map(partial(_fetch, bucket), keys, paths))
     return release
 
 
@@ -67,30 +60,13 @@ def _key(digest: str) -> str:
     return f"{PREFIX}{digest}.json"
 
 
-def _write_once(bucket: ArchiveBucket, key: str, content: bytes) -> None:
-    """Write an object unless it exists, with the SHA-256 that S3 checks."""
-    try:
-        bucket.s3.put_object(
-            Bucket=bucket.name,
-            Key=key,
-            Body=content,
-            ChecksumAlgorithm="SHA256",
-            IfNoneMatch="*",
-        )
-    except ClientError as error:
-        if error.response["Error"]["Code"] not in KEY_TAKEN_CODES:
-            raise
-
-
-def _read(bucket: ArchiveBucket, key: str) -> bytes:
-    try:
-        content: bytes = bucket.s3.get_object(Bucket=bucket.name, Key=key)["Body"].read()
-    except ClientError as error:
-        if error.response["Error"]["Code"] not in NOT_FOUND_CODES:
-            raise
+def _fetch(bucket: ArchiveBucket, key: str, path: Path) -> None:
+    content = bucket.read(key)
+    if content is None:
         raise NotDelivered(
             f"s3://{bucket.name}/{key} does not exist: this release is not in the store of the "
             "stage. Deliver it from the artefact of its workflow, or check its commit out and run: "
             "make release deliver ALLOW_OLDER=1"
-        ) from None
-    return content
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

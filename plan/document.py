@@ -69,12 +69,16 @@ class Variant(Record):
 
 
 class Component(Record):
-    """An inference component: its copies, and what each copy reserves of an instance."""
+    """An inference component: its copies, and what each copy reserves of an instance.
+
+    `scaling` are the targets and cooldowns of the number of copies.
+    """
 
     name: str
     copies: Limits
     initial_count: int
     memory_mb: int
+    scaling: dict[str, JsonValue] = {}
     cpus: float | None = None
     accelerators: int | None = None
 
@@ -92,6 +96,7 @@ class Model(Record):
     version: the first digits of `digest`, which is the SHA-256 of the model's sources.
     archives: key in the model bucket -> archive.
     catalog: the model's entry in the catalog, for clients.
+    default_model: the folder of the archive that a container serves, None with many models.
     is_stateful: whether responses depend on earlier requests of a sequence.
     """
 
@@ -99,6 +104,7 @@ class Model(Record):
     digest: str
     archives: dict[str, Archive]
     catalog: dict[str, JsonValue]
+    default_model: str | None = None
     is_stateful: bool = False
 
     @property
@@ -124,7 +130,7 @@ class EndpointSettings(Record):
     """An endpoint without its models: the part in the template's `Metadata`.
 
     settings: the other settings of the endpoint in the stage's file, with their defaults, such as
-        scaling, update, alarms, server and environment.
+        scaling, update, server and environment. `alarms` are the thresholds of all alarms.
     models_digest: the SHA-256 of the list of models.
     """
 

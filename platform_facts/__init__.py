@@ -14,13 +14,14 @@ from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
 from platform_facts._images import Processor, image_uri
 from platform_facts._instances import InstanceType, instance_type, instance_types
-from platform_facts._prices import Prices, prices
+from platform_facts._prices import HOURS_PER_MONTH, Prices, prices
 from platform_facts._regions import Region, region, regions
 from platform_facts._releases import Release, oldest_release, release, releases, serve_option_since
 from platform_facts._support import Support
 
 __all__ = [
     "AMPERE",
+    "HOURS_PER_MONTH",
     "Backend",
     "ComputeCapability",
     "Gpu",

@@ -4,6 +4,9 @@ from functools import cache
 
 from platform_facts._tables import read_table
 
+HOURS_PER_MONTH = 730
+"""Average hours of a month."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:

@@ -157,7 +157,7 @@ class EndpointStack(Stack):
         if stage.notify.email:
             arns.append(self.format_arn(service="sns", resource=alarm_topic_name(stage_name)))
         return [
-            sns.Topic.from_topic_arn(self, f"Told{number}", arn) for number, arn in enumerate(arns)
+            sns.Topic.from_topic_arn(self, f"Topic{number}", arn) for number, arn in enumerate(arns)
         ]
 
 

@@ -29,7 +29,7 @@ from plan.document import (
     Variant,
     models_digest,
 )
-from platform_facts.rules import Violation, checked_yaml, prefix_violations
+from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
 from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.server import check_decoupled_model
 from stages.hosting import MODES, StageHosting
@@ -38,7 +38,6 @@ from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
 from stages.time_budget import time_budget
 
-HOURS_PER_MONTH = 730
 _TYPED_KEYS = {
     *("models", "hosting", "instance_type", "instance_types", "components", "instances"),
     *("instance_count", "variants"),
@@ -244,6 +243,7 @@ class EndpointPlan:
                     if archive.model is model
                 },
                 catalog=entry,
+                default_model=None if config.hosting == "multi-model" else model.entry,
                 is_stateful=model.is_stateful,
             )
             for model, entry in zip(self.models, self.catalog, strict=True)
@@ -272,7 +272,10 @@ class EndpointPlan:
                 },
                 components=self.mode.components(self.full_name, config),
                 metrics_namespace=self.metrics_namespace,
-                settings=config.model_dump(mode="json", exclude=_TYPED_KEYS),
+                settings={
+                    **config.model_dump(mode="json", exclude=_TYPED_KEYS),
+                    "alarms": monitoring.THRESHOLDS | config.alarms.model_dump(exclude_none=True),
+                },
                 models_digest=models_digest(models),
             ),
             models=models,
@@ -329,7 +332,7 @@ class StagePlan:
         """The price of all instances at the maximum of scaling, None if a type has no price."""
         hourly = [endpoint.max_hourly_usd for endpoint in self.endpoints.values()]
         known = [usd for usd in hourly if usd is not None]
-        return HOURS_PER_MONTH * sum(known) if len(known) == len(hourly) else None
+        return platform_facts.HOURS_PER_MONTH * sum(known) if len(known) == len(hourly) else None
 
     def document(self) -> Plan:
         """Return the plan that the assembly contains.

@@ -25,7 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli.failure_report.account_state import sections
 from cli.failure_report.masking import masked
 from cli.parsers import STAGE, add_command
-from delivery.preflight.failure_reasons import failure_reason
+from delivery.aws import failure_reason
 from model_build.commands.arguments import Commands
 from release.checkout import Checkout, CheckoutError, git
 

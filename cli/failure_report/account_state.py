@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 
 from cli.names import stage_of
-from delivery.preflight.clients import client
+from delivery.aws import client
 
 MAX_EVENTS, MAX_STREAMS, MAX_LINES = 300, 3, 300
 """Events of a stack, streams of a log group, and lines of a stream: our choice."""

@@ -8,8 +8,8 @@ import numpy as np
 
 import platform_facts
 from cli.load.cache import Floats, hit_rates, zipf
-from review.measured_rates import SCALING_TARGET_SHARE
-from review.money import HOURS_PER_MONTH
+from platform_facts import HOURS_PER_MONTH
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 
 MAX_MODELS = 225
 """Maximum number of models of an endpoint: leaves 50 resources for alarms, scaling and variants."""

@@ -6,10 +6,9 @@ from typing import Any
 import boto3
 
 from cli.names import stage_of
-from delivery.archive_bucket import ArchiveBucket, model_bucket
-from delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
-from delivery.live_differences import LiveDifference, live_differences
-from delivery.preflight.clients import client
+from delivery.aws import client
+from delivery.bucket import ArchiveBucket, model_bucket
+from delivery.drift import LiveDifference, last_delivery, live_differences, stacks_deployed_by_hand
 from plan import stage_record
 from plan.stage_record import DeliveryOutcome
 

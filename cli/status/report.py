@@ -10,10 +10,9 @@ from botocore.exceptions import ClientError
 
 from cli.names import stage_of
 from cli.status.differences import read_differences
-from delivery.catalog_differences import parse_entry
-from delivery.live_differences import LiveDifference
-from delivery.preflight.clients import client
-from delivery.preflight.failure_reasons import DENIED, failure_reason
+from delivery.aws import DENIED, client, failure_reason
+from delivery.catalog import parse_entry
+from delivery.drift import LiveDifference
 from plan import parameters
 
 TARGET_TRACKING_PREFIX = "TargetTracking-"

@@ -41,7 +41,6 @@ class ComponentHosting(HostingMode):
     """
 
     name = "components"
-    default_ping_mode = "ready"
     has_deployment_config = False
 
     components: Mapping[str, ModelComponent]

@@ -35,7 +35,9 @@ def create_models(
                 f"Model-{variant.variant_name}{suffix}",
                 execution_role_arn=role.role.role_arn,
                 primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                    environment=variant.container.all_environment(source),
+                    environment=variant.container.all_environment(
+                        source.environment, multi_model=source.is_multi_model
+                    ),
                     image=images.get(variant.variant_name, ""),
                     model_data_url=source.model_data_url,
                     **source.container_properties,

@@ -15,7 +15,7 @@ from triton_sagemaker.chart import Chart
 from triton_sagemaker.charts import variant_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem, reject_plain_values
-from triton_sagemaker.server_options import PingMode, ServerOptions
+from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class HostingMode(ABC):
 
     name: ClassVar[str]
     """The name of the mode in stage files and rules."""
-    default_ping_mode: ClassVar[PingMode]
-    """The ping mode of containers if `ServerOptions` has none."""
+    is_multi_model: ClassVar[bool] = False
+    """Whether a container loads many models, at their first invocations."""
     has_deployment_config: ClassVar[bool] = True
     """Whether the endpoint has a DeploymentConfig; otherwise it is updated in place."""
 

@@ -26,7 +26,7 @@ class MultiModelHosting(ModelHosting):
     """
 
     name = "multi-model"
-    default_ping_mode = "live"  # a model that fails to load does not make the instance unhealthy
+    is_multi_model = True
 
     prefix: str
     cache_models: bool = True

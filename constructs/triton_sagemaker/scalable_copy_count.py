@@ -7,10 +7,11 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from platform_facts.rules import components as rules
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.problems import as_problems
-from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
+from triton_sagemaker.scalable_count import ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns
 
 Cfn = scaling.CfnScalingPolicy
@@ -59,7 +60,7 @@ class ScalableCopyCount(ScalableCount):
         """Keep each copy at half of `max_requests_per_second`, as sustained in a load test."""
         argument, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
         violations = rules.COPY_RPS(max_requests_per_second)
-        per_minute = max_requests_per_second * SAFETY_FACTOR * 60
+        per_minute = max_requests_per_second * SCALING_TARGET_SHARE * 60
         self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(

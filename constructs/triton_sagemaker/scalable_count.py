@@ -11,12 +11,6 @@ from platform_facts.rules import Violation
 from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.target_tracking import Cooldowns, TrackingConfiguration, target_tracking
 
-SAFETY_FACTOR = 0.5
-"""Share of the request rate of a load test at which to scale: new instances take minutes to start.
-
-Source: developer guide, endpoint-scaling-loadtest.
-"""
-
 
 class ScalableCount(Construct):
     """A scalable target with its policies.

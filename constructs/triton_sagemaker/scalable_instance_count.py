@@ -9,10 +9,11 @@ from constructs import Construct
 
 from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, as_problems
-from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
+from triton_sagemaker.scalable_count import ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
 from triton_sagemaker.variant import Variant
 
@@ -58,7 +59,7 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each instance at half of `max_requests_per_second`, as sustained in a load test."""
         argument, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
         violations = ranges.MAX_RPS(max_requests_per_second)
-        per_minute = max_requests_per_second * SAFETY_FACTOR * 60
+        per_minute = max_requests_per_second * SCALING_TARGET_SHARE * 60
         self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(

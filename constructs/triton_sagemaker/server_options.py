@@ -29,13 +29,7 @@ class PublishedMetrics:
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that enable the publication."""
-        return {
-            "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
-            "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
-            "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": self.log_group,
-            "SAGEMAKER_TRITON_METRIC_NAMESPACE": self.namespace,
-            "SAGEMAKER_TRITON_CLOUDWATCH_METRIC_NAMESPACE": self.namespace,
-        }
+        return server.metrics_variables(self.log_group, self.namespace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,35 +69,16 @@ class ServerOptions:
     publish_metrics: PublishedMetrics | None = None
     """Publish Triton's metrics to CloudWatch."""
 
-    def environment(self, default_ping_mode: PingMode) -> dict[str, str]:
-        """Return the options as environment variables.
-
-        The ping mode is always set, because `serve` does not export its default, and the server
-        would use `ready`.
-        """
-        ping_mode = self.ping_mode or default_ping_mode
-        values: dict[str, object] = {
-            "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
-            "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": self.buffer_manager_thread_count,
-            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # passed on
-            # as the value of --model-namespacing: true enables namespacing in spite of the name
-            "SAGEMAKER_TRITON_INFERENCE_TYPE": self.inference_type,
-            "SAGEMAKER_TRITON_LOG_ERROR": self.log_error,
-            "SAGEMAKER_TRITON_LOG_INFO": self.log_info,
-            "SAGEMAKER_TRITON_LOG_VERBOSE": self.log_verbose,
-            "SAGEMAKER_TRITON_LOG_WARNING": self.log_warning,
-            "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": self.model_load_gpu_limit,
-            "SAGEMAKER_TRITON_OVERRIDE_PING_MODE": ping_mode,
-            "SAGEMAKER_TRITON_PING_MODE": ping_mode,
-            "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": _bytes(self.python_shm_default),
-            "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": _bytes(self.python_shm_growth),
-            "SAGEMAKER_TRITON_THREAD_COUNT": self.thread_count,
+    def environment(self, *, multi_model: bool) -> dict[str, str]:
+        """Return the options as environment variables."""
+        values = vars(self) | {
+            f"{name}_mib": size and int(size.to_mebibytes())
+            for name, size in (
+                ("python_shm_default", self.python_shm_default),
+                ("python_shm_growth", self.python_shm_growth),
+            )
         }
-        variables = {
-            name: str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in values.items()
-            if value is not None
-        }
+        variables = server.variables(values, multi_model=multi_model)
         return variables | (self.publish_metrics.environment() if self.publish_metrics else {})
 
     def problems(self, release: Release) -> Iterator[Problem]:
@@ -115,7 +90,3 @@ class ServerOptions:
                 value = value.to_mebibytes() if isinstance(value, Size) else value
                 violations = ranges.SERVER_OPTIONS[name](value)
                 yield from as_problems(violations, value, argument=f"container.options.{name}")
-
-
-def _bytes(size: Size | None) -> int | None:
-    return None if size is None else int(size.to_mebibytes()) * 2**20

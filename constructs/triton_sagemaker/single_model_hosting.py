@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from platform_facts import InstanceType
+from platform_facts.rules import server
 from triton_sagemaker.hosting_mode import ModelHosting
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import ServerOptions
@@ -21,7 +22,6 @@ class SingleModelHosting(ModelHosting):
     """
 
     name = "single-model"
-    default_ping_mode = "ready"
 
     key: str
     default_model: str | None = None
@@ -41,7 +41,7 @@ class SingleModelHosting(ModelHosting):
         """The variable for `default_model`."""
         if self.default_model is None:
             return {}
-        return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
+        return {server.DEFAULT_MODEL: self.default_model}
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""

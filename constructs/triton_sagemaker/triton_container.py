@@ -1,13 +1,14 @@
 """The Triton container of a variant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from platform_facts import Release
 from platform_facts.rules import names
-from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
 from triton_sagemaker.server_options import ServerOptions
+
+Variables = dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +26,16 @@ class TritonContainer:
     def __post_init__(self) -> None:
         reject_plain_values(release=self.release)
 
-    def all_environment(self, hosting: HostingMode) -> dict[str, str]:
-        """Return all environment variables of the container."""
-        return {**self._managed_environment(hosting), **self.environment}
+    def all_environment(self, of_hosting: Mapping[str, str], *, multi_model: bool) -> Variables:
+        """Return all environment variables of the container, with those of the hosting mode."""
+        options = self.options.environment(multi_model=multi_model)
+        return {**options, **of_hosting, **self.environment}
 
-    def _managed_environment(self, hosting: HostingMode) -> dict[str, str]:
-        return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
-
-    def problems(self, hosting: HostingMode) -> Iterator[Problem]:
+    def problems(self, of_hosting: Mapping[str, str], *, multi_model: bool) -> Iterator[Problem]:
         """Yield the settings that SageMaker or Triton would reject."""
         yield from self.options.problems(self.release)
-        for name in sorted(self._managed_environment(hosting).keys() & self.environment.keys()):
+        managed = self.options.environment(multi_model=multi_model).keys() | of_hosting.keys()
+        for name in sorted(managed & self.environment.keys()):
             yield Problem(
                 "container.environment",
                 f"{name} is set by ServerOptions or the hosting: set it there",
@@ -43,7 +43,7 @@ class TritonContainer:
         for name in self.environment:
             check_name = names.check_variable_name.at("environment", name)
             yield from as_problems(check_name(name), name)
-        environment = self.all_environment(hosting)
+        environment = self.all_environment(of_hosting, multi_model=multi_model)
         for name, value in environment.items():
             for text in (name, value):
                 rule = names.check_variable_text.at("environment", name)

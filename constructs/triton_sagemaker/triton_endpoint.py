@@ -10,7 +10,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct, IValidation
 
-from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
+from platform_facts.rules.monitoring import MODEL_ERROR_RATE
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_base import EndpointBase, checked_models
 from triton_sagemaker.endpoint_checks import endpoint_problems

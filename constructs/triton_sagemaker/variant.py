@@ -116,7 +116,9 @@ class Variant:
         yield from as_problems(ranges.WEIGHT.at("weight")(weight), weight)
         for hosting in [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]:
             yield from hosting.problems(self.container.options, self.instance_type)
-        yield from self.container.problems(self.hosting)
+        yield from self.container.problems(
+            self.hosting.environment, multi_model=self.hosting.is_multi_model
+        )
         yield from as_problems(ranges.INSTANCE_COUNT(count), count)
         for instance_type in self.instance_types:
             yield from as_problems(server.check_gpu_load_limit(limit, instance_type), limit)

@@ -1,9 +1,13 @@
-"""The AWS account of a stage, and the templates to deploy to the account."""
+"""The AWS account of a stage, the plan and the templates to deploy to it, and findings about it."""
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,11 +15,69 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from delivery.preflight.clients import client
-from delivery.preflight.running_endpoints import RunningEndpoint, running_endpoints
-from delivery.preflight.service_quotas import ServiceQuotas
+from delivery.aws import client
+from plan.document import Plan
 from release.checkout import Checkout
-from release.templates import Template, resources, templates
+from release.templates import resources, templates
+
+
+class Verdict(StrEnum):
+    """The result of a check.
+
+    REFUSED: a deploy would fail. UNKNOWN: the check had no result, which stops no delivery.
+    """
+
+    OK = "ok"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+MARKS = {Verdict.OK: "✓", Verdict.REFUSED: "✗", Verdict.UNKNOWN: "?"}
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """The result of a check for one subject; `fix` is empty if no fix is needed."""
+
+    verdict: Verdict
+    subject: str
+    message: str
+    fix: str = ""
+    check: str = ""
+
+
+def ok(subject: str, message: str, fix: str = "") -> CheckFinding:
+    """Return a finding that does not stop a deploy."""
+    return CheckFinding(Verdict.OK, subject, message, fix)
+
+
+def refused(subject: str, message: str, fix: str) -> CheckFinding:
+    """Return a finding that would make a deploy fail."""
+    return CheckFinding(Verdict.REFUSED, subject, message, fix)
+
+
+def unknown(subject: str, message: str, fix: str = "") -> CheckFinding:
+    """Return a finding of a check without a result."""
+    return CheckFinding(Verdict.UNKNOWN, subject, message, fix)
+
+
+def table(findings: Sequence[CheckFinding]) -> str:
+    """Return one block per check, one line per finding, and the number of each verdict."""
+    lines: list[str] = []
+    for check, group in groupby(findings, key=lambda finding: finding.check):
+        lines.append(check)
+        for finding in group:
+            lines.append(f"  {MARKS[finding.verdict]} {finding.subject}: {finding.message}")
+            if finding.fix:
+                lines.append(f"    → {finding.fix}")
+        lines.append("")
+    counts = Counter(finding.verdict for finding in findings)
+    return "\n".join([*lines, ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)])
+
+
+def as_json(findings: Sequence[CheckFinding]) -> str:
+    """Return `{"findings": [{"check", "subject", "verdict", "message", "fix"}]}`."""
+    return json.dumps({"findings": list(map(asdict, findings))}, indent=2, ensure_ascii=False)
 
 
 class NoCredentials(Exception):
@@ -28,6 +90,44 @@ class Caller:
 
     account: str
     arn: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """The account of a stage.
+
+    `session` is in the stage's region, `tree` the checkout to deploy, `assembly` the folder of its
+    cloud assembly.
+    """
+
+    session: boto3.Session
+    caller: Caller
+    tree: Checkout
+    stage: str
+    assembly: Path
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def region(self) -> str:
+        """The stage's region."""
+        return str(self.session.region_name)
+
+    def client(self, service: str) -> Any:
+        """Return a client in the stage's region."""
+        if service not in self._clients:
+            self._clients[service] = client(self.session, service)
+        return self._clients[service]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the stage."""
+        return Plan.read(self.assembly)
+
+    def resources(self, resource_type: str) -> Iterator[Any]:
+        """Yield the properties of each resource of a type in the templates."""
+        for template in templates(self.assembly).values():
+            for _, properties in resources(template, resource_type):
+                yield properties
 
 
 def caller(session: boto3.Session) -> Caller:
@@ -43,76 +143,6 @@ def caller(session: boto3.Session) -> Caller:
             f"aws account enable-region --region-name {region}"
         ) from None
     return Caller(identity["Account"], identity["Arn"])
-
-
-@dataclass(frozen=True)
-class Account:
-    """The account of a stage; AWS's answers are cached.
-
-    `session` is in the stage's region, `tree` the checkout to deploy, `assembly` the folder of its
-    cloud assembly.
-    """
-
-    session: boto3.Session
-    caller: Caller
-    tree: Checkout
-    stage: str
-    assembly: Path
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False)
-    _physical_ids: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
-
-    @property
-    def region(self) -> str:
-        """The stage's region."""
-        return str(self.session.region_name)
-
-    def client(self, service: str) -> Any:
-        """Return a client in the stage's region."""
-        if service not in self._clients:
-            self._clients[service] = client(self.session, service)
-        return self._clients[service]
-
-    @cached_property
-    def quotas(self) -> ServiceQuotas:
-        """The account's quotas."""
-        return ServiceQuotas(self.client("service-quotas"))
-
-    @cached_property
-    def running_endpoints(self) -> dict[str, RunningEndpoint]:
-        """All endpoints of the account in the region, by name."""
-        return running_endpoints(self.client("sagemaker"))
-
-    @cached_property
-    def templates(self) -> dict[str, Template]:
-        """Stack -> template, in the assembly."""
-        return templates(self.assembly)
-
-    def resources(self, resource_type: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield stack, logical id and properties of each resource of a type in the templates."""
-        for stack, template in self.templates.items():
-            for name, properties in resources(template, resource_type):
-                yield stack, name, properties
-
-    def physical_ids(self, stack: str) -> dict[str, str]:
-        """Return logical id -> physical id of the resources in a stack; empty without a stack."""
-        if stack not in self._physical_ids:
-            self._physical_ids[stack] = self._list_physical_ids(stack)
-        return self._physical_ids[stack]
-
-    def _list_physical_ids(self, stack: str) -> dict[str, str]:
-        pages = self.client("cloudformation").get_paginator("list_stack_resources")
-        try:
-            return {
-                summary["LogicalResourceId"]: summary["PhysicalResourceId"]
-                for page in pages.paginate(StackName=stack)
-                for summary in page["StackResourceSummaries"]
-                if summary.get("PhysicalResourceId")
-                and summary["ResourceStatus"] != "DELETE_COMPLETE"
-            }
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ValidationError":  # the stack does not exist
-                raise
-            return {}
 
 
 @contextmanager

@@ -9,9 +9,8 @@ import sys
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery.preflight.account import NoCredentials, account_of
+from delivery.preflight.account import NoCredentials, Verdict, account_of, as_json, table
 from delivery.preflight.checks import run_checks
-from delivery.preflight.findings import Verdict, as_json, table
 from release.checkout import CheckoutError, GitCheckout
 
 NOTHING_REFUSED, REFUSED = range(2)

@@ -8,9 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from delivery.preflight.account import Account
-from delivery.preflight.failure_reasons import failure_reason
-from delivery.preflight.findings import CheckFinding, ok, refused, unknown
+from delivery.aws import failure_reason
+from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
 from platform_facts.rules import checked_yaml
 
 NOT_FOUND = (

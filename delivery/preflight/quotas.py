@@ -1,38 +1,22 @@
-"""Compare the account's quotas with the instances, builds and functions of a deploy."""
+"""Compare the account's quotas with the instances of a stage."""
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from delivery.preflight.account import Account
-from delivery.preflight.builds import archives_to_build, engines_to_build
-from delivery.preflight.findings import CheckFinding, ok, refused, unknown
-from release.stack_endpoints import stack_endpoints
-from release.templates import Template, references
+from botocore.exceptions import ClientError
 
-SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
+from delivery.aws import DENIED, endpoint_description, failure_reason
+from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
+
 ALL_INSTANCES = "Number of instances across active endpoints"
 """The quota on the instances of all endpoints, named as in CreateEndpoint's errors
 (https://github.com/aws/sagemaker-python-sdk/issues/908 has the error for one type)."""
-ENVIRONMENTS = {
-    ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
-    ("LINUX_CONTAINER", "BUILD_GENERAL1_MEDIUM"): "Linux/Medium",
-    ("LINUX_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux/Large",
-    ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux GPU Small",
-    ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux GPU Large",
-}
-"""Environment and compute type -> their name in a quota's name
-(https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
-PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
-BUILDS_PER_QUOTA = 6
-"""Builds that CodeBuild accepts per unit of the quota: one that runs, and five in the queue
-(https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
-
-CONCURRENCY, CONCURRENCY_QUOTA, DEFAULT_LIMIT = "Concurrent executions", "L-B99A9384", 1000
-"""Lambda's quota, and its default
-(https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
-EXECUTIONS_PER_RESOURCE = 2
-"""A custom resource runs the CDK's provider framework, which waits for the handler."""
+STATUSES_WITHOUT_INSTANCES = ("Failed", "OutOfService", "Deleting")
+"""Statuses of endpoints without instances; it is undocumented whether they count for a quota."""
+PAGE_SIZE = 100
+"""The maximum page size of ListEndpoints and of the lists of quotas (API references)."""
 
 
 def instances_quota(instance_type: str) -> str:
@@ -43,9 +27,16 @@ def instances_quota(instance_type: str) -> str:
     return f"{instance_type} for endpoint usage"
 
 
-def builds_quota(environment: tuple[str, str]) -> str:
-    """Return the name of the quota on concurrent builds in an environment and compute type."""
-    return f"Concurrently running builds for {ENVIRONMENTS[environment]} environment"
+@dataclass(frozen=True)
+class AccountQuota:
+    """A quota; `applied` is False if the value is AWS's default, not the account's own."""
+
+    code: str
+    value: float
+    applied: bool
+
+    def __str__(self) -> str:
+        return f"quota {self.value:g}{'' if self.applied else ', AWS default'}"
 
 
 def check_instances(account: Account) -> Iterator[CheckFinding]:
@@ -53,94 +44,105 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
 
     Refused is what new endpoints need. The instances of an update and of scaling are only named: a
     SageMaker that refuses them (ResourceLimitExceeded) changes nothing. All instances of a variant
-    count for each of its types. No source documents a quota on the number of endpoints.
+    count for each of its types. No source documents a quota on the number of endpoints. An amount
+    above AWS's default is unknown, not refused: it is undocumented whether the default limits an
+    account without an applied value.
     """
+    errors: dict[str, str] = {}
+    running_by_endpoint = dict(_running_instances(account.client("sagemaker"), errors))
     running, started, maximum = Counter[str](), Counter[str](), Counter[str]()
-    stage_endpoints = {
-        endpoint.name: endpoint for endpoint in stack_endpoints(account.stage, account.templates)
-    }
-    for name, running_endpoint in account.running_endpoints.items():
-        for counts in running_endpoint.variants.values():
-            for instance_type, count in counts.items():
-                quotas = {instances_quota(instance_type): count, ALL_INSTANCES: count}
-                running.update(quotas)
-                if name not in stage_endpoints:
-                    maximum.update(quotas)
-    of_stage = set[str]()
-    for name, endpoint in stage_endpoints.items():
-        own = account.running_endpoints.get(name)
-        for variant in endpoint.variants:
-            count = sum(own.variants.get(variant.name, {}).values()) if own else 0
+    for counts in running_by_endpoint.values():
+        running.update(counts)
+    maximum.update(running)
+    for endpoint in (planned.settings for planned in account.plan.endpoints.values()):
+        own, needed = running_by_endpoint.get(endpoint.name), Counter[str]()
+        for variant in endpoint.variants.values():
             for quota in (*map(instances_quota, variant.instance_types), ALL_INSTANCES):
-                of_stage.add(quota)
-                maximum[quota] += max(variant.maximum, 2 * max(variant.initial, count))
-                if own is None:
-                    started[quota] += variant.initial
-    for quota in sorted(of_stage):
-        amount = running[quota] + started[quota] if started[quota] else 0
-        message = f"{running[quota]} run, this deploy starts {started[quota]}"
-        message += f", updates and scaling up to {maximum[quota]} in all"
-        yield account.quotas.compare(SAGEMAKER, quota, amount, message, maximum=maximum[quota])
-    for name, running_endpoint in account.running_endpoints.items():
-        if running_endpoint.error:
-            yield unknown(name, f"{running_endpoint.error}: its instances are not counted")
-
-
-def check_builds(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quota of every project with the archives, or engines, to build."""
-    archives = archives_to_build(account)
-    engines = engines_to_build(account, archives)
-    for _, _, project in account.resources(PROJECT):
-        environment = project["Environment"]["Type"], project["Environment"]["ComputeType"]
-        name, amount = "archives", len(archives)
-        if environment[0] == GPU:
-            name, amount = "models with engines", len(engines)
-        message = f"{name} to build: {amount}"
-        if environment not in ENVIRONMENTS:
-            yield unknown(" ".join(environment), "no source has the name of its quota")
+                needed[quota] += max(variant.instances.maximum, 2 * variant.initial_count)
+                started[quota] += 0 if own else variant.initial_count
+        for quota, count in needed.items():
+            own_count = own[quota] if own else 0
+            maximum[quota] += max(count, 2 * own_count) - own_count
+    quotas = _quotas(account.client("service-quotas"))
+    for subject in sorted(started):
+        amount = running[subject] + started[subject] if started[subject] else 0
+        message = f"{running[subject]} run, this deploy starts {started[subject]}"
+        message += f", updates and scaling up to {maximum[subject]} in all"
+        limit = quotas.get(subject)
+        if limit is None:
+            yield unknown(subject, f"Service Quotas has no such quota in this region; {message}")
             continue
-        yield account.quotas.compare(
-            CODEBUILD, builds_quota(environment), amount, message, per_unit=BUILDS_PER_QUOTA
+        request = "aws service-quotas request-service-quota-increase --service-code sagemaker "
+        request += f"--quota-code {limit.code} --desired-value {maximum[subject]}"
+        if amount > limit.value:
+            verdict = refused if limit.applied else unknown
+            yield verdict(subject, f"{limit}; {message}", request)
+        else:
+            yield ok(
+                subject, f"{limit}; {message}", request if maximum[subject] > limit.value else ""
+            )
+    for name, error in errors.items():
+        yield unknown(name, f"{error}: its instances are not counted")
+
+
+def _quotas(service_quotas: Any) -> dict[str, AccountQuota]:
+    """Return name -> quota of SageMaker.
+
+    "If the applied quota value is not available for a quota, the quota is not retrieved" (API
+    reference of ListServiceQuotas): such a quota has AWS's default value.
+    """
+    operations = {"list_aws_default_service_quotas": False, "list_service_quotas": True}
+    return {
+        quota["QuotaName"]: AccountQuota(quota["QuotaCode"], quota["Value"], applied)
+        for operation, applied in operations.items()
+        for page in service_quotas.get_paginator(operation).paginate(
+            ServiceCode="sagemaker", PaginationConfig={"PageSize": PAGE_SIZE}
         )
-
-
-def check_functions(account: Account) -> Iterator[CheckFinding]:
-    """Compare Lambda's limit on concurrent executions with the custom resources of the stacks.
-
-    A new account may have 10, whatever Service Quotas shows as the default. A throttled provider
-    leaves CloudFormation waiting for its hour: its framework calls once more, and its handler of
-    the time-out cannot parse the error (aws-cdk-lib, custom-resources/lib/provider-framework).
-    Deliveries deploy so many stacks in parallel as the limit allows.
-    """
-    by_stack = [
-        EXECUTIONS_PER_RESOURCE * _parallel_custom_resources(template)
-        for template in account.templates.values()
-    ]
-    largest, total = max(by_stack, default=0), sum(by_stack)
-    limit = account.client("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
-    message = f"{limit}; one stack needs up to {largest}, all at once {total}"
-    command = "aws service-quotas request-service-quota-increase --service-code lambda "
-    command += f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(total, DEFAULT_LIMIT)}"
-    if largest > limit:
-        yield refused(CONCURRENCY, message, command)
-    else:
-        yield ok(CONCURRENCY, message, command if total > limit else "")
-
-
-def _parallel_custom_resources(template: Template) -> int:
-    """Return how many custom resources of a stack CloudFormation may create at the same time.
-
-    One that depends on another waits for it, so that each chain counts once.
-    """
-    custom = {
-        name: resource
-        for name, resource in template.get("Resources", {}).items()
-        if resource["Type"].startswith("Custom::")
+        for quota in page["Quotas"]
     }
-    return sum(not custom.keys() & {*_dependencies(resource)} for resource in custom.values())
 
 
-def _dependencies(resource: Any) -> Iterator[str]:
-    depends_on = resource.get("DependsOn", ())
-    yield from [depends_on] if isinstance(depends_on, str) else depends_on
-    yield from references(resource.get("Properties", {}))
+def _running_instances(
+    sagemaker: Any, errors: dict[str, str]
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield the name of each endpoint of the account, and its instances by quota.
+
+    If AWS denies access or the configuration was deleted, the reason is added to `errors`.
+    """
+    pages = sagemaker.get_paginator("list_endpoints")
+    for page in pages.paginate(PaginationConfig={"PageSize": PAGE_SIZE}):
+        for name in (summary["EndpointName"] for summary in page["Endpoints"]):
+            instances = Counter[str]()
+            try:
+                if description := endpoint_description(sagemaker, name):
+                    instances = _instances(sagemaker, description)
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
+                    raise
+                errors[name] = failure_reason(error)
+            quotas = {instances_quota(kind): count for kind, count in instances.items()}
+            yield name, Counter({**quotas, ALL_INSTANCES: instances.total()})
+
+
+def _instances(sagemaker: Any, description: Any) -> Counter[str]:
+    """Return the instances of an endpoint. Raise `ClientError` if its configuration was deleted.
+
+    While a variant scales, the count is the larger of the current and the desired count.
+    """
+    instances = Counter[str]()
+    if description["EndpointStatus"] in STATUSES_WITHOUT_INSTANCES:
+        return instances
+    config = sagemaker.describe_endpoint_config(
+        EndpointConfigName=description["EndpointConfigName"]
+    )
+    types = {
+        variant["VariantName"]: variant.get("InstanceType")
+        for variant in config["ProductionVariants"]
+    }
+    for variant in description.get("ProductionVariants", ()):
+        for pool in variant.get("InstancePools", ()):
+            instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
+        if instance_type := types.get(variant["VariantName"]):  # a serverless variant has none
+            current, desired = variant.get("CurrentInstanceCount", 0), "DesiredInstanceCount"
+            instances[instance_type] += max(current, variant.get(desired, 0))
+    return instances

@@ -7,6 +7,28 @@ from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import Violation, rule
 
 MAX_ALARM_ACTIONS = 5
+MODEL_ERROR_RATE = 0.2
+"""Share of requests with an error response of the container at which an update is rolled back.
+
+Invalid requests count too, because Triton answers them with the same status as a failed inference.
+Our choice: above the usual share of invalid requests, and low enough to detect one faulty model of
+five.
+"""
+THRESHOLDS: dict[str, dict[str, float]] = {
+    "server_error_rate": {"warning": 0.01, "critical": 0.05},
+    "client_error_rate": {"warning": 0.1},
+    "model_error_rate": {"critical": MODEL_ERROR_RATE},
+    "model_latency_p50_ms": {},
+    "model_latency_p99_ms": {"warning": 1_000, "critical": 5_000},
+    "gpu_memory_percent": {"warning": 90, "critical": 97},
+    "memory_percent": {"warning": 85, "critical": 95},
+    "disk_percent": {"warning": 80, "critical": 95},
+    "cache_hit_rate_below": {"warning": 0.8},
+    "loading_wait_max_ms": {"warning": 10_000, "critical": 60_000},
+    "unloads_per_minute": {"warning": 10},
+    "loaded_models_below": {"warning": 1},
+}
+"""The default thresholds of alarms; `triton_sagemaker.AlarmThresholds` describes the metrics."""
 
 
 def check_thresholds(thresholds: Mapping[str, Mapping[str, float]]) -> list[Violation]:

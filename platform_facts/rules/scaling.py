@@ -7,6 +7,12 @@ from platform_facts.rules.ranges import SCALING_API, SCALING_TARGETS
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
 
+SCALING_TARGET_SHARE = 0.5
+"""Share of the request rate of a load test at which to scale: new instances take minutes to start.
+
+Source: developer guide, endpoint-scaling-loadtest.
+"""
+
 
 @rule("scaling.max_count", f"{SCALING_API}RegisterScalableTarget.html, MaxCapacity")
 def check_count_limits(minimum: int, maximum: int) -> str | None:

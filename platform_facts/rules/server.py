@@ -1,9 +1,29 @@
 """Rules about options of the Triton server."""
 
+from collections.abc import Mapping
+
 from platform_facts import InstanceType, Release, serve_option_since
 from platform_facts.rules.ranges import SERVE
 from platform_facts.rules.rule import rule
 
+DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
+"""The variable with the directory of an archive that a single-model container serves."""
+VARIABLES = {
+    "additional_args": "ADDITIONAL_ARGS",
+    "buffer_manager_thread_count": "BUFFER_MANAGER_THREAD_COUNT",
+    # The value of --model-namespacing: true enables namespacing in spite of the name.
+    "model_namespacing": "DISABLE_MODEL_NAMESPACING",
+    "inference_type": "INFERENCE_TYPE",
+    "log_error": "LOG_ERROR",
+    "log_info": "LOG_INFO",
+    "log_verbose": "LOG_VERBOSE",
+    "log_warning": "LOG_WARNING",
+    "model_load_gpu_limit": "MODEL_LOAD_GPU_LIMIT",
+    "python_shm_default_mib": "SHM_DEFAULT_BYTE_SIZE",
+    "python_shm_growth_mib": "SHM_GROWTH_BYTE_SIZE",
+    "thread_count": "THREAD_COUNT",
+}
+"""Option of a stage's `server` -> variable of `serve`, after SAGEMAKER_TRITON_."""
 SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
 
 
@@ -62,3 +82,43 @@ def check_gpu_load_limit(limit: float | None, instance_type: InstanceType) -> st
     if limit is None or instance_type.gpu:
         return None
     return f"{instance_type.name} has no GPU: remove it"
+
+
+def variables(options: Mapping[str, object], *, multi_model: bool) -> dict[str, str]:
+    """Return the options of a stage's `server` as environment variables of the container.
+
+    Options that are None are left out. The ping mode is always set, because `serve` does not export
+    its default, and the server would use `ready`: with it, a model of a multi-model endpoint that
+    fails to load would make the instance unhealthy. Source: docker/sagemaker/serve.
+    """
+    ping_mode = options.get("ping_mode") or ("live" if multi_model else "ready")
+    values = {
+        name: _text(key, options[key])
+        for key, name in VARIABLES.items()
+        if options.get(key) is not None
+    }
+    values |= dict.fromkeys(("OVERRIDE_PING_MODE", "PING_MODE"), str(ping_mode))
+    return {f"SAGEMAKER_TRITON_{name}": value for name, value in values.items()}
+
+
+def metrics_variables(log_group: str, namespace: str) -> dict[str, str]:
+    """Return the variables with which AWS's image publishes Triton's metrics to CloudWatch.
+
+    NVIDIA's `serve` has no such options: the names are from public code and unconfirmed. Both known
+    spellings of the variable for the namespace are set.
+    """
+    return {
+        "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
+        "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": log_group,
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE": namespace,
+        "SAGEMAKER_TRITON_CLOUDWATCH_METRIC_NAMESPACE": namespace,
+    }
+
+
+def _text(option: str, value: object) -> str:
+    if option.endswith("_mib") and isinstance(value, int):
+        return str(value * 2**20)
+    if option == "log_verbose":
+        value = value or False
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import boto3
 
-from delivery import cdk_cli
-from delivery.preflight.first_deploy import SCALING_SERVICE
+from delivery import cdk
+from delivery.preflight.checks import SCALING_SERVICE
 
 STACK = "CDKToolkit"
 TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")
@@ -20,7 +20,7 @@ def bootstrap() -> None:
     cloudformation = boto3.client("cloudformation")
     cloudformation.create_stack(
         StackName=STACK,
-        TemplateBody=(cdk_cli.CLI.parents[1] / TEMPLATE).read_text(),
+        TemplateBody=(cdk.CLI.parents[1] / TEMPLATE).read_text(),
         Parameters=[
             {"ParameterKey": "FileAssetsBucketKmsKeyId", "ParameterValue": AWS_MANAGED_KEY}
         ],

@@ -15,7 +15,7 @@ import pytest
 
 from delivery.archives import promote_archives
 from delivery.assembly import Assembly
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier

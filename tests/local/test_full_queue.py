@@ -6,7 +6,7 @@ import pytest
 
 from delivery import archives, steps
 from delivery.assembly import Assembly
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment
 from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from tests.local.conftest import Checkout

@@ -6,9 +6,10 @@ import pytest
 from aws_cdk import App
 from aws_cdk.assertions import Annotations, Match, Template
 
+from platform_facts import HOURS_PER_MONTH
 from stacks.budget import add_budget
 from stages import StageConfig
-from stages.plan import HOURS_PER_MONTH, StagePlan
+from stages.plan import StagePlan
 from tests.synth.conftest import Templates
 from tests.synth.endpoints import model_stack
 

@@ -14,7 +14,8 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
-from delivery import archive_bucket, building, endpoint_moves, store, suspended_scaling
+from delivery import archives, deploy, store
+from delivery import bucket as archive_bucket
 from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
@@ -35,7 +36,7 @@ from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
-OUTPUTS = (building.START_FUNCTION, building.POLL_FUNCTION)
+OUTPUTS = (archives.START_FUNCTION, archives.POLL_FUNCTION)
 MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
@@ -129,14 +130,14 @@ def test_archive_completeness_is_the_same_everywhere(
 
 def test_delivery_rebuilds_from_manifest_source() -> None:
     source = StoredSource(model="bert", alternative="onnx")
-    values = endpoint_moves.build_properties({"digest": "d", "source": source.model_dump()})
+    values = archives.build_properties({"digest": "d", "source": source.model_dump()})
     assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
     assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
 def test_published_prefix_is_the_same_everywhere() -> None:
-    assert endpoint_moves.PUBLISHED == hosted.PUBLISHED_PREFIX == model_bucket.PUBLISHED
+    assert archives.PUBLISHED == hosted.PUBLISHED_PREFIX == model_bucket.PUBLISHED
 
 
 def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
@@ -163,8 +164,8 @@ def test_delivery_invokes_the_provider_functions(templates: Templates) -> None:
         for output, name in logical_ids.items()
     }
     assert handlers == {
-        building.START_FUNCTION: "index.on_event",
-        building.POLL_FUNCTION: "index.is_complete",
+        archives.START_FUNCTION: "index.on_event",
+        archives.POLL_FUNCTION: "index.is_complete",
     }
     names = [
         models["Resources"][name]["Properties"]["FunctionName"] for name in logical_ids.values()
@@ -207,7 +208,7 @@ def test_template_without_scaling_has_no_dangling_references(templates: Template
             for resource in template["Resources"].values()
             if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
         ]
-        unscaled = suspended_scaling.without_scaling(template, targets)
+        unscaled = deploy.without_scaling(template, targets)
         defined = unscaled["Resources"].keys() | unscaled.get("Parameters", {}).keys()
         referenced = {
             name

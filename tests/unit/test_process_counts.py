@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cli import deploy
-from delivery import cdk_cli
+from delivery import cdk
 from local_sagemaker import Folder
 from model_build.__main__ import main
 from tests.unit.model_build.fakes import FakeSsm
@@ -71,7 +71,7 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     cli.chmod(0o755)
     clients = {"ssm": FakeSsm(), "cloudformation": CloudFormation(bootstrapped=bootstrapped)}
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(cdk_cli, "CLI", cli)
+    monkeypatch.setattr(cdk, "CLI", cli)
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
     monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
     assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0

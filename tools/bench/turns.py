@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from delivery import cdk_cli
+from delivery import cdk
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "tools" / "bench" / "results"
@@ -125,7 +125,7 @@ def write_results(name: str, *, quick: bool) -> Iterator[Results]:
         "load_average": {"before": load_before, "after": os.getloadavg()},
         "versions": {
             "python": platform.python_version(),
-            "aws-cdk": json.loads((cdk_cli.CLI.parents[1] / "aws-cdk/package.json").read_text())[
+            "aws-cdk": json.loads((cdk.CLI.parents[1] / "aws-cdk/package.json").read_text())[
                 "version"
             ],
             **{package: version(package) for package in PACKAGES},

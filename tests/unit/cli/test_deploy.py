@@ -11,7 +11,7 @@ from cli import deploy
 from cli.__main__ import main
 from cli.deploy import newest_build_line
 from cli.errors import CommandError
-from delivery import cdk_cli
+from delivery import cdk
 from local_sagemaker import Folder
 from release.checkout import WITHOUT_VALIDATION
 from stages import at_lines_of_stage, load_stage
@@ -33,8 +33,8 @@ def test_invalid_stage_is_reported_before_any_change(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(load_stage, "__defaults__", (tmp_path,))
     monkeypatch.setattr(at_lines_of_stage, "__defaults__", (tmp_path,))
-    monkeypatch.setattr(cdk_cli, "run", lambda *_, **__: pytest.fail("deployed"))
-    monkeypatch.setattr(cdk_cli, "run_directly", lambda *_, **__: pytest.fail("compared"))
+    monkeypatch.setattr(cdk, "run", lambda *_, **__: pytest.fail("deployed"))
+    monkeypatch.setattr(cdk, "run_directly", lambda *_, **__: pytest.fail("compared"))
     assert main([command, "wrong"]) == 1
     error = capsys.readouterr().err
     assert re.match(
@@ -107,18 +107,18 @@ def test_templates_are_validated_only_by_a_deploy_to_aws(
 ) -> None:
     environments: list[object] = []
 
-    def run(*_: str, **options: object) -> cdk_cli.CdkResult:
+    def run(*_: str, **options: object) -> cdk.CdkResult:
         environments.append(options["environment"])
-        return cdk_cli.CdkResult(succeeded=True, error_lines=())
+        return cdk.CdkResult(succeeded=True, error_lines=())
 
-    monkeypatch.setattr(cdk_cli, "run", run)
+    monkeypatch.setattr(cdk, "run", run)
     deploy.run_cdk(command, "dev", local=Folder.default() if local else None)
     assert environments == [environment]
 
 
 def test_concurrent_deploy_names_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Another CLI (PID=4711) is currently synthing to cdk.out. Invoke the CLI in sequence, or"
-    result = cdk_cli.CdkResult(succeeded=False, error_lines=(text,))
-    monkeypatch.setattr(cdk_cli, "run", lambda *_, **__: result)
+    result = cdk.CdkResult(succeeded=False, error_lines=(text,))
+    monkeypatch.setattr(cdk, "run", lambda *_, **__: result)
     with pytest.raises(CommandError, match="process 4711 deploys from this folder"):
         deploy.run_cdk("deploy", "dev")

@@ -12,7 +12,7 @@ import pytest
 
 import local_sagemaker
 from cli import local_option
-from delivery import cdk_cli
+from delivery import cdk
 from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.running import server_process
 from local_sagemaker.tests.support.waiting import eventually
@@ -63,15 +63,15 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cdk = tmp_path / "cdk"
-    cdk.write_text(FAKE_CDK)
-    cdk.chmod(0o755)
-    monkeypatch.setattr(cdk_cli, "CLI", cdk)
+    program = tmp_path / "cdk"
+    program.write_text(FAKE_CDK)
+    program.chmod(0o755)
+    monkeypatch.setattr(cdk, "CLI", program)
     # On output, because an interrupt during the start of a process would leave the process running.
     monkeypatch.setattr(
-        cdk_cli, "print", lambda *_, **__: os.kill(running.pid, signal.SIGKILL), raising=False
+        cdk, "print", lambda *_, **__: os.kill(running.pid, signal.SIGKILL), raising=False
     )
-    assert local_option.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
+    assert local_option.run(lambda: cdk.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
         f"error: the local SageMaker has ended: read the end of {Folder.default().log}; `up` "

@@ -7,9 +7,9 @@ from typing import cast
 import boto3
 import pytest
 
-from delivery import cdk, deployment, steps
+from delivery import cdk, deploy, steps
 from delivery.assembly import Assembly
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment
 from tests.unit.delivery.fakes import (
     MODELS_STACK,
     NEW_PREFIX,
@@ -18,6 +18,7 @@ from tests.unit.delivery.fakes import (
     FakeAws,
     FakeCdk,
     endpoint_stack,
+    endpoint_with_prefix,
     stack_with_prefix,
 )
 from tests.unit.plan.plans import make_plan
@@ -37,7 +38,7 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
     monkeypatch.setattr(steps, "POLL_SECONDS", 0)
     monkeypatch.setattr(
-        deployment, "describe_stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
+        deploy, "describe_stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
     )
     return fake
 
@@ -59,14 +60,14 @@ def moving_deployment(
     """Return a deployment whose endpoint moves from `OLD_PREFIX` to `NEW_PREFIX`."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW_PREFIX)))
-    PLAN.write(tmp_path)
+    make_plan(endpoints={"text": endpoint_with_prefix(NEW_PREFIX)}).write(tmp_path)
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD_PREFIX))
     entries = {
         "before": {"target_model": OLD_ARCHIVE},
         "single": {"target_model": None},
         "broken": {},
     }
-    monkeypatch.setattr("delivery.endpoint_moves.current_entries", lambda *_: entries)
+    monkeypatch.setattr("delivery.archives.current_entries", lambda *_: entries)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()

@@ -9,7 +9,9 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from delivery.cdk_cli import CdkResult
+from delivery.cdk import CdkResult
+from plan.document import ENDPOINT_KEY, Endpoint, Pool
+from tests.unit.plan.plans import make_endpoint, make_model, make_variant
 
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
 EXPIRED = ClientError(
@@ -21,7 +23,7 @@ OUTPUTS = {
     "PollFunction": "poll",
 }
 OLD_PREFIX, NEW_PREFIX = "text/cpu-24.09/", "text/cpu-25.04/"
-ARCHIVE, OLD_ARCHIVE = "model.tar.gz", "before-0123456789ab.tar.gz"
+ARCHIVE, OLD_ARCHIVE = "model-aaaaaaaaaaaa.tar.gz", "before-0123456789ab.tar.gz"
 
 
 class FakeAws:
@@ -180,23 +182,21 @@ def stack_with_prefix(prefix: str) -> dict[str, Any]:
     """Return the stack of `text` with an endpoint that loads from a prefix."""
     template = endpoint_stack("text")
     template["Resources"]["Model"]["Properties"]["Key"] = f"{prefix}{ARCHIVE}"
-    url = {"Fn::Join": ["", ["s3://", {"Fn::ImportValue": EXPORT}, f"/{prefix}"]]}
     entry = json.dumps({"target_model": ARCHIVE})
     template["Resources"] |= {
-        "Container": {
-            "Type": "AWS::SageMaker::Model",
-            "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": url}},
-        },
-        "Endpoint": {
-            "Type": "AWS::SageMaker::Endpoint",
-            "Properties": {
-                "EndpointName": "prod-text",
-                "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
-            },
-        },
         "Entry": {
             "Type": "AWS::SSM::Parameter",
             "Properties": {"Name": "/triton/prod/text/model", "Value": entry},
         },
     }
+    template["Metadata"] = {ENDPOINT_KEY: endpoint_with_prefix(prefix).settings.metadata()}
     return template
+
+
+def endpoint_with_prefix(prefix: str) -> Endpoint:
+    """Return the planned endpoint of that stack."""
+    pool = Pool(instance_type="ml.m5.xlarge", prefix=prefix, target="cpu")
+    return make_endpoint(
+        models={"model": make_model("model", prefix=prefix)},
+        variants={"AllTraffic": make_variant(pools=(pool,))},
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from delivery import archives
 from delivery.archives import build_missing_archives, promote_archives
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment
 from delivery.errors import NotDelivered
 from tests.unit.delivery.fakes import (
     ARCHIVE,
@@ -84,7 +84,9 @@ def test_moving_endpoint_needs_all_archives_below_both_prefixes(
 def test_archive_that_only_a_move_needs_is_built(
     aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
 ) -> None:
-    aws.objects |= {f"{prefix}model.json" for prefix in (OLD_PREFIX, NEW_PREFIX)}
+    aws.objects |= {
+        f"{prefix}{ARCHIVE.removesuffix('.tar.gz')}.json" for prefix in (OLD_PREFIX, NEW_PREFIX)
+    }
     build_missing_archives(moving_deployment)
     assert [build["Key"] for build in aws.started_builds] == [f"{NEW_PREFIX}{OLD_ARCHIVE}"]
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from delivery import building, steps
-from delivery.building import Builder
+from delivery import archives, steps
+from delivery.archives import Builder
 from delivery.errors import NotDelivered, Unfinished
 
 TEXT, VISION = (
@@ -78,7 +78,7 @@ class Clock:
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch) -> FakeLambda:
     clock = Clock()
-    monkeypatch.setattr(building, "time", clock)
+    monkeypatch.setattr(archives, "time", clock)
     monkeypatch.setattr(steps, "time", clock)
     monkeypatch.setattr(steps, "POLL_SECONDS", 10)
     return FakeLambda()

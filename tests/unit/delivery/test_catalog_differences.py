@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from delivery.catalog_differences import CatalogDifference, differences, restore_entries
+from delivery.catalog import CatalogDifference, _restore_entries, differences
 from release.templates import Template
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_missing_entry_is_restored_without_overwriting() -> None:
     ssm = FakeSsm()
     (difference,) = compare(ssm, entry("b"))
     assert difference.is_repairable
-    restore_entries(cast("SSMClient", ssm), [difference])
+    _restore_entries(cast("SSMClient", ssm), [difference])
     (request,) = ssm.put_requests
     assert (request["Name"], json.loads(request["Value"])) == (NAME, entry("b"))
     assert request["Overwrite"] is False
@@ -128,6 +128,6 @@ def test_entry_of_a_single_model_endpoint_is_overwritten() -> None:
     ssm = FakeSsm(minilm=[entry("a", archive=None)])
     (difference,) = compare(ssm, entry("b", archive=None))
     assert difference.is_repairable
-    restore_entries(cast("SSMClient", ssm), [difference])
+    _restore_entries(cast("SSMClient", ssm), [difference])
     assert json.loads(ssm.put_requests[0]["Value"]) == entry("b", archive=None)
     assert ssm.put_requests[0]["Overwrite"] is True

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from delivery.changed_by_hand import ManualChange, manual_changes
+from delivery.drift import LiveDifference, manual_changes
 from tests.unit.delivery.preflight.conftest import Aws, denied, error, resources
 
 ALLOW = {
@@ -49,7 +49,7 @@ def set_policy(aws: Aws, *statements: Any) -> None:
     aws.answers["iam.GetRolePolicy"] = {**names, "PolicyDocument": document}
 
 
-def changes(aws: Aws) -> list[ManualChange]:
+def changes(aws: Aws) -> list[LiveDifference]:
     return list(manual_changes(aws.session, "prod-text", TEMPLATE))
 
 
@@ -92,16 +92,16 @@ def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = error("NoSuchEntity")
     aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
     assert changes(aws) == [
-        ManualChange(
+        LiveDifference(
             "/log",
             "the log group was deleted",
             "aws logs create-log-group --log-group-name /log",
         ),
-        ManualChange("inline policy Own of role-1", "was deleted"),
+        LiveDifference("inline policy Own of role-1", "was deleted"),
     ]
 
 
 def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
     text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
-    assert changes(aws) == [ManualChange("prod-text", text, "docs/permissions.md")]
+    assert changes(aws) == [LiveDifference("prod-text", text, "docs/permissions.md")]

@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from delivery.delivery_order import refuse_older_release, require_delivered_release
+from delivery.deliver import refuse_older_release, require_delivered_release
 from delivery.errors import NotDelivered
-from delivery.history import History
+from delivery.record import History
 from plan.stage_record import Delivery, DeliveryOutcome
 from release.artefact import ReleaseArtefact
 

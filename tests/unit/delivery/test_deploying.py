@@ -11,18 +11,18 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from delivery import cdk, deploying, deployment
+from delivery import cdk
+from delivery import deploy as deployment
 from delivery.assembly import Assembly
-from delivery.cdk_cli import CdkResult
-from delivery.deploying import deploy
-from delivery.deployment import StageDeployment
+from delivery.cdk import CdkResult
+from delivery.deploy import StageDeployment, deploy, without_scaling
 from delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
-from release.stack_endpoints import StackEndpoint
 from release.templates import Template
-from tests.unit.delivery.test_suspended_scaling import template
+from tests.unit.delivery.test_suspended_scaling import settings, template
+from tests.unit.plan.plans import make_endpoint, make_plan
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
-WITHOUT = template(A="g5")
+WITHOUT = without_scaling(OLD, ["A"])
 TWO_DEPLOYS = "prod-text: variant A: the stack is deployed twice, first without scaling"
 WARNING = (
     "prod-text: variant A may run without scaling, with its current number of instances, until the "
@@ -58,8 +58,6 @@ class FakeStack:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
     deployed = FakeStack(tmp_path)
-    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    monkeypatch.setattr(Assembly, "endpoints", [endpoint])
     monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", deployed.deploy)
     monkeypatch.setattr(cdk, "parallel_stacks", lambda *_: 1)
@@ -69,7 +67,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStack:
     monkeypatch.setattr(deployment, "stacks_with_failed_rollback", lambda *_: [])
     monkeypatch.setattr(deployment, "describe_stuck_rollback", lambda *_: "continue the rollback")
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: deployed.live)
-    monkeypatch.setattr(deploying, "stack_template", lambda *_: deployed.live)
+    monkeypatch.setattr(deployment, "stack_template", lambda *_: deployed.live)
     return deployed
 
 
@@ -84,6 +82,10 @@ def stage_deployment(stack: FakeStack, tmp_path: Path) -> StageDeployment:
     folder = tmp_path / "assembly"
     folder.mkdir()
     (folder / "prod-text.template.json").write_text(json.dumps(NEW))
+    endpoint = make_endpoint(
+        variants=settings(A="g6", scaled=("A",)).variants, hosting="single-model"
+    )
+    make_plan(endpoints={"text": endpoint}).write(folder)
     return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, FakeSession()))
 
 
@@ -160,7 +162,7 @@ def test_failed_restoring_of_scaling_is_a_faulty_deployment(
             *(cdk, "deploy", set()),
             ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
         ),
-        (deploying, "stack_template", {2}, NoCredentialsError()),
+        (deployment, "stack_template", {2}, NoCredentialsError()),
     ],
     ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],
 )
@@ -180,8 +182,9 @@ def test_error_after_the_first_deploy_is_unfinished(
             raise error
         return original(*arguments, **options)
 
-    endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
-    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if failing_deploys else 2])
+    endpoint = stage_deployment.assembly.endpoints["text"]
+    endpoints = {"text": endpoint} if failing_deploys else {"text": endpoint, "twice": endpoint}
+    monkeypatch.setitem(vars(stage_deployment.assembly), "endpoints", endpoints)
     monkeypatch.setattr(module, function, fail_after_first_deploy)
     stack.failing_deploys = failing_deploys
     with pytest.raises(Unfinished) as failed:

@@ -3,8 +3,7 @@
 import pytest
 
 from delivery.cdk import EXECUTIONS_PER_STACK
-from delivery.deploying import deploy
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment, deploy
 from delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from tests.unit.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 from triton_sagemaker import ModelBuilder

@@ -4,10 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from delivery.archive_bucket import ArchiveBucket
-from delivery.endpoint_moves import EndpointMove
+from delivery.archives import EndpointMove
+from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
-from release.stack_endpoints import StackEndpoint
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 BERT, MINILM = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
@@ -41,8 +40,7 @@ def bucket() -> FakeBucket:
 
 @pytest.fixture
 def move() -> EndpointMove:
-    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    return EndpointMove("prod", endpoint, frozenset({OLD, NEW}), frozenset({BERT, MINILM}))
+    return EndpointMove("prod", "text", frozenset({OLD, NEW}), frozenset({BERT, MINILM}))
 
 
 def build_of(

@@ -7,11 +7,12 @@ import pytest
 from botocore.exceptions import ClientError
 
 from delivery import steps
-from delivery.endpoint_state import EndpointFault, endpoint_fault, wait_for_endpoints
 from delivery.errors import Unfinished
-from release.stack_endpoints import StackEndpoint
+from delivery.state import EndpointFault, endpoint_fault, wait_for_endpoints
+from tests.unit.plan.plans import make_endpoint
 
-ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
+ENDPOINT = make_endpoint().settings
+TEMPLATE = {"Resources": {"Config": {"Type": "AWS::SageMaker::EndpointConfig"}}}
 PENDING = {"EndpointConfigName": "Config-New"}
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
 
@@ -41,7 +42,7 @@ class FakeAws:
 
     def fault(self, *, deadline: float = math.inf) -> EndpointFault | None:
         client: Any = self
-        fault = endpoint_fault(client, client, ENDPOINT, deadline=deadline)
+        fault = endpoint_fault(client, client, ENDPOINT, TEMPLATE, deadline=deadline)
         assert self.descriptions == []
         return fault
 

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from delivery.hand_deploys import stacks_deployed_by_hand, template_digests
+from delivery.drift import stacks_deployed_by_hand, template_digests
 from plan.stage_record import DeliveryOutcome, Event
 from tests.unit.delivery.fakes import FakeAws
 

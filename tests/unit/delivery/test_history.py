@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from delivery.errors import NotDelivered
-from delivery.history import MAX_ENTRIES, History
+from delivery.record import MAX_ENTRIES, History
 from plan import stage_record
 from plan.stage_record import DeliveryOutcome, Event
 from tests.unit.delivery.fakes import FakeSsm

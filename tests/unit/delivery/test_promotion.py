@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from delivery.archive_bucket import ArchiveBucket, manifest_key
+from delivery.bucket import ArchiveBucket, manifest_key
 from delivery.errors import NotDelivered
 from delivery.promotion import ABSENT, COPIED, PRESENT, promote_archive
 

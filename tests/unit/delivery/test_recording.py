@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from delivery.archive_bucket import ArchiveBucket
-from delivery.deployment import StageDeployment
+from delivery.bucket import ArchiveBucket
+from delivery.deploy import StageDeployment
 from delivery.errors import (
     ChangedByHand,
     FaultyDeployment,
@@ -14,8 +14,7 @@ from delivery.errors import (
     RollbackFailed,
     Unfinished,
 )
-from delivery.history import History
-from delivery.recording import record_delivery
+from delivery.record import History, record_delivery
 from endpoint_client import EndpointError
 from plan import stage_record
 from plan.stage_record import DeliveryOutcome

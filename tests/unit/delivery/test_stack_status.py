@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from delivery import stack_status, steps
+from delivery import state, steps
 
 
 class FakeCloudFormation:
@@ -20,7 +20,7 @@ class FakeCloudFormation:
 def wait(*statuses: str) -> None:
     """Wait for a stack; it must be described once for each status."""
     client: Any = FakeCloudFormation(*statuses)
-    stack_status.wait_for_stacks(client, ["prod-text"])
+    state.wait_for_stacks(client, ["prod-text"])
     assert client.statuses == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from delivery.archive_bucket import ArchiveBucket
+from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
 from delivery.store import FILES, fetch_release, save_release, stored_release
 from release.artefact import FILE, InvalidRelease, ReleaseArtefact

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 from botocore.stub import Stubber
 
-from delivery.stuck_rollback import describe_stuck_rollback
+from delivery.state import describe_stuck_rollback
 
 
 def event(resource: str, status: str, reason: str = "") -> dict[str, Any]:

@@ -7,9 +7,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from delivery import smoke
-from delivery.deployment import StageDeployment
+from delivery.deploy import StageDeployment
 from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
-from delivery.verifying import verify
+from delivery.verify import verify
 from endpoint_client import EndpointError
 from tests.unit.delivery.fakes import EXPIRED, FakeAws
 from tests.unit.model_build.fakes import client_error

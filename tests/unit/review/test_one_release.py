@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from delivery import delivering
-from delivery.deployment import StageDeployment
+from delivery import deliver as delivering
+from delivery.deploy import StageDeployment
 from plan.document import TimeBudget
 from release import checkout as checkouts
 from release.artefact import ReleaseArtefact

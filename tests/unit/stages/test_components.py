@@ -71,6 +71,7 @@ def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None
             copies=Limits(minimum=0, maximum=4),
             initial_count=1,
             memory_mb=4096,
+            scaling={"max_rps": 60},
             accelerators=1,
             cpus=2,
         ),

@@ -11,9 +11,9 @@ from cli.load.limits import find_bottleneck
 from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
 from model_build.digest import model_files
-from review.measured_rates import LAPTOP, SCALING_TARGET_SHARE
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
+from review.measured_rates import LAPTOP
 from tests.unit.cli.load.support import step
-from triton_sagemaker.scalable_count import SAFETY_FACTOR
 
 
 def sizing(**changes: Any) -> Sizing:
@@ -38,7 +38,7 @@ def sizing(**changes: Any) -> Sizing:
 
 
 def test_stage_lines_use_half_of_the_sustained_rate() -> None:
-    assert SCALING_TARGET_SHARE == SAFETY_FACTOR
+    assert SCALING_TARGET_SHARE == 0.5
     assert "the scaling target is half of it" in (Path(stages.schema.scaling.__file__).read_text())
     assert sizing().stage_lines(1, 200) == [
         "instance_count: 2",

@@ -19,8 +19,10 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
+from plan.document import ENDPOINT_KEY, Pool
 from plan.stage_record import Event
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
+from tests.unit.plan.plans import make_endpoint, make_variant
 
 NIGHT = "prod-night-g5-xlarge"
 """An endpoint of inference components in the stack prod-night."""
@@ -212,25 +214,17 @@ ENTRY = {
     "target_model": "minilm-a.tar.gz",
     "signature": {},
 }
-URL = {"Fn::Join": ["", ["s3://", "bucket", "/text/cpu-24.09/"]]}
+POOL = Pool(instance_type="ml.m5.xlarge", prefix="text/cpu-24.09/", target="cpu-24.09")
+SETTINGS = make_endpoint(variants={"AllTraffic": make_variant(pools=(POOL,))}).settings
 TEMPLATE = {
+    "Metadata": {ENDPOINT_KEY: SETTINGS.metadata()},
     "Resources": {
-        "Model": {
-            "Type": "AWS::SageMaker::Model",
-            "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": URL}},
-        },
-        "Endpoint": {
-            "Type": "AWS::SageMaker::Endpoint",
-            "Properties": {
-                "EndpointName": "prod-text",
-                "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
-            },
-        },
+        "Config": {"Type": "AWS::SageMaker::EndpointConfig"},
         "Entry": {
             "Type": "AWS::SSM::Parameter",
             "Properties": {"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)},
         },
-    }
+    },
 }
 
 
@@ -266,6 +260,14 @@ def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
     assert entry.command == "make deliver STAGE=prod"
     assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
+
+
+def test_stack_of_an_older_version_is_named(aws: Aws) -> None:
+    _deploy_stack(aws, "another")
+    template = {"Resources": TEMPLATE["Resources"]}
+    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template)}
+    text = "deployed by an older version: endpoint and archives are not compared"
+    assert text in [difference.text for difference in _report(aws).differences]
 
 
 def test_failed_stack_is_the_only_difference(aws: Aws) -> None:

@@ -17,7 +17,7 @@ from cli.status.report import (
     Report,
     VariantStatus,
 )
-from delivery.live_differences import LiveDifference
+from delivery.drift import LiveDifference
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
 
 from delivery.preflight.account import Account, Caller
+from plan.document import Plan
 from release.checkout import Checkout
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
@@ -111,7 +112,9 @@ MakeAccount = Callable[..., Account]
 def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
     """Return a function that makes an account of the stage prod with templates of stacks."""
 
-    def make(*, stage: str = "region: us-east-1\n", **stacks: dict[str, Any]) -> Account:
+    def make(
+        *, stage: str = "region: us-east-1\n", plan: Plan | None = None, **stacks: dict[str, Any]
+    ) -> Account:
         tree, assembly = tmp_path / "tree", tmp_path / "assembly"
         for folder in (tree / "stages", assembly):
             folder.mkdir(parents=True, exist_ok=True)
@@ -119,6 +122,8 @@ def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
         for name, content in stacks.items():
             path = assembly / f"{name.replace('_', '-')}.template.json"
             path.write_text(json.dumps(content if "Resources" in content else template(content)))
+        if plan:
+            plan.write(assembly)
         return Account(aws.session, CALLER, Checkout(tree), "prod", assembly)
 
     return make
@@ -134,50 +139,11 @@ def template(content: dict[str, Any]) -> Template:
     }
 
 
-def endpoint_stack(
-    name: str = "prod-text",
-    *,
-    count: int = 2,
-    instance_type: str = "ml.g5.xlarge",
-    image: str = IMAGE,
-    max_capacity: int | None = None,
-    rolling: dict[str, Any] | None = None,
-    retain: bool = True,
-) -> dict[str, Any]:
-    """Return the resources of one endpoint with one variant, `AllTraffic`."""
-    policy = {"RollingUpdatePolicy": {"MaximumBatchSize": rolling}} if rolling else {}
-    content: dict[str, Any] = {
-        "Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": image}}),
-        "Config": (
-            "AWS::SageMaker::EndpointConfig",
-            {
-                "ProductionVariants": [
-                    {
-                        "VariantName": "AllTraffic",
-                        "InstanceType": instance_type,
-                        "InitialInstanceCount": count,
-                        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
-                    }
-                ]
-            },
-        ),
-        "Endpoint": (
-            "AWS::SageMaker::Endpoint",
-            {
-                "EndpointName": name,
-                "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
-                "RetainAllVariantProperties": retain,
-                "DeploymentConfig": policy,
-            },
-        ),
-    }
-    if max_capacity is not None:
-        resource = f"endpoint/{name}/variant/AllTraffic"
-        content["Target"] = (
-            "AWS::ApplicationAutoScaling::ScalableTarget",
-            {"ResourceId": resource, "MinCapacity": 1, "MaxCapacity": max_capacity},
-        )
-    return content
+def endpoint_stack(image: str = IMAGE, *, scales: bool = False) -> dict[str, Any]:
+    """Return the resources of one endpoint that preflight reads."""
+    target: dict[str, Any] = {"Target": ("AWS::ApplicationAutoScaling::ScalableTarget", {})}
+    model = {"PrimaryContainer": {"Image": image}}
+    return {"Model": ("AWS::SageMaker::Model", model), **(target if scales else {})}
 
 
 def run_endpoints(aws: Aws, **endpoints: tuple[str, int]) -> None:

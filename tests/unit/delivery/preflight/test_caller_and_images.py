@@ -2,8 +2,8 @@
 
 import pytest
 
-from delivery.preflight import checks, images
-from delivery.preflight.findings import Verdict
+from delivery.preflight import checks
+from delivery.preflight.account import Verdict
 from tests.unit.delivery.preflight.conftest import (
     ACCOUNT,
     Aws,
@@ -31,8 +31,8 @@ def test_caller_is_compared_with_the_stage_account(
 
 def test_existing_image_is_ok(make_account: MakeAccount, aws: Aws) -> None:
     aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
-    (finding,) = images.check(
-        make_account(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision"))
+    (finding,) = checks.check_images(
+        make_account(prod_text=endpoint_stack(), prod_vision=endpoint_stack())
     )
     assert finding.verdict is OK
     (request,) = aws.requests("ecr.BatchGetImage")
@@ -70,7 +70,7 @@ def test_missing_or_denied_image(
     text: str,
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
-    (finding,) = images.check(make_account(prod_text=endpoint_stack()))
+    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack()))
     assert finding.verdict is verdict
     assert text in finding.message
 
@@ -79,7 +79,7 @@ def test_image_of_another_region_or_registry(
     make_account: MakeAccount,
 ) -> None:
     other_region = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
-    (finding,) = images.check(make_account(prod_text=endpoint_stack(image=other_region)))
+    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack(image=other_region)))
     assert finding.verdict is REFUSED
-    (finding,) = images.check(make_account(prod_text=endpoint_stack(image="triton")))
+    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack(image="triton")))
     assert finding.verdict is UNKNOWN

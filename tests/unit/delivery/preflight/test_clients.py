@@ -9,7 +9,7 @@ from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
 from botocore.httpsession import URLLib3Session
 
-from delivery.preflight.clients import client
+from delivery.aws import client
 from tests.unit.delivery.preflight.conftest import REGION
 
 

@@ -10,12 +10,21 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from delivery import preflight_gate
+from delivery import deliver
 from delivery.errors import NotDelivered
 from delivery.preflight import command
-from delivery.preflight.account import Account, NoCredentials, caller
+from delivery.preflight.account import (
+    Account,
+    CheckFinding,
+    NoCredentials,
+    Verdict,
+    as_json,
+    caller,
+    ok,
+    refused,
+    table,
+)
 from delivery.preflight.checks import run_checks
-from delivery.preflight.findings import CheckFinding, Verdict, as_json, ok, refused, table
 from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
 from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, denied, error
@@ -134,9 +143,9 @@ def run_preflight(
 ) -> None:
     arn = "arn:aws:iam::111122223333:root"
     aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
-    monkeypatch.setattr(preflight_gate, "run_checks", lambda _: iter(findings))
+    monkeypatch.setattr(deliver, "run_checks", lambda _: iter(findings))
     assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"), tree=None)
-    preflight_gate.run_preflight(assembly, aws.session, ignore_findings=ignore_findings)
+    deliver.run_preflight(assembly, aws.session, ignore_findings=ignore_findings)
 
 
 def test_refused_finding_ends_a_delivery(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +170,6 @@ def test_delivery_without_credentials_ends(aws: Aws, monkeypatch: pytest.MonkeyP
     def no_caller(_: object) -> None:
         raise NoCredentials("none found")
 
-    monkeypatch.setattr(preflight_gate, "caller", no_caller)
+    monkeypatch.setattr(deliver, "caller", no_caller)
     with pytest.raises(NotDelivered, match="no credentials: none found"):
         run_preflight(aws, monkeypatch, [])

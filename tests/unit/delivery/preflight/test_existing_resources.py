@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery.preflight import existing_resources
-from delivery.preflight.findings import Verdict
+from delivery.preflight.account import Verdict
 from tests.unit.delivery.preflight.conftest import ACCOUNT, Aws, MakeAccount, denied, error
 
 STAGE = f"""\

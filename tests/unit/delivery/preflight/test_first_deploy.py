@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from delivery.preflight.account import Account
-from delivery.preflight.checks import run_checks
-from delivery.preflight.findings import CheckFinding, Verdict
-from delivery.preflight.first_deploy import (
+from delivery.preflight.account import Account, CheckFinding, Verdict
+from delivery.preflight.checks import (
     SCALING_ROLE,
     SCALING_SERVICE,
     check_bootstrap,
     check_scaling_role,
+    run_checks,
 )
 from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, denied, endpoint_stack, error
 
@@ -54,7 +53,7 @@ def test_scaling_role_is_needed_only_by_stages_that_scale(
     make_account: MakeAccount, aws: Aws
 ) -> None:
     assert list(check_scaling_role(make_account(prod_text=endpoint_stack()))) == []
-    account = make_account(prod_text=endpoint_stack(max_capacity=4))
+    account = make_account(prod_text=endpoint_stack(scales=True))
     aws.answers["iam.ListRoles"] = {"Roles": []}
     (missing,) = check_scaling_role(account)
     assert (missing.subject, missing.verdict) == (SCALING_ROLE, Verdict.REFUSED)
@@ -76,6 +75,6 @@ def test_scaling_role_is_needed_only_by_stages_that_scale(
 
 def test_denied_calls_are_unknown_findings(make_account: MakeAccount, aws: Aws) -> None:
     aws.answers["iam.ListRoles"] = denied("iam:ListRoles")
-    account = make_account(prod_text=endpoint_stack(max_capacity=4))
+    account = make_account(prod_text=endpoint_stack(scales=True))
     (finding,) = run_checks(account, {"scaling": check_scaling_role})
     assert (finding.verdict, finding.message) == (Verdict.UNKNOWN, "no permission (iam:ListRoles)")

@@ -4,14 +4,26 @@ If it was deleted, the deliveries are read from the stage's events, and the next
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from delivery.errors import NotDelivered
+from botocore.exceptions import BotoCoreError, ClientError
+
+from delivery.deploy import StageDeployment
+from delivery.drift import template_digests
+from delivery.errors import (
+    ChangedByHand,
+    FaultyDeployment,
+    NotDelivered,
+    Unfinished,
+    explain_error,
+)
 from delivery.steps import say
+from endpoint_client import EndpointError
 from plan import stage_record
 from plan.stage_record import (
     BrokenRecord,
@@ -21,6 +33,7 @@ from plan.stage_record import (
     Event,
     delivered_parameter,
 )
+from release.checkout import CheckoutError
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -37,6 +50,22 @@ ROLLBACK = "rollback-stage"
 """The action of a rollback in its event."""
 TAKE_OVER_OPTION = "TAKE_OVER=1"
 """The option that allows a delivery while another delivery is in progress."""
+
+
+NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
+"""Errors of a delivery that changed nothing or was rolled back.
+
+Errors of AWS during a change are raised as `Unfinished` or `FaultyDeployment` instead.
+"""
+RESULTS = (
+    (ChangedByHand, (DeliveryOutcome.WRONG, "changed by hand")),
+    (FaultyDeployment, (DeliveryOutcome.WRONG, "wrong")),
+    (NOTHING_CHANGED, (DeliveryOutcome.FAILED, "failed")),
+    (BaseException, (DeliveryOutcome.UNFINISHED, "unfinished")),
+)
+"""Error -> the outcome of the delivery, and the result in its event."""
+MAX_MESSAGE = 1000
+"""Maximum length of a recorded error, in characters."""
 
 
 class History:
@@ -239,3 +268,79 @@ def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
     """Return whether two deliveries have the same release, and both succeeded."""
     delivered = DeliveryOutcome.DELIVERED
     return delivery.identity == newest.identity and delivery.outcome is newest.outcome is delivered
+
+
+@contextmanager
+def record_delivery(
+    deployment: StageDeployment,
+    history: History,
+    action: str,
+    commit: str,
+    release: str = "",
+    *,
+    rolls_back_to: Delivery | None = None,
+    take_over: bool = False,
+) -> Iterator[Delivery | None]:
+    """Record a delivery at the start and the end of the `with` block; provide the live delivery.
+
+    Only a killed process leaves a delivery in progress. The bucket for events does not exist before
+    the first delivery of a stage, so that its event is written only at the end. A delivery that is
+    refused because another one is in progress is not recorded.
+    """
+    event = Event(
+        stage=deployment.assembly.stage,
+        action=action,
+        who=deployment.session.client("sts").get_caller_identity()["Arn"],
+        versions={
+            f"{endpoint}/{model}": version
+            for endpoint, models in deployment.assembly.versions.items()
+            for model, version in models.items()
+        },
+        commit=commit,
+        release=release or None,
+    )
+    live_delivery = history.record_start(
+        commit, release, rolls_back_to=rolls_back_to, take_over=take_over
+    )
+    try:
+        _write_event(deployment, event)
+        yield live_delivery
+    except BaseException as error:
+        outcome, result = next(results for kinds, results in RESULTS if isinstance(error, kinds))
+        message = str(error) or type(error).__name__
+        if isinstance(error, BotoCoreError | ClientError | EndpointError):
+            message = explain_error(error)
+        _record_outcome(history, outcome)
+        _write_end(deployment, event.end(result, message[:MAX_MESSAGE]))
+        if isinstance(error, KeyboardInterrupt):
+            raise Unfinished("interrupted") from None
+        raise
+    _record_outcome(history, DeliveryOutcome.DELIVERED)
+    _write_end(deployment, event.end(DeliveryOutcome.DELIVERED))
+
+
+def _record_outcome(history: History, outcome: DeliveryOutcome) -> None:
+    """Record an outcome in the history. Print errors instead of raising them."""
+    try:
+        history.record_outcome(outcome)
+    except (BotoCoreError, ClientError, NotDelivered) as error:
+        say(f"! {history.parameter} still has this delivery as in progress: {error}")
+
+
+def _write_end(deployment: StageDeployment, event: Event) -> None:
+    """Write the end of a delivery, with digests of the deployed templates."""
+    cloudformation = deployment.session.client("cloudformation")
+    try:
+        stacks = template_digests(cloudformation, deployment.assembly.templates)
+    except (BotoCoreError, ClientError):
+        stacks = {}  # credentials have expired: the next delivery finds no difference
+    _write_event(deployment, replace(event, stacks=stacks))
+
+
+def _write_event(deployment: StageDeployment, event: Event) -> None:
+    """Write an event to the bucket. Print errors instead of raising them."""
+    try:
+        if bucket := deployment.bucket:
+            stage_record.write(bucket.s3, bucket.name, event)
+    except (BotoCoreError, ClientError) as error:
+        say(f"! {stage_record.FOLDER} does not have the result {event.result!r}: {error}")

@@ -1,4 +1,4 @@
-"""The S3 bucket with a stage's archives, and its stack."""
+"""The S3 bucket with a stage's archives, and the stack of the bucket."""
 
 import json
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from delivery.aws import stack_description
 from delivery.errors import NotDelivered
 from delivery.permissions import NAMED_RESOURCES
-from delivery.stack_status import stack_description
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -18,6 +18,8 @@ BUCKET_OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].logical_id}"
 """Prefix of the stack output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
 NOT_FOUND_CODES = ("404", "NoSuchKey", "NotFound")
 """S3's error codes for a key without an object."""
+KEY_TAKEN_CODES = ("PreconditionFailed", "412", "ConditionalRequestConflict")
+"""S3's error codes for a key that has an object, or to which another request writes one."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,33 @@ class ArchiveBucket:
 
     def manifest(self, archive: str) -> dict[str, Any] | None:
         """Return an archive's manifest, None before the archive is complete."""
+        content = self.read(manifest_key(archive))
+        manifest: dict[str, Any] | None = None if content is None else json.loads(content)
+        return manifest
+
+    def read(self, key: str) -> bytes | None:
+        """Return the content of an object, None if there is no object."""
         try:
-            response = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
+            content: bytes = self.s3.get_object(Bucket=self.name, Key=key)["Body"].read()
         except ClientError as error:
             if error.response["Error"]["Code"] in NOT_FOUND_CODES:
                 return None
             raise
-        manifest: dict[str, Any] = json.loads(response["Body"].read())
-        return manifest
+        return content
+
+    def write_once(self, key: str, content: bytes) -> None:
+        """Write an object unless it exists, with the SHA-256 that S3 checks."""
+        try:
+            self.s3.put_object(
+                Bucket=self.name,
+                Key=key,
+                Body=content,
+                ChecksumAlgorithm="SHA256",
+                IfNoneMatch="*",
+            )
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in KEY_TAKEN_CODES:
+                raise
 
 
 def manifest_key(archive: str) -> str:

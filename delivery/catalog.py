@@ -1,4 +1,4 @@
-"""Differences between a stage's catalog and its templates."""
+"""The catalog of a stage: its differences from templates, and the repair of deleted entries."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from delivery.deploy import StageDeployment
+from delivery.errors import ChangedByHand
+from delivery.state import incomplete_stacks
+from delivery.steps import say
 from plan import parameters
-from release.stack_catalog import catalog_entries
-from release.templates import Template
+from release.templates import Template, resources
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -79,6 +82,95 @@ class CatalogDifference:
         return f"{version} instead of {self.template_entry['version']}, {changed}"
 
 
+def check_catalog_before(deployment: StageDeployment) -> None:
+    """Restore deleted entries to the values of the live templates.
+
+    CloudFormation compares templates: if the commit and the live template have the same value, it
+    does not restore an entry that was changed by hand. Raise `ChangedByHand` for such an entry.
+    Skip stacks in a failed state: it is unknown which entries CloudFormation has written.
+    """
+    endpoints, ssm = deployment.assembly.endpoints, deployment.session.client("ssm")
+    cloudformation = deployment.session.client("cloudformation")
+    stacks = [endpoint.stack for endpoint in endpoints.values()]
+    failed_stacks = incomplete_stacks(cloudformation, stacks)
+    live_templates = {
+        name: template
+        for name, endpoint in endpoints.items()
+        if endpoint.stack not in failed_stacks and (template := deployment.live_template(endpoint))
+    }
+    live_entries = _all_entries(live_templates)
+    new_entries = _all_entries(_new_templates(deployment))
+    unexpected = [
+        difference
+        for difference in differences(ssm, deployment.assembly.stage, live_templates)
+        if not difference.is_published_copy
+    ]
+    unchanged_by_deploy = []
+    for difference in _restore_repairable(deployment, unexpected):
+        name = difference.parameter
+        if live_entries.get(name) == new_entries.get(name):
+            unchanged_by_deploy.append(difference)
+        elif difference.template_entry:
+            say(f"! {difference.text}: this delivery changes it to the commit's version")
+    _refuse(
+        unchanged_by_deploy, "nothing was deployed, and a deploy would not change these entries"
+    )
+
+
+def check_catalog_after(deployment: StageDeployment) -> None:
+    """Restore deleted entries; raise `ChangedByHand` with entries that were changed by hand.
+
+    After the deploy the commit's archives exist. Therefore an entry that names a published copy is
+    restored too.
+    """
+    ssm, stage = deployment.session.client("ssm"), deployment.assembly.stage
+    catalog_differences = differences(ssm, stage, _new_templates(deployment))
+    remaining = _restore_repairable(deployment, catalog_differences)
+    _refuse(remaining, "everything is deployed except these catalog entries")
+
+
+def _new_templates(deployment: StageDeployment) -> dict[str, Template]:
+    """Return short name -> template of each endpoint of the commit."""
+    assembly = deployment.assembly
+    return {
+        name: assembly.templates[endpoint.stack] for name, endpoint in assembly.endpoints.items()
+    }
+
+
+def _all_entries(templates: Mapping[str, Template]) -> dict[str, str]:
+    return {
+        name: value
+        for template in templates.values()
+        for name, value in catalog_entries(template).items()
+    }
+
+
+def _restore_repairable(
+    deployment: StageDeployment, catalog_differences: list[CatalogDifference]
+) -> list[CatalogDifference]:
+    """Restore the entries that a delivery may restore; return the remaining differences."""
+    repairable = [
+        entry for entry in catalog_differences if entry.is_repairable or entry.is_published_copy
+    ]
+    _restore_entries(deployment.session.client("ssm"), repairable)
+    for difference in repairable:
+        say(f"! {difference.text}: restored to the deployed version")
+    return [difference for difference in catalog_differences if difference not in repairable]
+
+
+def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
+    """Print models that the commit does not have; raise `ChangedByHand` for other differences."""
+    lines = []
+    for difference in catalog_differences:
+        if difference.template_entry is None:
+            say(f"! {difference.text}: {difference.command}")
+        else:
+            lines += [difference.text, f"  {difference.command}"]
+    if lines:
+        advice = "To keep the catalog's version instead, deliver a commit with that version"
+        raise ChangedByHand("\n  ".join([summary, *lines, advice]))
+
+
 def differences(
     ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
 ) -> list[CatalogDifference]:
@@ -90,7 +182,7 @@ def differences(
     ]
 
 
-def restore_entries(ssm: "SSMClient", differences: Iterable[CatalogDifference]) -> None:
+def _restore_entries(ssm: "SSMClient", differences: Iterable[CatalogDifference]) -> None:
     """Restore entries to the templates' values: CloudFormation does not detect their change.
 
     Do not overwrite a missing entry that another caller creates at the same time.
@@ -114,6 +206,15 @@ def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, En
         parameter["Name"]: parse_entry(parameter["Value"])
         for page in pages
         for parameter in page["Parameters"]
+    }
+
+
+def catalog_entries(template: Template) -> dict[str, str]:
+    """Return name -> value of the catalog parameters in a template."""
+    return {
+        parameter["Name"]: parameter["Value"]
+        for _, parameter in resources(template, "AWS::SSM::Parameter")
+        if parameter.get("Name", "").startswith(parameters.ROOT)
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery import assembly, delivering
+from delivery import assembly, deliver
 from delivery.errors import FaultyDeployment, NotDelivered
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout, NotSynthesised
@@ -33,9 +33,9 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
     """A delivery with a long build must not undo a newer one."""
     history: Any = FakeHistory()
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
-        monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
+        monkeypatch.setattr(deliver, name, lambda *_, name=name: history.calls.append(name))
     deployment: Any = SimpleNamespace(assembly=SimpleNamespace(tree=Checkout(Path())))
-    delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
+    deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
     steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
     assert history.calls == steps
 
@@ -45,31 +45,31 @@ def test_missing_capacity_is_reported_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
-        monkeypatch.setattr(delivering, name, lambda *_: None)
+        monkeypatch.setattr(deliver, name, lambda *_: None)
 
     def fail(*_: Any) -> None:
         raise FaultyDeployment("InsufficientInstanceCapacity")
 
-    monkeypatch.setattr(delivering, step, fail)
+    monkeypatch.setattr(deliver, step, fail)
     deployment: Any = SimpleNamespace(
         assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
     )
     history: Any = FakeHistory()
     with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
-        delivering._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
+        deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
 
 
 def test_stacks_deployed_by_hand_need_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
     event = SimpleNamespace(ended="2026-11-22T03:00:00+00:00")
-    monkeypatch.setattr(delivering, "last_delivery", lambda _: event)
-    monkeypatch.setattr(delivering, "stacks_deployed_by_hand", lambda *_: ["prod-text"])
+    monkeypatch.setattr(deliver, "last_delivery", lambda _: event)
+    monkeypatch.setattr(deliver, "stacks_deployed_by_hand", lambda *_: ["prod-text"])
     session = SimpleNamespace(client=lambda _: None)
     stage = SimpleNamespace(stage="prod")
     deployment: Any = SimpleNamespace(session=session, bucket="bucket", assembly=stage)
     with pytest.raises(
         NotDelivered, match=r"^prod-text: deployed by hand after .* To replace them: TAKE_OVER=1$"
     ):
-        delivering._refuse_deploys_by_hand(deployment)
+        deliver._refuse_deploys_by_hand(deployment)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_release_that_cannot_be_delivered(
     release: ReleaseArtefact, stage: str, reason: str
 ) -> None:
     with pytest.raises((NotDelivered, NotSynthesised), match=reason):
-        delivering.deliver(release, stage, from_stage=None)
+        deliver.deliver(release, stage, from_stage=None)
 
 
 @pytest.mark.parametrize("title", [title for title in INVALID_ASSEMBLIES if "link" not in title])
@@ -107,7 +107,7 @@ def test_assembly_that_no_review_compares_is_not_deployed(tmp_path: Path, title:
     with pytest.raises(
         (NotDelivered, NotSynthesised), match="has no stage" if is_missing else reason
     ):
-        delivering.deliver(release, "prod", from_stage=None)
+        deliver.deliver(release, "prod", from_stage=None)
 
 
 def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:

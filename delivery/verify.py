@@ -6,10 +6,9 @@ from pathlib import Path
 from botocore.exceptions import ClientError
 
 from delivery import smoke
-from delivery.catalog_checks import check_catalog_after
-from delivery.changed_by_hand import manual_changes
-from delivery.deployment import StageDeployment
-from delivery.endpoint_state import endpoint_fault
+from delivery.catalog import check_catalog_after
+from delivery.deploy import StageDeployment
+from delivery.drift import manual_changes
 from delivery.errors import (
     EndpointLost,
     FaultyDeployment,
@@ -19,11 +18,9 @@ from delivery.errors import (
     is_caller_error,
     raise_unfinished,
 )
-from delivery.recording import model_versions
-from delivery.stack_status import incomplete_stacks, wait_for_stacks
+from delivery.state import endpoint_fault, incomplete_stacks, wait_for_stacks
 from delivery.steps import say, step
 from endpoint_client import EndpointError
-from release.stack_endpoints import COMPONENTS
 
 VERIFY_SECONDS = 30 * 60
 """The time limit for updates to end and for all models to be invoked."""
@@ -48,19 +45,15 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
             with step("the catalog has the commit's models"):
                 check_catalog_after(deployment)
             with step("every model with a golden file gives the expected answer"):
-                endpoints = {
-                    endpoint.short_name: model_versions(deployment.new_template(endpoint))
-                    for endpoint in assembly.endpoints
-                }
                 result = smoke.invoke_all(
                     deployment.session,
                     assembly.stage,
-                    endpoints,
+                    assembly.versions,
                     models,
                     component_endpoints={
-                        endpoint.short_name
-                        for endpoint in assembly.endpoints
-                        if any(variant.mode == COMPONENTS for variant in endpoint.variants)
+                        name
+                        for name, endpoint in assembly.endpoints.items()
+                        if endpoint.hosting == "components"
                     },
                     deadline=deadline,
                 )
@@ -68,7 +61,7 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))
             for stack, template in assembly.templates.items():
                 for change in manual_changes(deployment.session, stack, template):
-                    say(f"! {change.subject}: {change.text}: {change.fix}")
+                    say(f"! {change.subject}: {change.text}: {change.command}")
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error
@@ -92,10 +85,12 @@ def _refuse_failed_stacks(deployment: StageDeployment) -> None:
 def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> None:
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
-    endpoints = deployment.assembly.endpoints
+    templates = deployment.assembly.templates
     results = [
-        endpoint_fault(sagemaker, cloudformation, endpoint, deadline=deadline)
-        for endpoint in endpoints
+        endpoint_fault(
+            sagemaker, cloudformation, endpoint, templates[endpoint.stack], deadline=deadline
+        )
+        for endpoint in deployment.assembly.endpoints.values()
     ]
     if faults := list(filter(None, results)):
         must_be_recreated = any(fault.must_be_recreated for fault in faults)

@@ -9,27 +9,26 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import golden
-from delivery.archive_bucket import model_bucket
 from delivery.archives import build_missing_archives, promote_archives
-from delivery.assembly import open_assembly
-from delivery.catalog_checks import check_catalog_before
-from delivery.delivery_order import refuse_older_release, require_delivered_release
-from delivery.deploying import deploy
-from delivery.deployment import StageDeployment
+from delivery.assembly import Assembly, open_assembly
+from delivery.bucket import model_bucket
+from delivery.catalog import check_catalog_before
+from delivery.deploy import StageDeployment, deploy
+from delivery.drift import last_delivery, stacks_deployed_by_hand
 from delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
-from delivery.hand_deploys import last_delivery, stacks_deployed_by_hand
-from delivery.history import ROLLBACK, TAKE_OVER_OPTION, History
-from delivery.preflight_gate import run_preflight
-from delivery.recording import record_delivery
-from delivery.steps import say
+from delivery.preflight.account import Account, NoCredentials, Verdict, caller, table
+from delivery.preflight.checks import run_checks
+from delivery.record import ROLLBACK, TAKE_OVER_OPTION, History, record_delivery
+from delivery.steps import say, step
 from delivery.store import save_release, stored_release
-from delivery.time_budget import budget_lines
-from delivery.verifying import verify
+from delivery.verify import verify
 from plan import stage_record
-from plan.stage_record import Event
+from plan.stage_record import Delivery, DeliveryOutcome, Event
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout
 
+ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
+"""The option that allows a delivery to undo the live commit."""
 RESTORED_EVENTS = 100
 """Number of events in which a deleted record's deliveries are looked for."""
 UNCOMMITTED_CHANGES = (
@@ -72,8 +71,10 @@ def deliver(
         deployment.wait_for_operations()  # before recording and copying
         if not take_over:
             _refuse_deploys_by_hand(deployment)
-        for line in budget_lines(deployment.time_budget):
-            say(line)
+        budget = assembly.plan.time_budget
+        say(
+            f"  at most {sum(budget.rows.values())} minutes, of which builds {budget.build_minutes}"
+        )
         if from_stage is not None:
             promote_archives(deployment, from_stage, session=source)
         check_catalog_before(deployment)
@@ -158,6 +159,61 @@ def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:
             f"{explain_error(error)}. Only the deploy role of a stage with `delivery` may store: "
             f"deliver by the workflow, or deploy {stage}-delivery again"
         )
+
+
+def refuse_older_release(release: ReleaseArtefact, stage: str, live: Delivery | None) -> None:
+    """Raise `NotDelivered` if the commit of a release does not contain a stage's live commit."""
+    if live is None or live.release == release.digest:
+        return
+    if live.commit not in (release.commit, *release.ancestors):
+        raise NotDelivered(
+            f"{stage} serves {live.name}, delivered {live.time}, which is not among the last "
+            f"{len(release.ancestors)} commits of this release, {release.name}: this delivery "
+            "would revert it. Merge it, and deliver the release of the merge; if it was built in a "
+            "shallow clone: git fetch --unshallow, and build it again. To go back: make rollback "
+            f"STAGE={stage}. To revert it anyway: {ALLOW_OLDER_OPTION}"
+        )
+
+
+def require_delivered_release(history: History, release: ReleaseArtefact) -> None:
+    """Raise `NotDelivered` unless a release was delivered to the stage to promote from."""
+    outcomes = [
+        delivery.outcome for delivery in history.deliveries() if delivery.release == release.digest
+    ]
+    if outcomes and outcomes[-1] is DeliveryOutcome.DELIVERED:
+        return
+    state = f"ended as {outcomes[-1].value!r} in" if outcomes else "was not delivered to"
+    raise NotDelivered(
+        f"release {release.name} {state} {history.stage}, and only a release that was delivered "
+        f"there is promoted: make deliver STAGE={history.stage}"
+    )
+
+
+def run_preflight(
+    assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
+) -> None:
+    """Run the preflight of an assembly.
+
+    Raise `NotDelivered` with the findings that would make the deploy fail; with `ignore_findings`,
+    only print them.
+    """
+    with step("check the account (make preflight)"):
+        try:
+            identity = caller(session)
+            account = Account(session, identity, assembly.tree, assembly.stage, assembly.folder)
+        except NoCredentials as error:
+            raise NotDelivered(f"no credentials: {error}") from None
+        findings = list(run_checks(account))
+        refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
+        if refused and not ignore_findings:
+            raise NotDelivered(
+                f"the preflight failed:\n{table(refused)}\n  Nothing was changed. If the preflight "
+                "is wrong: make deliver ... IGNORE_PREFLIGHT=1"
+            )
+    for finding in findings:
+        if finding.verdict is not Verdict.OK:
+            mark = "!" if finding.verdict is Verdict.REFUSED else "? not checked:"
+            say(f"{mark} {finding.subject}: {finding.message}")
 
 
 def stage_history(session: boto3.Session, stage: str) -> History:

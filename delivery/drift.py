@@ -1,0 +1,262 @@
+"""What differs from the last delivery: deploys by hand, deleted and changed resources.
+
+CloudFormation compares templates, so a deploy does not notice changed resources. `cdk drift` asks
+CloudFormation to read them, which takes minutes and a permission for each, and leaves out inline
+policies; the local SageMaker's CloudFormation checks hardly any type. What is compared here:
+endpoints, catalog, archives, that log groups exist, inline policies of roles, and the policies of
+buckets and KMS keys. Other changes by hand, such as a bucket's life cycle or an alarm's threshold,
+are not.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from delivery.archives import prefixes
+from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
+from delivery.bucket import ArchiveBucket, stack_name
+from delivery.catalog import catalog_entries, differences
+from delivery.errors import NotDelivered, Unfinished
+from delivery.state import MISSING as MISSING_STACK
+from delivery.state import endpoint_fault, incomplete_stacks
+from plan import stage_record
+from plan.document import EndpointSettings
+from plan.stage_record import DeliveryOutcome, Event
+from release.templates import Template, resources
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+MISSING = ("NoSuchEntity", "NoSuchBucketPolicy", "NoSuchBucket", "NotFoundException")
+"""Error codes of IAM, S3 and KMS for a missing resource or policy."""
+ROOT_OF_ACCOUNT = re.compile(r"arn:[\w-]+:iam::(\d{12}):root")
+"""Principals of this form and account ids are the same (IAM user guide, principals)."""
+
+
+@dataclass(frozen=True)
+class LiveDifference:
+    """A difference, and the command, or the section of the runbook, that shows or removes it."""
+
+    subject: str
+    text: str
+    command: str = "docs/runbook.md, Permissions are missing"
+
+
+def live_differences(
+    session: boto3.Session,
+    stage: str,
+    endpoints: Iterable[str],
+    bucket: str | None,
+    *,
+    expected: Collection[str] = (),
+) -> Iterator[LiveDifference]:
+    """Yield the differences of endpoints and of their stacks, which have the same names.
+
+    A missing stack is a difference only for endpoints in `expected`. For a stack that is updating
+    or has failed, yield only its status: the intended state of its endpoint is unknown.
+    """
+    cloudformation = session.client("cloudformation")
+    archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
+    names = sorted({*endpoints, *expected})
+    statuses = incomplete_stacks(cloudformation, names)
+    deliver = f"make deliver STAGE={stage}"
+    models = stack_name(stage)
+    if not incomplete_stacks(cloudformation, [models]) and (
+        template := stack_template(cloudformation, models)
+    ):
+        yield from manual_changes(session, models, template)
+    for name in names:
+        status = statuses.get(name)
+        if status == MISSING_STACK:
+            if name in expected:
+                yield LiveDifference(name, "the stack does not exist: it was deleted", deliver)
+        elif status:
+            command = f"aws cloudformation describe-stack-events --stack-name {name}"
+            yield LiveDifference(name, f"the stack is {status}", command)
+        elif template := stack_template(cloudformation, name):
+            yield from manual_changes(session, name, template)
+            yield from _endpoint_differences(session, stage, name, template, archives)
+
+
+def _endpoint_differences(
+    session: boto3.Session,
+    stage: str,
+    stack: str,
+    template: Template,
+    archives: ArchiveBucket | None,
+) -> Iterator[LiveDifference]:
+    """Yield the differences of a stack's endpoint, of its catalog and of its archives."""
+    short_name, deliver = stack.removeprefix(f"{stage}-"), f"make deliver STAGE={stage}"
+    endpoint = EndpointSettings.of_template(template)
+    if endpoint is None:
+        text = "deployed by an older version: endpoint and archives are not compared"
+        yield LiveDifference(stack, text, deliver)
+    else:
+        clients = session.client("sagemaker"), session.client("cloudformation")
+        with suppress(Unfinished):  # the endpoint is being updated
+            if fault := endpoint_fault(*clients, endpoint, template, deadline=0):
+                text = fault.text.removeprefix(f"{endpoint.name} ")
+                command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
+                yield LiveDifference(endpoint.name, text, command)
+    for entry in differences(session.client("ssm"), stage, {short_name: template}):
+        yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
+    if archives and endpoint:
+        for subject, text in _missing_archives(archives, endpoint, template):
+            yield LiveDifference(f"{short_name}/{subject}", text, deliver)
+
+
+def _missing_archives(
+    bucket: ArchiveBucket, endpoint: EndpointSettings, template: Template
+) -> Iterator[tuple[str, str]]:
+    """Yield model and message for each archive that is missing or was replaced."""
+    for value in catalog_entries(template).values():
+        entry = json.loads(value)
+        for prefix in sorted(prefixes(endpoint)):
+            key = f"{prefix}{entry['target_model']}"
+            try:
+                if not bucket.is_complete(key):
+                    yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
+            except NotDelivered as error:  # its SHA-256 is not the manifest's
+                yield entry["model"], str(error)
+
+
+def manual_changes(
+    session: boto3.Session, stack: str, template: Template
+) -> Iterator[LiveDifference]:
+    """Yield the changes of a stack with this template; a missing permission is one, too."""
+    try:
+        yield from _manual_changes(session, stack, template)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in DENIED:
+            raise
+        text = f"log groups and policies are not compared: {failure_reason(error)}"
+        yield LiveDifference(stack, text, "docs/permissions.md")
+
+
+def _manual_changes(
+    session: boto3.Session, stack: str, template: Template
+) -> Iterator[LiveDifference]:
+    ids = physical_ids(client(session, "cloudformation"), stack)
+    logs, iam = client(session, "logs"), client(session, "iam")
+    s3, kms = client(session, "s3"), client(session, "kms")
+    for name, _ in resources(template, "AWS::Logs::LogGroup"):
+        groups = logs.describe_log_groups(logGroupNamePrefix=ids[name])["logGroups"]
+        if ids[name] not in {group["logGroupName"] for group in groups}:
+            command = f"aws logs create-log-group --log-group-name {ids[name]}"
+            yield LiveDifference(ids[name], "the log group was deleted", command)
+    for _, policy in resources(template, "AWS::IAM::Policy"):
+        document, policy_name = policy["PolicyDocument"], policy["PolicyName"]
+        for role in (ids[reference["Ref"]] for reference in policy["Roles"]):
+            read = partial(iam.get_role_policy, RoleName=role, PolicyName=policy_name)
+            yield from _compare(f"inline policy {policy_name} of {role}", document, read)
+    for _, policy in resources(template, "AWS::S3::BucketPolicy"):
+        bucket = ids[policy["Bucket"]["Ref"]]
+        read = partial(s3.get_bucket_policy, Bucket=bucket)
+        yield from _compare(f"policy of bucket {bucket}", policy["PolicyDocument"], read)
+    for name, key in resources(template, "AWS::KMS::Key"):
+        read = partial(kms.get_key_policy, KeyId=ids[name], PolicyName="default")
+        yield from _compare(f"policy of key {ids[name]}", key["KeyPolicy"], read)
+
+
+def _compare(subject: str, expected: Any, read: Callable[[], Any]) -> Iterator[LiveDifference]:
+    """Yield whether a policy, which a function reads, is missing or different."""
+    try:
+        answer = read()
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in MISSING:
+            raise
+        yield LiveDifference(subject, "was deleted")
+        return
+    live = answer.get("PolicyDocument") or answer["Policy"]
+    document = json.loads(live) if isinstance(live, str) else live
+    if not _matches(_statements(expected), _statements(document)):
+        yield LiveDifference(subject, "differs from the deployed template")
+
+
+def _statements(document: Any) -> list[Any]:
+    statements = document["Statement"]
+    return statements if isinstance(statements, list) else [statements]
+
+
+def _matches(expected: Any, live: Any) -> bool:
+    """Return whether a live value can be that of a template; its references match any text.
+
+    A list of one is equal to its element, and lists are compared in any order, as IAM does.
+    """
+    if isinstance(live, list) and len(live) == 1 and not isinstance(expected, list):
+        (live,) = live
+    if isinstance(expected, dict) and len(expected) == 1:
+        ((function, argument),) = expected.items()
+        if function == "Fn::Join":
+            parts = [part if isinstance(part, str) else None for part in argument[1]]
+            pattern = re.escape(argument[0]).join(
+                ".*" if part is None else re.escape(part) for part in parts
+            )
+            return isinstance(live, str) and re.fullmatch(pattern, live) is not None
+        if function == "Ref" or function.startswith("Fn::"):
+            return isinstance(live, str)
+    if isinstance(expected, list) or isinstance(live, list):
+        first, second = _list(expected), list(_list(live))
+        for item in first:
+            match = next(
+                (number for number, other in enumerate(second) if _matches(item, other)), None
+            )
+            if match is None:
+                return False
+            second.pop(match)
+        return not second
+    if isinstance(expected, dict) and isinstance(live, dict):
+        return expected.keys() == live.keys() and all(
+            _matches(value, live[name]) for name, value in expected.items()
+        )
+    return _scalar(expected) == _scalar(live)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _scalar(value: Any) -> str:
+    """Return a text: policies may have booleans and numbers as such, or as texts."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return ROOT_OF_ACCOUNT.sub(r"\1", text)
+
+
+def template_digests(
+    cloudformation: "CloudFormationClient", stacks: Iterable[str]
+) -> dict[str, str]:
+    """Return stack -> digest of its deployed template, without stacks that do not exist."""
+    templates = {stack: stack_template(cloudformation, stack) for stack in stacks}
+    return {
+        stack: hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()
+        for stack, template in templates.items()
+        if template is not None
+    }
+
+
+def last_delivery(bucket: ArchiveBucket) -> Event | None:
+    """Return the newest delivery or rollback in the history of a stage."""
+    events = stage_record.read(bucket.s3, bucket.name)
+    return next((event for event in events if event.commit), None)
+
+
+def stacks_deployed_by_hand(
+    cloudformation: "CloudFormationClient", last: Event | None
+) -> list[str]:
+    """Return the stacks whose template was changed after the `last` delivery.
+
+    After an unfinished delivery, CloudFormation may have changed them. A stack that does not exist
+    was deleted on purpose: the next delivery creates it.
+    """
+    if last is None or last.result == DeliveryOutcome.UNFINISHED:
+        return []
+    live = template_digests(cloudformation, last.stacks)
+    return sorted(stack for stack, digest in live.items() if digest != last.stacks[stack])

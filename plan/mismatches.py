@@ -1,0 +1,725 @@
+"""Comparison of a plan with the templates of its stage.
+
+Nothing else reads the properties of endpoints in templates. From the plan follow the properties of
+each resource of an endpoint, except those of roles, networks, keys and sources of builds. Each
+other property of the template must be equal, and no resource of these types may be missing or
+additional.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import platform_facts
+from plan import parameters
+from plan.document import (
+    DIGEST_OUTPUT,
+    Component,
+    Endpoint,
+    EndpointSettings,
+    InvalidPlan,
+    Model,
+    Plan,
+    Variant,
+)
+from platform_facts.rules import server
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
+from platform_facts.rules.updates import (
+    CONTAINER_SECONDS,
+    MAX_UPDATE_SECONDS,
+    TERMINATION_WAIT_SECONDS,
+    CopiesUpdate,
+    UpdateTimes,
+)
+
+Properties = dict[str, Any]
+ANY = object()
+"""A value that does not follow from the plan, or no value."""
+PROVIDER = "ServiceToken", "WaitMinutes"
+PRESENT = object()
+"""A list that does not follow from the plan, but is not empty."""
+MODEL, ALARM = "AWS::SageMaker::Model", "AWS::CloudWatch::Alarm"
+CONFIG, ENDPOINT = "AWS::SageMaker::EndpointConfig", "AWS::SageMaker::Endpoint"
+COMPONENT = "AWS::SageMaker::InferenceComponent"
+TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
+GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
+BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
+KINDS = (*(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, ENTRY),)
+"""The types of the resources of which every property is compared."""
+INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
+COPIES = "/aws/sagemaker/InferenceComponents"
+
+
+class _Measure(NamedTuple):
+    """The metric of a threshold; the alarm's threshold is the plan's times `scale`."""
+
+    namespace: str
+    metric: str
+    statistic: str
+    scale: float = 1
+
+
+MEASURES = {
+    "server_error_rate": _Measure(INVOCATIONS, "Invocation5XXErrors", "Average"),
+    "client_error_rate": _Measure(INVOCATIONS, "Invocation4XXErrors", "Average"),
+    "model_error_rate": _Measure(INVOCATIONS, "InvocationModelErrors", "Average"),
+    "model_latency_p50_ms": _Measure(INVOCATIONS, "ModelLatency", "p50", 1000),
+    "model_latency_p99_ms": _Measure(INVOCATIONS, "ModelLatency", "p99", 1000),
+    "gpu_memory_percent": _Measure(INSTANCES, "GPUMemoryUtilization", "Average"),
+    "memory_percent": _Measure(INSTANCES, "MemoryUtilization", "Maximum"),
+    "disk_percent": _Measure(INSTANCES, "DiskUtilization", "Average"),
+    "cache_hit_rate_below": _Measure(INVOCATIONS, "ModelCacheHit", "Average"),
+    "loading_wait_max_ms": _Measure(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", 1000),
+    "unloads_per_minute": _Measure(INVOCATIONS, "ModelUnloadingTime", "SampleCount"),
+    "loaded_models_below": _Measure(INSTANCES, "LoadedModelCount", "Sum"),
+}
+REQUESTS = tuple(MEASURES)[:5]
+"""Thresholds of every variant and component; the others depend on instances and hosting."""
+CACHE = "cache_hit_rate_below", "unloads_per_minute", "loaded_models_below"
+
+
+def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each difference between a plan and templates, by stack name."""
+    stacks = {endpoint.settings.stack: name for name, endpoint in plan.endpoints.items()}
+    missing = stacks.keys() - templates
+    sentences = [f"{stack}: the plan has it, and no template" for stack in missing]
+    for stack, template in templates.items():
+        if stack in stacks:
+            try:
+                found = [*_stack_mismatches(plan, stacks[stack], template)]
+            except platform_facts.UnknownFact as error:
+                found = [f"not compared with the plan: {error}"]
+        else:
+            found = [
+                f"{name}: {resource['Type']}, and the plan has no endpoint in this stack"
+                for name, resource in template.get("Resources", {}).items()
+                if resource["Type"] in KINDS
+            ]
+        sentences += [f"{stack}: {sentence}" for sentence in found]
+    return sorted(sentences)
+
+
+def _stack_mismatches(plan: Plan, short_name: str, template: Mapping[str, Any]) -> Iterator[str]:
+    endpoint = plan.endpoints[short_name]
+    try:
+        part = EndpointSettings.of_template(template)
+    except InvalidPlan as error:
+        yield str(error)
+        part = None
+    output = template.get("Outputs", {}).get(DIGEST_OUTPUT, {}).get("Value")
+    digests = part and part.digest, output
+    if digests != (endpoint.settings.digest, endpoint.settings.digest):
+        yield "Metadata: not the endpoint's part of the plan, or not its digest in the outputs"
+    expected, actual = _Expected(plan, short_name, endpoint).resources(), _Reader(template)
+    for kind in KINDS:
+        yield from _compare(kind, expected.get(kind, []), actual.of_kind(kind))
+
+
+def _compare(
+    kind: str, expected: Sequence[Properties], actual: Mapping[str, Properties]
+) -> Iterator[str]:
+    """Yield differences of resources of one type, each compared with the most similar one."""
+    remaining, different = dict(actual), []
+    for properties in expected:
+        for name, found in remaining.items():
+            if not any(_differences(properties, found)):
+                del remaining[name]
+                break
+        else:
+            different.append(properties)
+    for properties in different:
+        if not remaining:
+            yield f"{kind}: the plan has one more"
+            continue
+        by_name = {name: [*_differences(properties, found)] for name, found in remaining.items()}
+        name = min(by_name, key=lambda name: len(by_name[name]))
+        del remaining[name]
+        yield from (f"{name}.{difference}" for difference in by_name[name])
+    yield from (f"{name}: {kind}, which the plan does not have" for name in remaining)
+
+
+def _differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
+    if expected is ANY or (expected is PRESENT and actual):
+        return
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in dict.fromkeys((*expected, *actual)):
+            values = expected.get(key), actual.get(key)
+            yield from _differences(*values, f"{path}.{key}" if path else key)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for number, values in enumerate(zip(expected, actual, strict=True)):
+            yield from _differences(*values, f"{path}.{number}")
+    elif expected != actual or isinstance(expected, bool) is not isinstance(actual, bool):
+        has = "a value" if expected is PRESENT else json.dumps(expected, default=str)
+        yield f"{path}: {json.dumps(actual)[:200]}, and the plan has {has[:200]}"
+
+
+class _Reader:
+    """The resources of a template without functions: references contain what they refer to."""
+
+    def __init__(self, template: Mapping[str, Any]) -> None:
+        self._resources = template.get("Resources", {})
+
+    def of_kind(self, kind: str) -> dict[str, Properties]:
+        """Return the properties of the resources of a type, by logical ID."""
+        return {
+            name: self._plain(_without_tags(resource))
+            for name, resource in self._resources.items()
+            if resource["Type"] == kind
+        }
+
+    def _plain(self, value: Any, *, expand: bool = True) -> Any:
+        match value:
+            case {"Ref": str(name), **others} if not others:
+                return self._reference(name, "Ref", expand=expand)
+            case {"Fn::GetAtt": [str(name), str(attribute)], **others} if not others:
+                return self._reference(name, attribute, expand=expand)
+            case {"Fn::ImportValue": str(name), **others} if not others:
+                return f"<{re.sub(r'(?<=[A-Za-z])[0-9A-F]{16}$', '', name)}>"
+            case {"Fn::Join": ["", [*parts]], **others} if not others:
+                texts = [self._plain(part, expand=False) for part in parts]
+                return "".join(texts) if all(isinstance(text, str) for text in texts) else value
+            case dict():
+                return {key: self._plain(part, expand=expand) for key, part in value.items()}
+            case list():
+                return [self._plain(part, expand=expand) for part in value]
+        return value
+
+    def _reference(self, name: str, attribute: str, *, expand: bool) -> Any:
+        resource = self._resources.get(name, {"Type": name})
+        kind = f"{resource['Type']}.{attribute}"
+        if expand and resource["Type"] in (MODEL, ALARM, TARGET, POLICY):
+            return {kind: self._plain(_without_tags(resource), expand=False)}
+        return f"<{kind}>"
+
+
+class _Expected:
+    """The resources of an endpoint that follow from its plan."""
+
+    def __init__(self, plan: Plan, short_name: str, endpoint: Endpoint) -> None:
+        self._plan, self._short_name, self._endpoint = plan, short_name, endpoint
+        settings = endpoint.settings
+        self._name = settings.name
+        self._settings: dict[str, Any] = settings.settings
+        self._variants, self._components = settings.variants, settings.components
+        self._many = settings.hosting == "multi-model"
+        self._release = platform_facts.release(plan.release)
+        update: Any = self._settings["update"]
+        strategy = update["strategy"]
+        self._times = UpdateTimes(
+            strategy=strategy,
+            percent=update["percent"],
+            wait=0 if strategy == "all-at-once" else update["wait_seconds"],
+            termination_wait=0 if strategy == "rolling" else TERMINATION_WAIT_SECONDS,
+        )
+
+    def resources(self) -> dict[str, list[Properties]]:
+        """Return the properties of the resources by type."""
+        config, catalog = f"<{CONFIG}.EndpointConfigName>", self._catalog()
+        checks = {"ServiceToken": ANY, "Endpoint": self._name, "ConfigName": config}
+        checks |= {"SecurityGroup": ANY, "Components": ANY}
+        archives = [model.target_model for model in self._endpoint.models.values()]
+        folder = parameters.entry(self._plan.stage, self._short_name, "").rstrip("/")
+        guard = {"Archives": [*filter(None, archives)], "Catalog": folder, "Deployment": ANY}
+        scaling = [*self._scaling()]
+        rollback = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
+        return {
+            ENDPOINT: [self._endpoint_properties(config)],
+            CONFIG: [self._config()],
+            MODEL: [
+                model
+                for variant in self._variants.values()
+                for model in self._models(variant).values()
+            ],
+            COMPONENT: [self._component(*item) for item in self._components.items()],
+            TARGET: [target for target, _ in scaling],
+            POLICY: [policy for _, policies in scaling for policy in policies],
+            ALARM: [*rollback, *self._alarms(), *self._wake_alarms()],
+            GUARD: [checks | guard],
+            CHECK: [checks],
+            BUILD: [*self._builds()],
+            ENTRY: catalog,
+        }
+
+    def _type(self, variant: Variant) -> platform_facts.InstanceType:
+        return platform_facts.instance_type(variant.instance_types[0])
+
+    def _bucket(self) -> str:
+        return f"<{self._plan.stage}-models:ExportsOutputRefModelsBucket>"
+
+    def _builds(self) -> Iterator[Properties]:
+        for name, model in self._endpoint.models.items():
+            for key, archive in model.archives.items():
+                own = {"Model": name, "Digest": model.digest, "Target": archive.target, "Key": key}
+                others = dict.fromkeys(("Alternative", "Source", *PROVIDER), ANY)
+                yield {**own, "Bucket": self._bucket(), **others}
+
+    def _catalog(self) -> list[Properties]:
+        return [
+            {
+                "Name": parameters.entry(self._plan.stage, self._short_name, name),
+                "Type": "String",
+                "Value": json.dumps(model.catalog, separators=(",", ":")),
+                "Description": ANY,
+            }
+            for name, model in self._endpoint.models.items()
+        ]
+
+    def _models(self, variant: Variant) -> dict[str, Properties]:
+        """Return archive or prefix -> Model of a variant, the preferred first."""
+        if self._many:
+            cache = "Enabled" if self._settings["cache_models"] else "Disabled"
+            mode = {"Mode": "MultiModel", "MultiModelConfig": {"ModelCacheSetting": cache}}
+            return {variant.pools[0].prefix: self._model(variant, variant.pools[0].prefix, mode)}
+        return {
+            key: self._model(variant, key, {"Mode": "SingleModel"}, model)
+            for model in self._endpoint.models.values()
+            for pool in variant.pools
+            for key in [_archive(model, pool.prefix)]
+        }
+
+    def _model(
+        self, variant: Variant, location: str, mode: Properties, model: Model | None = None
+    ) -> Properties:
+        environment = server.variables(self._settings["server"], multi_model=self._many)
+        if namespace := self._endpoint.settings.metrics_namespace:
+            environment |= server.metrics_variables(
+                f"{INSTANCES}/{self._name}/triton-metrics", namespace
+            )
+        if model and model.default_model:
+            environment[server.DEFAULT_MODEL] = model.default_model
+        gpu = self._type(variant).gpu
+        container = {
+            "Environment": environment | self._settings["environment"],
+            "Image": platform_facts.image_uri(
+                release=self._release,
+                region=platform_facts.region(self._plan.region),
+                processor=platform_facts.Processor.GPU if gpu else platform_facts.Processor.CPU,
+            ),
+            "ModelDataUrl": f"s3://{self._bucket()}/{location}",
+        }
+        vpc = None if self._components else ANY
+        return {"ExecutionRoleArn": ANY, "PrimaryContainer": container | mode, "VpcConfig": vpc}
+
+    def _config(self) -> Properties:
+        metrics = {
+            "EnableDetailedObservability": self._settings["detailed_observability"],
+            "EnableEnhancedMetrics": False,
+            "MetricPublishFrequencyInSeconds": 60,
+        }
+        variants = [self._variant(*item) for item in self._variants.items()]
+        config = {"ProductionVariants": variants, "MetricsConfig": metrics, "KmsKeyId": ANY}
+        if capture := self._settings["data_capture"]:
+            modes = {"Input": capture["requests"], "Output": capture["responses"]}
+            config["DataCaptureConfig"] = {
+                "CaptureOptions": [{"CaptureMode": mode} for mode in modes if modes[mode]],
+                "DestinationS3Uri": ANY,
+                "EnableCapture": True,
+                "InitialSamplingPercentage": capture["percent"],
+                "KmsKeyId": ANY,
+            }
+        return config | ({"ExecutionRoleArn": ANY, "VpcConfig": ANY} if self._components else {})
+
+    def _variant(self, name: str, variant: Variant) -> Properties:
+        gpu, models = self._type(variant).gpu, self._models(variant)
+        properties: Properties = {
+            "ContainerStartupHealthCheckTimeoutInSeconds": CONTAINER_SECONDS,
+            "InferenceAmiVersion": self._release.preferred_inference_ami if gpu else None,
+            "InitialInstanceCount": variant.initial_count,
+            "InitialVariantWeight": variant.weight,
+            "ModelDataDownloadTimeoutInSeconds": CONTAINER_SECONDS,
+            "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+            "VariantName": name,
+        }
+        if self._components:
+            properties["ManagedInstanceScaling"] = {
+                "MaxInstanceCount": variant.instances.maximum,
+                "MinInstanceCount": variant.instances.minimum,
+                "Status": "ENABLED",
+            }
+        else:
+            properties["ModelName"] = _reference(MODEL, next(iter(models.values())), "ModelName")
+        if len(variant.pools) == 1:
+            return properties | {"InstanceType": variant.instance_types[0]}
+        minutes = self._settings["provision_timeout_minutes"]
+        properties["VariantInstanceProvisionTimeoutInSeconds"] = minutes and 60 * minutes
+        (model,), first = self._endpoint.models.values(), variant.pools[0]
+        properties["InstancePools"] = [
+            {
+                "InstanceType": pool.instance_type,
+                "Priority": priority,
+                "ModelNameOverride": None
+                if pool.prefix == first.prefix
+                else _reference(MODEL, models[_archive(model, pool.prefix)], "ModelName"),
+            }
+            for priority, pool in enumerate(variant.pools, start=1)
+        ]
+        return properties
+
+    def _endpoint_properties(self, config: str) -> Properties:
+        properties: Properties = {"EndpointName": self._name, "EndpointConfigName": config}
+        if self._components:
+            return properties
+        times = self._times
+        timeout = min(MAX_UPDATE_SECONDS, times.max_seconds())
+        step = {"Type": "CAPACITY_PERCENT", "Value": times.percent}
+        limits = {"MaximumExecutionTimeoutInSeconds": timeout}
+        if times.strategy == "rolling":
+            policy: Properties = {"MaximumBatchSize": step, "WaitIntervalInSeconds": times.wait}
+            policies = {"RollingUpdatePolicy": policy | limits}
+        else:
+            kind = times.strategy.upper().replace("-", "_")
+            routing: Properties = {"Type": kind, "WaitIntervalInSeconds": times.wait}
+            if size := {"CANARY": "CanarySize", "LINEAR": "LinearStepSize"}.get(kind):
+                routing[size] = step
+            limits["TerminationWaitInSeconds"] = times.termination_wait
+            policies = {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing, **limits}}
+        excluded = "DesiredWeight", "DataCaptureConfig"
+        alarms = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
+        return properties | {
+            "DeploymentConfig": {**_rollback(alarms), **policies},
+            "RetainAllVariantProperties": True,
+            "ExcludeRetainedVariantProperties": [
+                {"VariantPropertyType": name} for name in excluded
+            ],
+        }
+
+    def _component(self, model: str, component: Component) -> Properties:
+        (variant_name, variant), *_ = self._variants.items()
+        key = _archive(self._endpoint.models[model], variant.pools[0].prefix)
+        resource = self._models(variant)[key]
+        update = CopiesUpdate.of(self._times)
+        return {
+            "DeploymentConfig": {
+                **_rollback(self._rollback_alarms()[model]),
+                "RollingUpdatePolicy": {
+                    "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": update.percent},
+                    "MaximumExecutionTimeoutInSeconds": update.max_seconds,
+                    "WaitIntervalInSeconds": update.wait,
+                },
+            },
+            "EndpointName": f"<{ENDPOINT}.EndpointName>",
+            "InferenceComponentName": component.name,
+            "RuntimeConfig": {"CopyCount": component.initial_count},
+            "Specification": {
+                "ComputeResourceRequirements": {
+                    "MinMemoryRequiredInMb": component.memory_mb,
+                    "NumberOfAcceleratorDevicesRequired": component.accelerators,
+                    "NumberOfCpuCoresRequired": component.cpus,
+                },
+                "ModelName": _reference(MODEL, resource, "ModelName"),
+                "StartupParameters": {
+                    "ContainerStartupHealthCheckTimeoutInSeconds": CONTAINER_SECONDS,
+                    "ModelDataDownloadTimeoutInSeconds": CONTAINER_SECONDS,
+                },
+            },
+            "VariantName": variant_name,
+        }
+
+    def _scaling(self) -> Iterator[tuple[Properties, list[Properties]]]:
+        """Yield the scalable targets, each with its policies."""
+        settings = self._settings["scaling"]
+        for name, variant in self._variants.items() if settings else ():
+            target = _target(f"endpoint/{self._name}/variant/{name}", "variant", "Instance",
+                             settings["min_count"], settings["max_count"])  # fmt: skip
+            if settings["schedules"]:
+                target["ScheduledActions"] = [
+                    {
+                        "ScheduledActionName": schedule_name,
+                        "Schedule": schedule["at"],
+                        "Timezone": schedule["timezone"],
+                        "ScalableTargetAction": {
+                            "MinCapacity": schedule["min_count"],
+                            "MaxCapacity": schedule["max_count"],
+                        },
+                    }
+                    for schedule_name, schedule in settings["schedules"].items()
+                ]
+            dimensions = {"EndpointName": self._name, "VariantName": name}
+            yield target, [*self._policies(target, settings, self._type(variant), dimensions)]
+        for component in self._components.values():
+            if component.copies.minimum == component.copies.maximum:
+                continue
+            target = _target(f"inference-component/{component.name}", "inference-component", "Copy",
+                             component.copies.minimum, component.copies.maximum)  # fmt: skip
+            policies = [*self._policies(target, component.scaling)]
+            yield target, policies + ([] if component.copies.minimum else [_wake_policy(target)])
+
+    def _policies(
+        self,
+        target: Properties,
+        settings: Mapping[str, Any],
+        instance_type: platform_facts.InstanceType | None = None,
+        dimensions: Mapping[str, str] | None = None,
+    ) -> Iterator[Properties]:
+        prefix, per = "SageMakerVariant", "Instance"
+        if instance_type is None:
+            prefix, per = "SageMakerInferenceComponent", "Copy"
+        if rps := settings.get("max_rps"):
+            value = rps * SCALING_TARGET_SHARE * 60
+            metric = {"PredefinedMetricType": f"{prefix}InvocationsPer{per}"}
+            yield _policy(target, "Invocations", settings, value, Predefined=metric)
+        concurrency = settings.get("concurrency")
+        if isinstance(concurrency, Mapping):
+            metrics = _shares(concurrency, dimensions or {})
+            yield _policy(target, "Concurrency", settings, 1, Customized={"Metrics": metrics})
+        elif concurrency:
+            unit = "Model" if instance_type else "Copy"
+            metric = {"PredefinedMetricType": f"{prefix}ConcurrentRequestsPer{unit}HighResolution"}
+            yield _policy(target, "Concurrency", settings, concurrency, Predefined=metric)
+        for name, count in (
+            ("gpu", instance_type.gpu_count if instance_type else 0),
+            ("cpu", instance_type.vcpus if instance_type else 0),
+        ):
+            if percent := settings.get(f"{name}_percent"):
+                customized = {
+                    "Dimensions": _named(dimensions or {}),
+                    "MetricName": f"{name.upper()}Utilization",
+                    "Namespace": INSTANCES,
+                    "Statistic": "Average",
+                    "Unit": "Percent",
+                }
+                kind, value = name.capitalize(), percent * count
+                yield _policy(target, kind, settings, value, 600, 300, Customized=customized)
+
+    def _rollback_alarms(self) -> dict[str, list[Properties]]:
+        """Return variant or model -> alarms that roll its update back."""
+        version, limit = f"<{CONFIG}.EndpointConfigName>", 10
+        watched = {
+            name: {"EndpointConfigName": version, "EndpointName": self._name, "VariantName": name}
+            for name in self._variants
+        }
+        if self._components:
+            version = f"<{MODEL}.ModelName>"
+            watched = {
+                model: {"InferenceComponentName": component.name}
+                for model, component in self._components.items()
+            }
+        rates: dict[str, tuple[float, int, int]] = {
+            "server_error_rate": (0.05, 1, 1),
+            "model_error_rate": (self._settings["update"]["rollback_error_rate"], 2, 3),
+        }
+        if 2 * len(watched) > limit and not self._components:
+            del rates["server_error_rate"]
+        titles = {"server_error_rate": "ServerErrors", "model_error_rate": "ModelErrors"}
+        return {
+            name: [
+                {
+                    "AlarmName": f"{self._name}-{name}-{titles[rate]}-{version}",
+                    **_alarm(MEASURES[rate], threshold, dimensions, datapoints, periods),
+                }
+                for rate, (threshold, datapoints, periods) in rates.items()
+            ]
+            for name, dimensions in watched.items()
+        }
+
+    def _alarms(self) -> Iterator[Properties]:
+        """Yield the alarms of a production endpoint."""
+        for component in self._components.values():
+            measures = {name: MEASURES[name] for name in REQUESTS}
+            for name in (
+                "memory_percent",
+                *(["gpu_memory_percent"] if component.accelerators else ()),
+            ):
+                measure = MEASURES[name]
+                measures[name] = measure._replace(
+                    namespace=COPIES, metric=f"{measure.metric}Normalized"
+                )
+            yield from self._threshold_alarms(measures, {"InferenceComponentName": component.name})
+        for name, variant in () if self._components else self._variants.items():
+            measures = dict(MEASURES)
+            types = [platform_facts.instance_type(kind) for kind in variant.instance_types]
+            counts = {kind.gpu_count for kind in types}
+            if len(counts) > 1 or 0 in counts:
+                del measures["gpu_memory_percent"]
+            else:
+                gpu = measures["gpu_memory_percent"]
+                measures["gpu_memory_percent"] = gpu._replace(scale=max(counts))
+            if not (self._many and self._settings["cache_models"]):
+                measures = {name: item for name, item in measures.items() if name not in CACHE}
+            if not self._many:
+                del measures["loading_wait_max_ms"]
+            dimensions = {"EndpointName": self._name, "VariantName": name}
+            yield from self._threshold_alarms(measures, dimensions)
+
+    def _threshold_alarms(
+        self, measures: Mapping[str, _Measure], dimensions: Mapping[str, str]
+    ) -> Iterator[Properties]:
+        alarms = self._settings["alarms"] if self._plan.production else {}
+        for name, measure in measures.items():
+            for threshold in (alarms.get(name) or {}).values():
+                limit = threshold * measure.scale
+                alarm = _alarm(measure, limit, dimensions, below=name.endswith("_below"))
+                if name == "loaded_models_below":
+                    alarm = _during_requests(alarm, measure, limit, dimensions)
+                yield {**alarm, "AlarmActions": PRESENT}
+
+    def _wake_alarms(self) -> Iterator[Properties]:
+        measure = _Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
+        for target, policies in self._scaling():
+            if target["MinCapacity"] == 0:
+                name = target["ResourceId"].partition("/")[2]
+                alarm = _alarm(measure, 1, {"InferenceComponentName": name}, None, 1)
+                policy = policies[-1] | {"ScalingTargetId": f"<{TARGET}.Ref>"}
+                yield {**alarm, "AlarmActions": [_reference(POLICY, policy, "Ref")]}
+
+
+def _without_tags(resource: Mapping[str, Any]) -> Properties:
+    return {name: item for name, item in resource.get("Properties", {}).items() if name != "Tags"}
+
+
+def _archive(model: Model, prefix: str) -> str:
+    return next((key for key in model.archives if key.startswith(prefix)), "")
+
+
+def _reference(kind: str, properties: Properties, attribute: str) -> Properties:
+    return {f"{kind}.{attribute}": properties}
+
+
+def _rollback(alarms: Sequence[Properties]) -> Properties:
+    names = [{"AlarmName": _reference(ALARM, alarm, "Ref")} for alarm in alarms]
+    return {"AutoRollbackConfiguration": {"Alarms": names}}
+
+
+def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Name": name, "Value": value} for name, value in dimensions.items()]
+
+
+def _alarm(
+    measure: _Measure,
+    threshold: float,
+    dimensions: Mapping[str, str],
+    datapoints: int | None = 3,
+    periods: int = 5,
+    *,
+    below: bool = False,
+) -> Properties:
+    statistic = "ExtendedStatistic" if measure.statistic.startswith("p") else "Statistic"
+    comparison = "LessThanThreshold" if below else "GreaterThanOrEqualToThreshold"
+    return {
+        "AlarmDescription": ANY,
+        "ComparisonOperator": comparison,
+        "DatapointsToAlarm": datapoints,
+        "Dimensions": _named(dimensions),
+        "EvaluationPeriods": periods,
+        "MetricName": measure.metric,
+        "Namespace": measure.namespace,
+        "Period": 60,
+        statistic: measure.statistic,
+        "Threshold": threshold,
+        "TreatMissingData": "notBreaching",
+    }
+
+
+def _during_requests(
+    alarm: Properties, measure: _Measure, limit: float, dimensions: Mapping[str, str]
+) -> Properties:
+    """Return an alarm for low values of a metric in minutes with requests."""
+    metrics = {
+        "measured": measure,
+        "requests": _Measure(INVOCATIONS, "Invocations", "Sum"),
+    }
+    stats = [
+        {
+            "Id": name,
+            "MetricStat": {
+                "Metric": {
+                    "Dimensions": _named(dimensions),
+                    "MetricName": metric.metric,
+                    "Namespace": metric.namespace,
+                },
+                "Period": 60,
+                "Stat": metric.statistic,
+            },
+            "ReturnData": False,
+        }
+        for name, metric in metrics.items()
+    ]
+    expression = f"IF(measured < {limit:g}, requests, 0)"
+    first = {"Expression": expression, "Id": "expr_1", "Label": ANY, "ReturnData": True}
+    kept = "DatapointsToAlarm", "EvaluationPeriods", "TreatMissingData", "AlarmDescription"
+    return {
+        **{key: alarm[key] for key in kept},
+        "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+        "Metrics": [first, *stats],
+        "Threshold": 1,
+    }
+
+
+def _target(resource: str, kind: str, unit: str, minimum: int, maximum: int) -> Properties:
+    return {
+        "MaxCapacity": maximum,
+        "MinCapacity": minimum,
+        "ResourceId": resource,
+        "ScalableDimension": f"sagemaker:{kind}:Desired{unit}Count",
+        "ServiceNamespace": "sagemaker",
+    }
+
+
+def _policy_name(target: Properties, name: str) -> str:
+    return f"{target['ResourceId']}-{name}".replace("/", "-")
+
+
+def _policy(
+    target: Properties,
+    name: str,
+    settings: Mapping[str, Any],
+    value: float,
+    scale_in: int = 300,
+    scale_out: int = 60,
+    **specification: Properties,
+) -> Properties:
+    cooldowns = {"ScaleIn": scale_in, "ScaleOut": scale_out}
+    for key, setting in (("ScaleIn", "scale_in"), ("ScaleOut", "scale_out")):
+        seconds = settings.get(f"{setting}_cooldown_seconds")
+        cooldowns[key] = cooldowns[key] if seconds is None else seconds
+    return {
+        "PolicyName": _policy_name(target, name),
+        "PolicyType": "TargetTrackingScaling",
+        "ScalingTargetId": _reference(TARGET, target, "Ref"),
+        "TargetTrackingScalingPolicyConfiguration": {
+            **{f"{kind}MetricSpecification": metric for kind, metric in specification.items()},
+            **{f"{key}Cooldown": seconds for key, seconds in cooldowns.items()},
+            "TargetValue": value,
+        },
+    }
+
+
+def _wake_policy(target: Properties) -> Properties:
+    """Return the policy that adds a copy when a request found none."""
+    return {
+        "PolicyName": _policy_name(target, "Wake"),
+        "PolicyType": "StepScaling",
+        "ScalingTargetId": _reference(TARGET, target, "Ref"),
+        "StepScalingPolicyConfiguration": {
+            "AdjustmentType": "ChangeInCapacity",
+            "Cooldown": 60,
+            "MetricAggregationType": "Maximum",
+            "StepAdjustments": [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}],
+        },
+    }
+
+
+def _shares(targets: Mapping[str, float], dimensions: Mapping[str, str]) -> list[Properties]:
+    """Return the queries of the average of concurrency / target over the instance types."""
+    ids = {name: f"type{number}" for number, name in enumerate(targets)}
+    queries: list[Properties] = [
+        {
+            "Id": ids[name],
+            "MetricStat": {
+                "Metric": {
+                    "Dimensions": _named({**dimensions, "InstanceType": name}),
+                    "MetricName": "ConcurrentRequestsPerModel",
+                    "Namespace": INVOCATIONS,
+                },
+                "Stat": "Average",
+            },
+            "ReturnData": False,
+        }
+        for name in targets
+    ]
+    shares = "+".join(f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
+    running = "+".join(f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)
+    share = {"Id": "share", "Expression": f"({shares})/({running})", "ReturnData": True}
+    return [*queries, share]
