@@ -149,7 +149,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
 	done
 	@lint-imports
-	@./tritonsm lint models/ cli/templates/models/
+	@./tritonsm lint --strict models/ cli/templates/models/
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }

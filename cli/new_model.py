@@ -20,6 +20,7 @@ from cli.inputs import example_value
 from cli.local_option import RELEASE
 from delivery import golden
 from model_build import checks, model_config
+from model_build.findings import errors
 from model_build.manifest import Signature
 from model_build.new_config import NewConfig, config_for, external_files
 from model_build.repository import CONFIG, Repository
@@ -65,12 +66,12 @@ def _check_releases(folder: Path, file: Path) -> None:
     repository = Repository.read(folder)
 
     def problems(release: platform_facts.Release) -> list[str]:
-        findings = checks.findings(repository, checks.rules_for_release(release))
+        findings = errors(checks.findings(repository, checks.rules_for_release(release)))
         return [f"{file}: {finding.message}" for finding in findings]
 
     newest = platform_facts.releases()[0]
-    if errors := problems(newest):
-        raise CommandError("; ".join(errors))
+    if refusals := problems(newest):
+        raise CommandError("; ".join(refusals))
     for problem in problems(platform_facts.release(RELEASE)):
         print(f"warning: {problem}", file=sys.stderr)
 

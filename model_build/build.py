@@ -87,13 +87,15 @@ def build(
     """
     source_repository = checks.read(model)
     checks.check_target(model, target)
+    for finding in checks.lint(model):
+        progress(str(finding))
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
         steps = dict(
             recipe.step_for_target(path, step, target) for path, step in model.files.items()
         )
-        _copy_source_files(source_repository, folder, target, _backends_by_directory(steps))
+        copy_source_files(source_repository, folder, target, _backends_by_directory(steps))
         context = StepContext(
             model_folder=model.folder,
             weights=weights.fetch(
@@ -118,7 +120,7 @@ def build(
                 engine_results[path] = output.engine_job
         repository = Repository.read(folder, display_path=Path())
         checks.check(repository, checks.rules_for_release(release))
-        _clear_entry_name(repository)
+        clear_entry_name(repository)
         yield Build(
             source=model,
             folder=folder,
@@ -151,7 +153,7 @@ def _check_outputs(
         raise RepositoryInvalid(list(dict.fromkeys(findings)))
 
 
-def _copy_source_files(
+def copy_source_files(
     source_repository: Repository, to: Path, target: BuildTarget, backends: dict[str, str]
 ) -> None:
     """Copy the files of the model directories and adapt each config.pbtxt to the target.
@@ -174,7 +176,7 @@ def _copy_source_files(
                 (to / name / version).mkdir(exist_ok=True)
 
 
-def _clear_entry_name(repository: Repository) -> None:
+def clear_entry_name(repository: Repository) -> None:
     """Remove `name` from the entry model: SageMaker's Triton names the model after the archive."""
     config = repository.entry.config
     config.ClearField("name")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model_build.findings import Problems
-from model_build.model_config import dims_match, type_name
+from model_build.model_config import ModelConfig, dims_match, type_name
 from model_build.repository import Model
 
 
@@ -48,9 +48,21 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
             dims = list(tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims)
             yield from _compare_dims(model, kind, index, dims, list(file_tensor.dims), file)
     if kind == "input":
-        for name in by_name.keys() - {tensor.name for tensor in declared}:
+        others = _inputs_of_triton(model.config)
+        for name in by_name.keys() - {tensor.name for tensor in declared} - others:
             if not by_name[name].optional:
                 yield model.field_location(kind), f'{file} needs an input "{name}": declare it'
+
+
+def _inputs_of_triton(config: ModelConfig) -> set[str]:
+    """Return the inputs that Triton makes itself: controls and states of sequences, batch inputs.
+
+    Sources: model_config.proto; onnxruntime_backend src/onnxruntime.cc counts them apart.
+    """
+    sequences = config.sequence_batching
+    controls = {control.name for control in sequences.control_input}
+    states = {state.input_name for state in sequences.state}
+    return controls | states | {name for item in config.batch_input for name in item.target_name}
 
 
 def _compare_dims(
@@ -68,7 +80,8 @@ def _compare_dims(
             "cannot batch: write max_batch_size: 0 with all dims, or export a dynamic batch axis",
         )
         return
-    if not dims_match(in_file, [-1, *dims] if batches else dims):
+    shape = [-1, *dims] if batches else dims
+    if not (dims_match(in_file, shape) if kind == "input" else in_file == shape):
         expected = in_file[1:] if batches and in_file else in_file
         yield (
             location,

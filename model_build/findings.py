@@ -1,8 +1,9 @@
 """Findings: problems of a model's files, with file, line and column."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from model_build.errors import BuildError
 
@@ -25,6 +26,26 @@ Problems = Iterator[tuple[Location, str]]
 """Places and messages of a rule's findings."""
 
 
+Level = Literal["error", "warning"]
+_Rule = TypeVar("_Rule", bound=Callable[..., Problems])
+
+
+def warning(rule: _Rule) -> _Rule:
+    """Mark a rule whose findings Triton and SageMaker accept; the others are errors.
+
+    An error is what Triton or SageMaker refuses, what fails every call, or what the builder cannot
+    build.
+    """
+    rule.level = "warning"  # type: ignore[attr-defined]
+    return rule
+
+
+def level_of(rule: Callable[..., Problems]) -> Level:
+    """Return the level of a rule's findings."""
+    level: Level = getattr(rule, "level", "error")
+    return level
+
+
 @dataclass(frozen=True)
 class Finding:
     """A violated rule in a model's files; `rule` is its name."""
@@ -32,13 +53,20 @@ class Finding:
     rule: str
     location: Location
     message: str
+    level: Level = "error"
 
     def __str__(self) -> str:
-        return f"{self.location}: {self.message} [{self.rule}]"
+        level = "warning: " if self.level == "warning" else ""
+        return f"{self.location}: {level}{self.message} [{self.rule}]"
+
+
+def errors(findings: list[Finding]) -> list[Finding]:
+    """Return the findings that are errors."""
+    return [finding for finding in findings if finding.level == "error"]
 
 
 class RepositoryInvalid(BuildError):
-    """A model repository that Triton on SageMaker would reject or misread; has all `findings`."""
+    """A model repository that Triton on SageMaker would refuse; has the errors as `findings`."""
 
     def __init__(self, findings: list[Finding]) -> None:
         self.findings = findings

@@ -26,6 +26,8 @@ class Format:
     """The default name of the model file in a version folder."""
     other_files: Mapping[str, str] = field(default_factory=dict)
     """Other file names, by `platform` or the parameter `model_type`."""
+    instead_of_file: tuple[str, ...] = ()
+    """Files of which the backend makes the model file when it loads the model."""
     steps: tuple[type[RecipeStep], ...] = ()
     """The recipe steps, selected by `to:`."""
     config_rules: tuple[Callable[[Model], Problems], ...] = ()

@@ -94,7 +94,7 @@ def adapt_to_target(config: ModelConfig, target: BuildTarget, *, backend: str) -
             del group.gpus[:]
         if adapted.HasField("optimization"):  # reading an unset message field would set it
             del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
-    if backend != backend_of(config):
+    if backend != (backend_of(config) or backend):
         for field in ("platform", "default_model_filename", "parameters"):
             adapted.ClearField(field)
         if adapted.HasField("optimization"):

@@ -82,8 +82,9 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
     if graph is None:
         raise BuildError(f"{path}: is not an ONNX file: export it again")
     declared = {tensor.name: tensor for tensor in (*inputs, *outputs)}
+    required = [tensor for tensor in graph.inputs if not tensor.optional]
     signature = []
-    for option, tensors in (("--input", graph.inputs), ("--output", graph.outputs)):
+    for option, tensors in (("--input", required), ("--output", graph.outputs)):
         known = []
         for file_tensor in tensors:
             tensor = declared.pop(file_tensor.name, file_tensor)
@@ -100,7 +101,7 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
             known.append(tensor)
         signature.append(known)
     if declared:
-        names = ", ".join(tensor.name for tensor in (*graph.inputs, *graph.outputs))
+        names = ", ".join(tensor.name for tensor in (*required, *graph.outputs))
         raise BuildError(f"{path}: has no tensor {', '.join(declared)}: it has {names}")
     return NewConfig(_batched(path, "onnxruntime", *signature), "model.onnx")
 

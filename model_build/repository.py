@@ -13,6 +13,16 @@ from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
 CONFIG = "config.pbtxt"
+IMPLIED_BACKENDS = {
+    "model.savedmodel": "tensorflow",
+    "model.graphdef": "tensorflow",
+    "model.plan": "tensorrt",
+    "model.onnx": "onnxruntime",
+    "model.xml": "openvino",
+    "model.pt": "pytorch",
+    "model.py": "python",
+}
+"""The backend that Triton takes for a file, in its order."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,22 @@ class Model:
 
     @property
     def backend(self) -> str:
-        """The backend's name, also for configurations with the older `platform`."""
-        return model_config.backend_of(self.config)
+        """The backend's name, also for configurations with the older `platform`, or without both.
+
+        Triton then takes the backend from the name of the file (core src/model_config_utils.cc,
+        AutoCompleteBackendFields).
+        """
+        return model_config.backend_of(self.config) or self._implied_backend
+
+    @cached_property
+    def _implied_backend(self) -> str:
+        name = self.config.default_model_filename
+        files = {name} if name else {p.name for v in self.versions[:1] for p in self._files(v)}
+        return next((backend for file, backend in IMPLIED_BACKENDS.items() if file in files), "")
+
+    def _files(self, version: str) -> list[Path]:
+        folder = self.directory / version
+        return [*folder.iterdir()] if folder.is_dir() else []
 
     @property
     def is_ensemble(self) -> bool:

@@ -78,7 +78,9 @@ def test_new_models_are_deployed_changed_rolled_back_and_destroyed(
         assert f"next: tritonsm try models/{name}" in clone.run(
             "new", "model", name, "--kind", kind
         )
-    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{name}" for name in MODELS))
+    assert "3 models, 0 errors, 0 warnings" in clone.run(
+        "lint", *(f"models/{name}" for name in MODELS)
+    )
     endpoints = [f"--endpoint={name}={','.join(models)}" for name, models in ENDPOINTS.items()]
     clone.run("new", "stage", STAGE, "--from", "local", *endpoints)
 

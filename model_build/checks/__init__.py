@@ -1,5 +1,6 @@
-"""Rules for model repositories: settings that Triton on SageMaker would reject or misread.
+"""Rules for model repositories: settings that Triton on SageMaker would refuse or misread.
 
+Findings of a rule with `@warning` are warnings: Triton loads the model. All others are errors.
 A rule is a function of a `Repository` or a `Model` that yields the location and the message of each
 problem: the problem, then the fix. Its docstring states the rule and the reason; findings show its
 name. The rules of one backend are in `model_build.formats`.
@@ -15,7 +16,7 @@ from model_build.checks import backends, batching, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
-from model_build.findings import Finding, Problems, RepositoryInvalid
+from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
 from model_build.formats import FORMATS
 from model_build.repository import Model, Repository
@@ -51,10 +52,12 @@ def _per_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
 
 
 SOURCE_RULES: tuple[Rule, ...] = (
-    *(layout.archive_root, layout.configurations, layout.no_links, layout.one_entry),
-    *map(_per_model, (layout.model_names, backends.known_backends)),
-    *map(_per_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
-    *map(_per_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
+    *(layout.archive_root, layout.configurations, layout.left_out_files),
+    *(layout.no_links, layout.one_entry),
+    *map(_per_model, (layout.model_names, backends.known_backends, backends.implied_backends)),
+    *map(_per_model, (tensors.tensor_declarations, tensors.tensor_lists, tensors.tensor_shapes)),
+    *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
+    *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
     *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
     *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
@@ -87,12 +90,22 @@ def rules_for_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     return (
         *REPOSITORY_RULES,
         _per_model(_bind_first(backends.release_backends, release)),
-        *(
-            _per_file(_bind_first(rule, release), format_)
-            for format_ in FORMATS
-            for rule in format_.release_rules
-        ),
+        *_file_rules(release),
     )
+
+
+def _file_rules(release: platform_facts.Release) -> list[Rule]:
+    """Return the rules for model files that a release opens."""
+    return [
+        _per_file(_bind_first(rule, release), format_)
+        for format_ in FORMATS
+        for rule in format_.release_rules
+    ]
+
+
+def all_rules() -> tuple[Callable[..., Problems], ...]:
+    """Return every rule of the linter once."""
+    return (*rules_for_release(platform_facts.releases()[0]), *RECIPE_RULES, *TARGET_RULES)
 
 
 def lint(source: ModelSource) -> list[Finding]:
@@ -103,7 +116,7 @@ def lint(source: ModelSource) -> list[Finding]:
 def read(source: ModelSource) -> Repository:
     """Return the source part of a model's repository.
 
-    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
+    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all errors.
     """
     repository = Repository.read(source.folder)
     check(repository, rules_for_source(source))
@@ -116,26 +129,29 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
     The check needs no build.
     """
     problems = [
-        Finding(rule.__name__, location, message)
+        Finding(rule.__name__, location, message, level_of(rule))
         for rule in TARGET_RULES
         for location, message in rule(source, target)
     ]
-    if problems:
+    if source.is_complete:
+        release = platform_facts.release(target.release)
+        problems += findings(Repository.read(source.folder), _file_rules(release))
+    if problems := errors(problems):
         raise RepositoryInvalid(problems)
 
 
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
     """Return the findings of the rules, in their order."""
     return [
-        Finding(rule.__name__, location, message)
+        Finding(rule.__name__, location, message, level_of(rule))
         for rule in rules
         for location, message in rule(repository)
     ]
 
 
 def check(repository: Repository, rules: Iterable[Rule]) -> None:
-    """Raise `RepositoryInvalid` if the rules have findings."""
-    if problems := findings(repository, rules):
+    """Raise `RepositoryInvalid` if the rules find errors."""
+    if problems := errors(findings(repository, rules)):
         raise RepositoryInvalid(problems)
 
 

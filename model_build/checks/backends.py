@@ -1,12 +1,16 @@
 """Rules for the backends of models, releases and build targets."""
 
 import platform_facts
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
+
+OTHER_BACKENDS = ("identity", "repeat", "square")
+"""Further backends of NVIDIA's build (server, build.py); whether AWS's image has them is unknown.
+"""
 
 
 def known_backends(model: Model) -> Problems:
@@ -19,7 +23,7 @@ def known_backends(model: Model) -> Problems:
             'write platform: "ensemble" (SageMaker\'s front end looks for exactly that and does '
             "not see other spellings)",
         )
-    elif not config.backend and not config.platform:
+    elif not model.backend:
         yield model.field_location(), f"the configuration names no backend: {fix}"
     elif config.platform and config.platform not in PLATFORM_BACKENDS:
         yield (
@@ -27,16 +31,41 @@ def known_backends(model: Model) -> Problems:
             f'"{config.platform}" is not a platform of Triton: remove it and {fix}',
         )
     elif config.backend and config.backend not in BACKENDS:
-        yield (
-            model.field_location("backend"),
-            f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {fix}',
-        )
+        if not _may_exist(model):
+            yield (
+                model.field_location("backend"),
+                f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {fix}',
+            )
     elif (
         config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
     ):
         yield (
             model.field_location("platform"),
             f'platform "{config.platform}" is not of backend "{config.backend}": remove platform',
+        )
+
+
+def _may_exist(model: Model) -> bool:
+    """Return whether a backend without a format of ours is the archive's own, or NVIDIA's."""
+    own = f"libtriton_{model.config.backend}.so"
+    folders = (model.directory, *(model.directory / version for version in model.versions))
+    return model.backend in OTHER_BACKENDS or any((folder / own).is_file() for folder in folders)
+
+
+@warning
+def implied_backends(model: Model) -> Problems:
+    """A backend that only the file's name implies, or of which AWS's image is not documented."""
+    config = model.config
+    if not config.backend and not config.platform and model.backend:
+        yield (
+            model.field_location(),
+            f"names no backend; Triton takes {model.backend} for its file: write backend: "
+            f'"{model.backend}"',
+        )
+    elif config.backend in OTHER_BACKENDS:
+        yield (
+            model.field_location("backend"),
+            f'"{config.backend}" is in images of NVIDIA, perhaps not of AWS: try it on AWS first',
         )
 
 

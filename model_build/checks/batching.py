@@ -1,6 +1,6 @@
 """Rules for batch sizes, instance groups and warm-up samples."""
 
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.repository import Model
 
 
@@ -16,14 +16,7 @@ def batch_sizes(model: Model) -> Problems:
             f"max_batch_size is {limit}: write the largest batch, or 0 for a model that does not "
             "batch",
         )
-    if not model.config.HasField("dynamic_batching"):
-        return
-    if not limit:
-        yield (
-            model.field_location("dynamic_batching"),
-            "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
-            "max_batch_size",
-        )
+    if not model.config.HasField("dynamic_batching") or not limit:
         return
     for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
         if not 1 <= size <= limit:
@@ -34,19 +27,30 @@ def batch_sizes(model: Model) -> Problems:
             )
 
 
-def instance_groups(model: Model) -> Problems:
-    """Instance groups select no GPUs by number, and ensembles have no instance groups.
+@warning
+def unused_batching(model: Model) -> Problems:
+    """`dynamic_batching` has no effect with `max_batch_size: 0`."""
+    if model.config.HasField("dynamic_batching") and not model.config.max_batch_size:
+        yield (
+            model.field_location("dynamic_batching"),
+            "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
+            "max_batch_size",
+        )
 
-    The number of GPUs depends on the endpoint's instance type. Source: core
-    src/model_config_utils.cc, ValidateInstanceGroup.
-    """
-    groups = model.config.instance_group
-    if model.is_ensemble and groups:
+
+def ensemble_instances(model: Model) -> Problems:
+    """Ensembles have no instance groups (core src/model_config_utils.cc, ValidateInstanceGroup)."""
+    if model.is_ensemble and model.config.instance_group:
         yield (
             model.field_location("instance_group"),
             "an ensemble has no instances: remove instance_group",
         )
-    for index, group in enumerate(groups):
+
+
+@warning
+def pinned_gpus(model: Model) -> Problems:
+    """Instance groups select no GPUs by number, which depends on the endpoint's instance type."""
+    for index, group in enumerate(model.config.instance_group):
         if group.gpus:
             reason = f"the instance group pins gpus {list(group.gpus)}: remove gpus"
             yield model.field_location("instance_group", index, "gpus"), reason
@@ -55,7 +59,7 @@ def instance_groups(model: Model) -> Problems:
 def model_warmups(model: Model) -> Problems:
     """A warm-up sample has data for the inputs of its model.
 
-    Otherwise Triton loads the model without the warm-up, and the first requests are slow.
+    Triton runs the samples when it loads the model.
     """
     inputs = {tensor.name: tensor.optional for tensor in model.config.input}
     for index, sample in enumerate(model.config.model_warmup):

@@ -38,16 +38,18 @@ class _Tensor:
 
     @classmethod
     def by_name(cls, config: ModelConfig, kind: str) -> dict[str, Self]:
+        """Return the tensors of a model: of an ensemble with the shape that its steps see.
+
+        Source: core src/ensemble_scheduler/ensemble_utils.cc, ValidateEnsembleConfig.
+        """
         batch = [-1] if config.max_batch_size > 0 else []
-        return {
-            tensor.name: cls(
-                tensor.data_type,
-                [*tensor.dims],
-                [*batch, *tensor.dims],
-                getattr(tensor, "optional", False),
-            )
-            for tensor in getattr(config, kind)
-        }
+        tensors = {}
+        for tensor in getattr(config, kind):
+            is_reshaped = config.platform == "ensemble" and tensor.HasField("reshape")
+            dims = [*(tensor.reshape.shape if is_reshaped else tensor.dims)]
+            optional = getattr(tensor, "optional", False)
+            tensors[tensor.name] = cls(tensor.data_type, dims, [*batch, *dims], optional)
+        return tensors
 
 
 def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:

@@ -4,7 +4,7 @@ import os
 import re
 
 from model_build import digest
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
 from model_build.repository import CONFIG, Model, Repository
 from model_build.source import VERSION, unconfigured_files
@@ -68,11 +68,23 @@ def one_entry(repository: Repository) -> Problems:
 
 
 def configurations(repository: Repository) -> Problems:
-    """Each model file is in a model directory with a config.pbtxt.
+    """A folder with a model file has a config.pbtxt.
 
     Triton could complete some configurations from the file, but clients, the catalog and the checks
     read config.pbtxt.
     """
+    if not repository.models:
+        yield from _unconfigured(repository)
+
+
+@warning
+def left_out_files(repository: Repository) -> Problems:
+    """A model file beside other models has a config.pbtxt, or it is not in the archive."""
+    if repository.models:
+        yield from _unconfigured(repository)
+
+
+def _unconfigured(repository: Repository) -> Problems:
     for path in unconfigured_files(repository.folder):
         parts = path.relative_to(repository.folder).parts
         location = repository.file_location(*parts)
@@ -107,6 +119,7 @@ def model_names(model: Model) -> Problems:
         )
 
 
+@warning
 def version_folders(model: Model) -> Problems:
     """A version folder's name is a number from 1, without leading zeros.
 
@@ -135,7 +148,8 @@ def version_files(model: Model) -> Problems:
     elif not model.versions:
         yield model.file_location(), f"the model has no version: add a folder 1/ with {file}"
     for version in model.versions:
-        if not os.path.exists(model.directory / version / file):
+        files = (file, *BACKENDS[model.backend].instead_of_file)
+        if not any(os.path.exists(model.directory / version / name) for name in files):
             yield (
                 model.file_location(version, file),
                 f"the file is missing: the {model.backend} backend opens it",

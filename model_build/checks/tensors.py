@@ -3,16 +3,24 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.model_config import type_name
 from model_build.repository import Model
 
 
 def tensor_declarations(model: Model) -> Problems:
-    """Inputs and outputs have unique names, data types, and dims of -1 or at least 1.
+    """Inputs and outputs have names, data types, and dims of -1 or at least 1."""
+    for kind in ("input", "output"):
+        for index in range(len(getattr(model.config, kind))):
+            yield from _check_tensor(model, kind, index)
 
-    Triton could complete them from some model files, but clients, the catalog and the checks read
-    config.pbtxt before a model file exists.
+
+@warning
+def tensor_lists(model: Model) -> Problems:
+    """A model declares its inputs and outputs, each once.
+
+    Triton completes them from some model files, and loads models without them; clients, the catalog
+    and the checks read config.pbtxt before a model file exists.
     """
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
@@ -23,18 +31,17 @@ def tensor_declarations(model: Model) -> Problems:
             )
         names = Counter(tensor.name for tensor in tensors)
         for index, tensor in enumerate(tensors):
-            yield from _check_tensor(model, kind, index, names[tensor.name])
+            if tensor.name and names[tensor.name] > 1:
+                yield (
+                    model.field_location(kind, index, "name"),
+                    f'{kind} "{tensor.name}" is declared {names[tensor.name]} times',
+                )
 
 
-def _check_tensor(model: Model, kind: str, index: int, name_count: int) -> Problems:
+def _check_tensor(model: Model, kind: str, index: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
         yield model.field_location(kind, index), f'an {kind} has no name: add name: "..."'
-    elif name_count > 1:
-        yield (
-            model.field_location(kind, index, "name"),
-            f'{kind} "{tensor.name}" is declared {name_count} times',
-        )
     if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
             model.field_location(kind, index, "data_type"),

@@ -14,6 +14,7 @@ from model_build import checks
 from model_build.commands.arguments import Commands, add_command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
+from model_build.findings import errors
 from model_build.formats.python.imports import PACKAGES
 from model_build.manifest import Manifest, Signature
 from model_build.native_libraries import missing_library_warnings
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if manifest.is_file():
         data["manifest"] = Manifest.model_validate_json(manifest.read_bytes()).model_dump()
     lines = map(_escape_control_characters, _format_lines(data))
-    return Outcome(text="\n".join(lines), data=data, failed=bool(findings))
+    return Outcome(text="\n".join(lines), data=data, failed=bool(errors(findings)))
 
 
 def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:

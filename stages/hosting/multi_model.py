@@ -1,19 +1,17 @@
 """Hosting mode `multi-model`: models are loaded at their first invocation."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from platform_facts.rules import Violation, prefix_violations, scaling, server, stage, variants
 from stages.hosting.mode import StageHosting, component_key_problems
-
-if TYPE_CHECKING:
-    from stages.schema.endpoint import EndpointConfig
+from stages.schema.endpoint import EndpointConfig
 
 
 class MultiModel(StageHosting):
     """Archives below one prefix; the `TargetModel` of a request selects one."""
 
-    def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
+    def problems(self, endpoint: EndpointConfig) -> Iterator[Violation]:
         """Yield settings that multi-model hosting does not support."""
         yield from component_key_problems(endpoint)
         yield from server.check_inference_type_is_infer(endpoint.server.inference_type)
@@ -27,7 +25,7 @@ class MultiModel(StageHosting):
                 yield from stage.check_cache_alarm.at("alarms", name)(endpoint.cache_models)
 
     def catalog_fields(
-        self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
+        self, model: str, archive: str, full_name: str, endpoint: EndpointConfig
     ) -> dict[str, Any]:
         """Return the archive as `target_model`."""
         return {"target_model": archive}

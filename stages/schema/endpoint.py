@@ -17,7 +17,6 @@ from platform_facts.rules import (
     updates,
     variants,
 )
-from stages.hosting import MODES
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.components import ComponentConfig, InstancesConfig
@@ -105,7 +104,7 @@ class EndpointConfig(Section):
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         raise_problems(pools.check_instance_type_keys(self.instance_type, self.instance_types))
-        raise_problems([*self._common_problems(), *MODES[self.hosting].problems(self)])
+        raise_problems(self._common_problems())
         return self
 
     @property

@@ -16,7 +16,7 @@ Seconds = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Concurrency = Annotated[FiniteFloat, range_field(ranges.CONCURRENCY)]
 
 
-class Limits(Section):
+class CountLimits(Section):
     """Limits of the instance count."""
 
     min_count: Annotated[int, range_field(ranges.MIN_COUNT)]
@@ -25,7 +25,7 @@ class Limits(Section):
     """Maximum number of instances."""
 
 
-class ScheduleConfig(Limits):
+class ScheduleConfig(CountLimits):
     """Limits that apply from a scheduled time until the next schedule."""
 
     at: Annotated[str, rule_validator(schedules.check_schedule)]
@@ -35,7 +35,7 @@ class ScheduleConfig(Limits):
     """Time zone of cron and at: a canonical IANA name such as Europe/Berlin."""
 
 
-class ScalingConfig(Limits):
+class ScalingConfig(CountLimits):
     """Limits of the instance count, and the metrics to scale by."""
 
     max_rps: Annotated[FiniteFloat, range_field(ranges.MAX_RPS)] | None = None

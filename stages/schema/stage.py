@@ -163,6 +163,8 @@ class StageConfig(Section):
         region: platform_facts.Region,
         release: platform_facts.Release,
     ) -> Iterator[Violation]:
+        mode = MODES[endpoint.hosting]
+        yield from mode.problems(endpoint)
         for keys, instance_type in endpoint.instance_type_settings:
             yield from prefix_violations(keys, variants.check_gpu_release(instance_type, release))
         if endpoint.instance_types:
@@ -175,7 +177,6 @@ class StageConfig(Section):
                 yield from server.check_option_release.at("server", option)(option, release)
         if endpoint.publish_metrics:
             yield from server.check_option_release.at("publish_metrics")("publish_metrics", release)
-        mode = MODES[endpoint.hosting]
         yield from mode.region_problems(endpoint, region, self.unconfirmed)
         if self.production:
             for keys, count in mode.minimum_counts(endpoint).items():

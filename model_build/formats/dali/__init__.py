@@ -68,6 +68,7 @@ def dali_tensors(model: Model, path: Path) -> Problems:
 FORMAT = Format(
     backend="dali",
     file="model.dali",
+    instead_of_file=("dali.py",),  # dali_backend README, "Autoserialization"
     steps=(Dali,),
     config_rules=(dali_settings,),
     file_rules=(dali_tensors,),

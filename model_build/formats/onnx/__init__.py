@@ -53,6 +53,17 @@ def onnx_tensors(model: Model, path: Path) -> Problems:
         return
     yield from compare(model, "input", graph.inputs, file=file)
     yield from compare(model, "output", graph.outputs, file=file)
+    optional = {tensor.name: tensor.optional for tensor in graph.inputs}
+    for index, tensor in enumerate(model.config.input):
+        if tensor.optional and model.config.max_batch_size:
+            problem = "is optional, which needs max_batch_size: 0: remove optional"
+        elif tensor.optional != optional.get(tensor.name, tensor.optional):
+            problem = f"has no value in {file}: remove optional"
+            if not tensor.optional:
+                problem = f"has a value in {file}: write optional: true, or leave the input out"
+        else:
+            continue
+        yield model.field_location("input", index), f'input "{tensor.name}" {problem}'
 
 
 def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:

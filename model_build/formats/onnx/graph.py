@@ -24,7 +24,10 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Graph:
-    """An ONNX file's interface: `opset` of ONNX's operators, and IR version `ir`."""
+    """An ONNX file's interface: `opset` of ONNX's operators, and IR version `ir`.
+
+    Inputs with a value in the file are optional.
+    """
 
     inputs: list[FileTensor]
     outputs: list[FileTensor]
@@ -51,14 +54,14 @@ def read_graph(path: Path) -> Graph | None:
         return None  # protobuf returns names that are not UTF-8 as bytes
     constants = {constant.name for constant in model.graph.initializer}
     return Graph(
-        inputs=[_tensor(tensor) for tensor in model.graph.input if tensor.name not in constants],
-        outputs=[_tensor(tensor) for tensor in model.graph.output],
+        inputs=[_tensor(tensor, constants) for tensor in model.graph.input],
+        outputs=[_tensor(tensor, set()) for tensor in model.graph.output],
         opset=max(opsets),
         ir=model.ir_version,
     )
 
 
-def _tensor(value: Any) -> FileTensor:
+def _tensor(value: Any, constants: set[str]) -> FileTensor:
     import onnx
 
     tensor = value.type.tensor_type
@@ -69,4 +72,5 @@ def _tensor(value: Any) -> FileTensor:
     if tensor.HasField("shape"):
         dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
         first_axis = next((dim.dim_param for dim in tensor.shape.dim), "")
-    return FileTensor(value.name, _TYPES.get(name, name), dims, first_axis=first_axis)
+    optional = value.name in constants
+    return FileTensor(value.name, _TYPES.get(name, name), dims, optional, first_axis)

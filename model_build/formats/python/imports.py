@@ -130,12 +130,41 @@ def _missing_modules(directory: Path) -> Iterator[tuple[Path, Import]]:
     own_files = [path for path in sorted(directory.rglob("*")) if PACKAGES not in path.parts]
     package_files = directory.glob(f"*/{PACKAGES}/*")
     modules = {path.name.partition(".")[0] for path in (*own_files, *package_files)}
-    for file in own_files:
+    for file in sorted(_reached_files(directory, own_files)):
         available_modules = AVAILABLE | modules
-        for imported in find_imports(file.read_bytes()) if _is_python_file(file) else ():
+        for imported in find_imports(file.read_bytes()):
             if imported.module not in available_modules:
                 available_modules |= {imported.module}
                 yield file, imported
+
+
+def _reached_files(directory: Path, own_files: list[Path]) -> set[Path]:
+    """Return the Python files in version folders, and those that they import, by name.
+
+    Other files of the directory, such as clients and tests, run elsewhere.
+    """
+    files = [file for file in own_files if _is_python_file(file)]
+    names = {file: _imported_names(file.read_bytes()) for file in files}
+    reached = {file for file in files if file.relative_to(directory).parts[0].isdecimal()}
+    waiting = [*reached]
+    while waiting:
+        imported = names[waiting.pop()]
+        new = {file for file in files if imported & {file.stem, *file.parent.parts}} - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def _imported_names(code: bytes) -> set[str]:
+    """Return all names in the imports of Python code, empty for invalid code."""
+    try:
+        nodes = [*ast.walk(ast.parse(code))]
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return set()
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    texts = [alias.name for node in imports for alias in node.names]
+    texts += [node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module]
+    return {name for text in texts for name in text.split(".")}
 
 
 def _is_python_file(path: Path) -> bool:

@@ -12,7 +12,7 @@ from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import SEED, SIZE_FRACTIONS, GateCase, compare, read_outputs
 from model_build.export.step import StepContext, StepOutput, Writer
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.format import Format
 from model_build.model_config import type_name
 from model_build.recipe_values import Gate
@@ -60,6 +60,7 @@ class TorchScript(EnvironmentStep):
         return StepOutput([("TorchScript and PyTorch", report)])
 
 
+@warning
 def torchscript_names(model: Model) -> Problems:
     """Either all inputs or no inputs are named NAME__0, NAME__1, ...; the same for outputs.
 
@@ -80,7 +81,8 @@ def torchscript_names(model: Model) -> Problems:
                     f"{kind.upper()}__{index}",
                 )
         positions = sorted(int(match["index"]) for match in matches if match)
-        if all(matches) and positions != list(range(len(matches))):
+        wanted = list(range(len(matches))) if kind == "input" else sorted(set(positions))
+        if all(matches) and positions != wanted:
             yield (
                 model.field_location(kind),
                 f"{kind}s have positions {positions}: number them from 0, each once",
@@ -103,6 +105,26 @@ def torchscript_types(model: Model) -> Problems:
                 )
 
 
+@warning
+def torchscript_strings(model: Model) -> Problems:
+    """A model with string outputs merges no requests.
+
+    The C++ backend gives every request of a merged batch the first rows of its strings (read at
+    r24.09: pytorch_backend src/libtorch.cc, ReadOutputTensors and SetStringBuffer; not seen running
+    here, where a stand-in serves).
+    """
+    if not model.config.HasField("dynamic_batching") or not model.config.max_batch_size:
+        return
+    for index, tensor in enumerate(model.config.output):
+        if type_name(tensor.data_type) == "TYPE_STRING":
+            yield (
+                model.field_location("output", index),
+                f'output "{tensor.name}" has strings, and the PyTorch backend of Triton 24.09 '
+                "gives each request of a merged batch those of the first request: remove "
+                "dynamic_batching, or return numbers",
+            )
+
+
 def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip file (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
@@ -112,6 +134,7 @@ def torchscript_files(model: Model, path: Path) -> Problems:
         )
 
 
+@warning
 def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
     """No entry of a TorchScript file shows that it was written by a newer PyTorch than Triton has.
 
@@ -139,7 +162,7 @@ FORMAT = Format(
     file="model.pt",
     other_files={"torch_aoti": "model.pt2"},
     steps=(TorchScript,),
-    config_rules=(torchscript_names, torchscript_types),
+    config_rules=(torchscript_names, torchscript_types, torchscript_strings),
     file_rules=(torchscript_files,),
     release_rules=(torchscript_versions,),
 )

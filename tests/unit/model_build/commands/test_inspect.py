@@ -102,7 +102,7 @@ def test_findings_are_printed_and_fail_the_command(
     assert main(["inspect", str(archive)]) == 1
     out = capsys.readouterr().out.splitlines()
     assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is not a backend') for line in out)
-    assert any(line.startswith("a/config.pbtxt: declares no output") for line in out)
+    assert any(line.startswith("a/config.pbtxt: warning: declares no output") for line in out)
 
 
 def test_missing_archive_is_an_error(tmp_path: Path, fail: Fail) -> None:

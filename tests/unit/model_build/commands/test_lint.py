@@ -36,6 +36,7 @@ def _findings(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 FIRST_FINDING = {
     "rule": "model_names",
+    "level": "error",
     "path": "models/doubled/double/config.pbtxt",
     "line": 3,
     "column": 1,
@@ -52,7 +53,25 @@ def test_findings_have_locations_and_fail_the_command(
     assert code == 1
     assert first == f"{FIRST_FINDING['path']}:3:1: {FIRST_FINDING['message']} [model_names]"
     assert second.startswith('models/doubled/doubled/config.pbtxt:2:1: name is "other"')
-    assert summary == "1 model, 2 findings"
+    assert summary == "1 model, 2 errors, 0 warnings"
+
+
+def test_rules_are_listed_with_level_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    _, rows = _findings(capsys, "--rules")
+    levels = {row["rule"]: row["level"] for row in rows}
+    assert len(levels) == len(rows)
+    assert (levels["batch_sizes"], levels["unused_batching"]) == ("error", "warning")
+    assert all(row["reason"] for row in rows)
+
+
+def test_only_strict_fails_for_warnings(doubled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = doubled / "double" / "config.pbtxt"
+    path.write_text(path.read_text() + "instance_group { gpus: 0 }\n")
+    code, out = _lint(capsys, "models")
+    first, summary = out.splitlines()
+    assert (code, summary) == (0, "1 model, 0 errors, 1 warning")
+    assert ": warning: the instance group pins gpus [0]: remove gpus [pinned_gpus]" in first
+    assert _lint(capsys, "--strict", "models") == (1, out)
 
 
 def test_parse_errors_do_not_hide_other_findings(
@@ -99,7 +118,7 @@ def test_no_folder_is_skipped_silently(
     )
     code, out = _lint(capsys, "models")
     *lines, summary, skipped = out.splitlines()
-    assert (code, summary) == (1, "5 models, 6 findings")
+    assert (code, summary) == (1, "5 models, 6 errors, 0 warnings")
     assert skipped.startswith("models/notes is not a model: ")
     assert lines[0] == (
         "models/auto/auto/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "

@@ -62,13 +62,13 @@ def test_unknown_shape_has_no_dims_and_scalar_has_no_axes(tmp_path: Path) -> Non
     assert [output.dims for output in graph.outputs] == [None, []]
 
 
-def test_weights_listed_as_inputs_are_not_inputs(tmp_path: Path) -> None:
+def test_weights_listed_as_inputs_are_optional(tmp_path: Path) -> None:
     weights = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
     weights_input = _value("w", TensorProto.FLOAT, [1])
     model = _model([X, weights_input], [X], weights=[weights])
     graph = read_graph(_save(tmp_path / "m.onnx", model))
     assert graph is not None
-    assert [tensor.name for tensor in graph.inputs] == ["x"]
+    assert {tensor.name: tensor.optional for tensor in graph.inputs} == {"x": False, "w": True}
 
 
 def test_graph_is_read_without_external_weights(tmp_path: Path) -> None:

@@ -54,6 +54,16 @@ sequence_batching {
 
 WARM_UP: Files = {
     **PYTHON,
+    "twice/1/model.py": """\
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        inputs = [pb_utils.get_input_tensor_by_name(request, "X") for request in requests]
+        outputs = [pb_utils.Tensor("Y", tensor.as_numpy()) for tensor in inputs]
+        return [pb_utils.InferenceResponse([output]) for output in outputs]
+""",
     "twice/config.pbtxt": """\
 backend: "python"
 max_batch_size: 8
@@ -61,7 +71,7 @@ input [ { name: "X" data_type: TYPE_FP32 dims: [ -1 ] } ]
 output [ { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] } ]
 model_warmup {
   name: "one"
-  batch_size: 8
+  batch_size: 1
   inputs {
     key: "X"
     value { data_type: TYPE_FP32 dims: [ 2 ] zero_data: true }

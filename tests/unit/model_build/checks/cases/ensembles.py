@@ -64,10 +64,10 @@ CASES = [
         "step whose model has no tensors",
         ENSEMBLE,
         {FIRST: 'backend: "python"'},
-        "first/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
-        "[tensor_declarations]",
-        "first/config.pbtxt: declares no output: add output [ { name data_type dims } ] "
-        "[tensor_declarations]",
+        "first/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
+        "[tensor_lists]",
+        "first/config.pbtxt: warning: declares no output: add output [ { name data_type dims } ] "
+        "[tensor_lists]",
         'both/config.pbtxt:9:5: "first" has no output "B": there is none, remove it or '
         "add one [ensemble_maps]",
         'both/config.pbtxt:8:5: "first" has no input "A": there is none, remove it or add '
@@ -146,6 +146,19 @@ CASES = [
         ENSEMBLE,
         {FIRST: {"[ -1, 4 ]": "[ 3 ]"}},
         'both/config.pbtxt:14:5: second: "C" has dims [3, 4], but gets [3] [ensemble_maps]',
+    ),
+    case(
+        "scalar of the ensemble, which its step does not take",
+        ENSEMBLE,
+        {
+            BOTH: {
+                "input [": "max_batch_size: 8\ninput [",
+                "dims: [ 1 ] } ]": "dims: [ 1 ] reshape { } } ]",
+            },
+            FIRST: {"# FIELDS": "max_batch_size: 8"},
+            SECOND: {"# FIELDS": "max_batch_size: 8"},
+        },
+        'both/config.pbtxt:9:5: first: "A" has dims [1], but gets [] [ensemble_maps]',
     ),
     case(
         "optional input with another type",

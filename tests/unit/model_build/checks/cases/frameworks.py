@@ -136,9 +136,54 @@ CASES = [
     case(
         "ONNX file with another size",
         ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", "m"]})},
+        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", 2]})},
         'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [3] behind the '
         "batch axis [onnx_tensors]",
+    ),
+    case(
+        "ONNX file with an output of any size",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", "m"]}, {"y": ["n", "m"]})},
+        'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1] behind the '
+        "batch axis [onnx_tensors]",
+    ),
+    case(
+        "ONNX input with a value in the file",
+        ONNX,
+        {
+            CONFIG: {
+                "max_batch_size: 8": "max_batch_size: 0",
+                '"x" data_type: TYPE_FP32 dims: [ 2 ] }': '"x" data_type: TYPE_FP32 dims: [ 1 ] }, '
+                '{ name: "w" data_type: TYPE_FP32 dims: [ 1 ] }',
+                '"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]',
+            },
+            "twice/1/model.onnx": partial(
+                files.onnx, {"x": [1], "w": [1]}, {"y": [1]}, weights=["w"]
+            ),
+        },
+        'twice/config.pbtxt:3:57: input "w" has a value in 1/model.onnx: write optional: true, or '
+        "leave the input out [onnx_tensors]",
+    ),
+    case(
+        "optional ONNX input without a value in the file",
+        ONNX,
+        {
+            CONFIG: {
+                "max_batch_size: 8": "max_batch_size: 0",
+                '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true data_type: TYPE_FP32 '
+                "dims: [ -1,",
+                '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
+            }
+        },
+        'twice/config.pbtxt:3:9: input "x" has no value in 1/model.onnx: remove optional '
+        "[onnx_tensors]",
+    ),
+    case(
+        "optional ONNX input of a model that batches",
+        ONNX,
+        {CONFIG: {'"x" data_type': '"x" optional: true data_type'}},
+        'twice/config.pbtxt:3:9: input "x" is optional, which needs max_batch_size: 0: remove '
+        "optional [onnx_tensors]",
     ),
     case(
         "ONNX file without an axis of size 1",
@@ -206,7 +251,7 @@ CASES = [
         "TorchScript file newer than the release",
         TORCHSCRIPT,
         {},
-        "twice/1/model.pt: was written by PyTorch 2.1 or newer, Triton 23.03 has "
+        "twice/1/model.pt: warning: was written by PyTorch 2.1 or newer, Triton 23.03 has "
         "2.0.0a0+1767026, which may not load it: export it with that or an older version, or "
         "choose a newer release [torchscript_versions]",
         release="23.03",

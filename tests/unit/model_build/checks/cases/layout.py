@@ -33,8 +33,15 @@ CASES = [
         "model directories without config.pbtxt",
         PYTHON,
         {"other/1/model.onnx": "", "another/1/model.py": MODEL, "notes.txt": ""},
-        "another/1/model.py: has no config.pbtxt: write another/config.pbtxt (docs/models.md, The "
-        "folder) [configurations]",
+        "another/1/model.py: warning: has no config.pbtxt: write another/config.pbtxt "
+        "(docs/models.md, The folder) [left_out_files]",
+        "other/1/model.onnx: warning: has no config.pbtxt: write it with `tritonsm new config "
+        "other/1/model.onnx` [left_out_files]",
+    ),
+    case(
+        "no config.pbtxt",
+        {},
+        {"other/1/model.onnx": ""},
         "other/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "
         "other/1/model.onnx` [configurations]",
     ),
@@ -53,10 +60,10 @@ CASES = [
         {"other/config.pbtxt": 'backend: "python"', "other/1/model.py": MODEL},
         ".: 2 models and no ensemble: an archive of several models needs exactly one with "
         'platform: "ensemble", which is the served model [one_entry]',
-        "other/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
-        "[tensor_declarations]",
-        "other/config.pbtxt: declares no output: add output [ { name data_type dims } ] "
-        "[tensor_declarations]",
+        "other/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
+        "[tensor_lists]",
+        "other/config.pbtxt: warning: declares no output: add output [ { name data_type dims } ] "
+        "[tensor_lists]",
     ),
     case(
         "two ensembles",
@@ -75,9 +82,26 @@ CASES = [
     ),
     # known_backends
     case(
-        "no backend",
+        "backend of the file's name",
         PYTHON,
         {CONFIG: {'backend: "python"\n': ""}},
+        "twice/config.pbtxt: warning: names no backend; Triton takes python for its file: write "
+        'backend: "python" [implied_backends]',
+    ),
+    case(
+        "backend of NVIDIA's images",
+        PYTHON,
+        {CONFIG: {'backend: "python"': 'backend: "identity"'}},
+        'twice/config.pbtxt:2:1: warning: "identity" is in images of NVIDIA, perhaps not of AWS: '
+        "try it on AWS first [implied_backends]",
+    ),
+    case(
+        "no backend",
+        PYTHON,
+        {
+            CONFIG: {'backend: "python"\n': 'default_model_filename: "twice.py"\n'},
+            "twice/1/twice.py": MODEL,
+        },
         f"twice/config.pbtxt: the configuration names no backend: {BACKENDS_HINT} [known_backends]",
     ),
     case(
@@ -124,15 +148,15 @@ CASES = [
         "version folder with a name, without another version",
         PYTHON,
         {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
-        "twice/Version-3.1: the folder's name is no version for Triton: rename the folder to 3 "
-        "[version_folders]",
+        "twice/Version-3.1: warning: the folder's name is no version for Triton: rename the folder "
+        "to 3 [version_folders]",
         "twice: the model has no version: add a folder 1/ with model.py [version_files]",
     ),
     case(
         "version folder 0",
         PYTHON,
         {"twice/0/model.py": MODEL},
-        "twice/0: the folder's name is no version for Triton: rename the folder to 1 "
+        "twice/0: warning: the folder's name is no version for Triton: rename the folder to 1 "
         "[version_folders]",
     ),
     # version_files

@@ -33,8 +33,8 @@ CASES = [
         "dynamic batching without max_batch_size",
         PYTHON,
         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# FIELDS": "dynamic_batching { }"}},
-        "twice/config.pbtxt:6:1: dynamic_batching has no effect with max_batch_size 0: "
-        "remove dynamic_batching, or set max_batch_size [batch_sizes]",
+        "twice/config.pbtxt:6:1: warning: dynamic_batching has no effect with max_batch_size 0: "
+        "remove dynamic_batching, or set max_batch_size [unused_batching]",
     ),
     case(
         "preferred batch above max_batch_size",
@@ -53,9 +53,10 @@ CASES = [
                 "  { gpus: [ 1, 2 ] }\n]"
             }
         },
-        "twice/config.pbtxt:7:5: the instance group pins gpus [0]: remove gpus [instance_groups]",
-        "twice/config.pbtxt:9:5: the instance group pins gpus [1, 2]: remove gpus "
-        "[instance_groups]",
+        "twice/config.pbtxt:7:5: warning: the instance group pins gpus [0]: remove gpus "
+        "[pinned_gpus]",
+        "twice/config.pbtxt:9:5: warning: the instance group pins gpus [1, 2]: remove gpus "
+        "[pinned_gpus]",
     ),
     case(
         "OpenVINO on GPUs",
@@ -75,7 +76,7 @@ CASES = [
         ENSEMBLE,
         {"both/config.pbtxt": {"input [": "instance_group { count: 2 }\ninput ["}},
         "both/config.pbtxt:2:1: an ensemble has no instances: remove instance_group "
-        "[instance_groups]",
+        "[ensemble_instances]",
     ),
     # Warm-ups
     case(

@@ -12,8 +12,8 @@ CASES = [
         "no inputs",
         PYTHON,
         {CONFIG: {INPUT: ""}},
-        "twice/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
-        "[tensor_declarations]",
+        "twice/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
+        "[tensor_lists]",
     ),
     case(
         "input without a name",
@@ -25,8 +25,8 @@ CASES = [
         "two outputs with one name",
         PYTHON,
         {CONFIG: {"# FIELDS": 'output { name: "Y" data_type: TYPE_INT8 dims: 1 }'}},
-        'twice/config.pbtxt:5:12: output "Y" is declared 2 times [tensor_declarations]',
-        'twice/config.pbtxt:6:10: output "Y" is declared 2 times [tensor_declarations]',
+        'twice/config.pbtxt:5:12: warning: output "Y" is declared 2 times [tensor_lists]',
+        'twice/config.pbtxt:6:10: warning: output "Y" is declared 2 times [tensor_lists]',
     ),
     case(
         "input without a data type",
@@ -80,6 +80,21 @@ CASES = [
         'twice/config.pbtxt:4:54: "X" has an empty reshape, which needs max_batch_size: remove '
         "reshape [tensor_shapes]",
     ),
+    # torchscript_strings
+    case(
+        "TorchScript strings of merged requests",
+        TORCHSCRIPT,
+        {
+            CONFIG: {
+                '"OUTPUT__1" data_type: TYPE_FP32 dims: [ 2 ]': '"OUTPUT__1" data_type: '
+                "TYPE_STRING dims: [ 1 ] reshape { }",
+                "# FIELDS": "dynamic_batching { }",
+            }
+        },
+        'twice/config.pbtxt:9:3: warning: output "OUTPUT__1" has strings, and the PyTorch backend '
+        "of Triton 24.09 gives each request of a merged batch those of the first request: remove "
+        "dynamic_batching, or return numbers [torchscript_strings]",
+    ),
     # torchscript_types
     case(
         "TorchScript input of a type that its backend does not have",
@@ -93,14 +108,14 @@ CASES = [
         "TorchScript output without a position",
         TORCHSCRIPT,
         {CONFIG: {"OUTPUT__1": "MASK"}},
-        'twice/config.pbtxt:9:5: "MASK" has no position, as others have: write OUTPUT__1 '
+        'twice/config.pbtxt:9:5: warning: "MASK" has no position, as others have: write OUTPUT__1 '
         "[torchscript_names]",
     ),
     case(
         "two TorchScript outputs with one position",
         TORCHSCRIPT,
         {CONFIG: {"OUTPUT__1": "SCORES__0"}},
-        "twice/config.pbtxt:7:1: outputs have positions [0, 0]: number them from 0, each "
+        "twice/config.pbtxt:7:1: warning: outputs have positions [0, 0]: number them from 0, each "
         "once [torchscript_names]",
     ),
 ]

@@ -72,7 +72,36 @@ ENVIRONMENT = """parameters {
   key: "EXECUTION_ENV_PATH"
   value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" }
 }"""
-MODULES: Files = {"twice/base.py": "", "twice/1/words.py": "", "twice/1/lines.cpython-312.so": ""}
+BASE = MODEL + "class B(TritonPythonModel): ...\nclass Model(TritonPythonModel): ...\n"
+MODULES: Files = {
+    "twice/base.py": BASE,
+    "twice/1/words.py": "a = 1\n",
+    "twice/1/lines.cpython-312.so": "",
+}
+
+SHAPES: dict[str, tuple[str, files.Shapes, files.Shapes]] = {
+    "controls": (
+        'sequence_batching { control_input { name: "START" control { '
+        "kind: CONTROL_SEQUENCE_START fp32_false_true: [ 0, 1 ] } } "
+        'control_input { name: "READY" control { '
+        "kind: CONTROL_SEQUENCE_READY fp32_false_true: [ 0, 1 ] } } }",
+        {"START": ["n", 1], "READY": ["n", 1]},
+        {},
+    ),
+    "a state": (
+        'sequence_batching { state { input_name: "S" output_name: "S_OUT" data_type: TYPE_FP32 '
+        "dims: [ 2 ] } }",
+        {"S": ["n", 2]},
+        {"S_OUT": ["n", 2]},
+    ),
+    "a batch input": (
+        'batch_input { kind: BATCH_ELEMENT_COUNT target_name: "COUNT" data_type: TYPE_FP32 '
+        'source_input: "x" }',
+        {"COUNT": ["m"]},
+        {},
+    ),
+}
+"""Tensors of an ONNX file that config.pbtxt declares elsewhere: fields, inputs, outputs."""
 
 CASES = [
     *(case(f"base: {name}", files_, {}) for name, files_ in BASES.items()),
@@ -118,7 +147,7 @@ CASES = [
             "twice/1/model.onnx": partial(
                 files.onnx,
                 {"x": ["n", "m"], "w": [1]},
-                {"y": ["n", "m"], "z": ["n", "m"]},
+                {"y": ["n", 2], "z": ["n", "m"]},
                 weights=["w"],
             )
         },
@@ -129,11 +158,32 @@ CASES = [
         {
             CONFIG: {
                 "max_batch_size: 8\n": "",
-                '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true '
-                "data_type: TYPE_FP32 dims: [ 4,",
+                "dims: [ 2 ] } ]\noutput": "dims: [ 4, 2 ] }, "
+                '{ name: "w" optional: true data_type: TYPE_FP32 dims: [ 1 ] } ]\noutput',
                 '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
-            }
+            },
+            "twice/1/model.onnx": partial(
+                files.onnx, {"x": ["n", 2], "w": [1]}, {"y": ["n", 2]}, weights=["w"]
+            ),
         },
+    ),
+    *(
+        case(
+            f"ONNX model with {kind}",
+            ONNX,
+            {
+                CONFIG: {"# FIELDS": fields},
+                "twice/1/model.onnx": partial(
+                    files.onnx, {"x": ["n", 2], **inputs}, {"y": ["n", 2], **outputs}
+                ),
+            },
+        )
+        for kind, (fields, inputs, outputs) in SHAPES.items()
+    ),
+    case(
+        "DALI pipeline that Triton serializes",
+        DALI,
+        {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"},
     ),
     # Scheduling
     case(
@@ -160,7 +210,8 @@ CASES = [
         for imports, code in {
             "modules of every release": "import json, numpy.linalg, distutils.util\n",
             "an optional package": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
-            "a package for type checkers": "if typing.TYPE_CHECKING:\n    import pandas\n",
+            "a package for type checkers": "import typing\n\nif typing.TYPE_CHECKING:\n"
+            "    import pandas\n",
             "its own modules": "from .words import a\nimport words\nimport lines\n",
         }.items()
     ),
@@ -191,7 +242,20 @@ CASES = [
             "executes asynchronously": MODEL.replace("def execute", "async def execute"),
         }.items()
     ),
+    case(
+        "Python model beside a client",
+        PYTHON,
+        {"twice/client.py": "import tritonclient\n", "twice/1/words.py": "import json\n"},
+    ),
     # Ensembles
+    case(
+        "ensemble that reshapes its output",
+        ENSEMBLE,
+        {
+            BOTH: {"dims: [ -1 ]": "dims: [ 2 ] reshape { shape: [ 1, 2 ] }"},
+            SECOND: {"dims: [ 2 ]": "dims: [ 1, 2 ]"},
+        },
+    ),
     case(
         "steps in another order",
         ENSEMBLE,
