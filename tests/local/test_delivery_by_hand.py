@@ -1,4 +1,4 @@
-"""A deploy by hand, such as `cdk deploy` from a laptop: `status` names it, a delivery asks first."""
+"""A deploy by hand, such as `cdk deploy`: `status` names it, and a delivery asks first."""
 
 from contextlib import chdir
 
