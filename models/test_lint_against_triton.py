@@ -124,12 +124,12 @@ def test_errors_are_what_triton_refuses(
 ) -> None:
     case.write(tmp_path)
     rules = checks.rules_for_release(platform_facts.release(case.release))
-    found = errors(checks.findings(Repository.read(tmp_path), rules))
+    findings = errors(checks.findings(Repository.read(tmp_path), rules))
     refusal = results[case.name].result()
     if case.name in ACCEPTED:
-        assert (bool(found), refusal) == (True, "")
+        assert (bool(findings), refusal) == (True, "")
     elif case.name in REFUSED:
-        assert not found
+        assert not findings
         assert refusal
     else:
-        assert bool(found) == bool(refusal), refusal or found
+        assert bool(findings) == bool(refusal), refusal or findings

@@ -1,22 +1,21 @@
 """The review of a change. A part that cannot be reviewed becomes a gap in the report."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 
+from plan.document import InvalidPlan
 from platform_facts.rules import checked_yaml
 from release.assemblies import SynthesisedTree
-from release.checkout import Checkout, CheckoutError, GitCheckout, NotSynthesised
-from review import findings
+from release.checkout import Checkout, CheckoutError, GitCheckout
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers.danger import REPOSITORY, Danger
 from review.files.file_review import FileReview, review_files
-from review.findings import NO_FINDINGS, FindingsChange, LinterFailed, Templates
 from review.report import ChangeReport, Gap
 from review.stage_review import StageReview, review_stage
 
-ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile)
+ERRORS = (CheckoutError, InvalidPlan, checked_yaml.InvalidFile)
 """Errors with a message for the author of a change."""
 
 COMPILED_REASON = "compiled Python would run instead of the reviewed source: remove it with git rm"
@@ -33,8 +32,8 @@ def review_change(
 ) -> ChangeReport:
     """Return the report of a change.
 
-    The linter settings and acknowledgements are those of the base. `name` is the name of the base
-    in the report, `gaps` are parts that are known not to be reviewed.
+    The acknowledgements are those of the base. `name` is the name of the base in the report, `gaps`
+    are parts that are known not to be reviewed.
     """
     gaps = [
         *gaps,
@@ -47,17 +46,11 @@ def review_change(
         read_acknowledgements(head.root)
     with _recorded_gap(gaps, "acknowledgements"):
         acknowledgements = read_acknowledgements(base.root)
-    stage_findings: dict[str, FindingsChange] = {}
-    with _recorded_gap(gaps, "cfn-lint and checkov"):
-        base_templates, head_templates = (_templates(tree, stages) for tree in (base, head))
-        stage_findings = findings.template_findings(base, base_templates, head_templates)
     reviews: list[StageReview] = []
     for stage in stages:
         with _recorded_gap(gaps, stage):
-            reviews.append(review_stage(stage, base, head, stage_findings.get(stage, NO_FINDINGS)))
-    model_findings, files = NO_FINDINGS, FileReview()
-    with _recorded_gap(gaps, "model lint"):
-        model_findings = findings.model_findings(base, head)
+            reviews.append(review_stage(stage, base, head))
+    files = FileReview()
     with _recorded_gap(gaps, REPOSITORY):
         files = review_files(base, head)
 
@@ -72,10 +65,9 @@ def review_change(
         stages=tuple(
             replace(review, dangers=with_acknowledgements(review.dangers)) for review in reviews
         ),
-        findings=model_findings,
         dangers=with_acknowledgements(files.dangers),
         notes=files.notes,
-        not_judged=files.not_judged,
+        code=files.code,
         commits=commit_range(base, head),
         gaps=tuple(gaps),
     )
@@ -85,7 +77,7 @@ def incomplete_report(name: str, reason: str, tree: Checkout) -> ChangeReport:
     """Return the report of a review that was impossible; `name` is the name of the base."""
     gaps = (Gap("everything", reason),)
     commits = commit_range(tree)
-    return ChangeReport(name, stages=(), findings=NO_FINDINGS, commits=commits, gaps=gaps)
+    return ChangeReport(name, stages=(), commits=commits, gaps=gaps)
 
 
 def commit_range(*trees: Checkout) -> str:
@@ -99,19 +91,6 @@ def commit_range(*trees: Checkout) -> str:
         return " -> ".join(clone.head()[:12] for clone in clones) + changes
     except CheckoutError:
         return ""
-
-
-def _templates(tree: SynthesisedTree, stages: Iterable[str]) -> Templates:
-    """Return the templates of stages.
-
-    A stage that was not synthesised is omitted: the review of the stage reports the error.
-    """
-    templates = {}
-    for stage in stages:
-        with suppress(NotSynthesised):
-            for stack, template in tree.synth(stage).templates.items():
-                templates[stage, stack] = template
-    return templates
 
 
 @contextmanager

@@ -1,13 +1,13 @@
 """Review a change: `tritonsm review --base origin/main`.
 
 Builds this tree's release without credentials, and compares it with the release of the base. The
-code, settings and acknowledgements of the base are used. Writes review.md and review.json in every
+code and acknowledgements of the base are used. Writes review.md and review.json in every
 case. Exit codes:
   0  everything was compared, and every danger is acknowledged in review/acknowledged.yaml
   2  the command's arguments are invalid
   3  everything was compared, and at least one danger is not acknowledged
   4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
-     synthesised on either side, a linter that fails): dangers may be missing
+     synthesised on either side, a plan that cannot be read): dangers may be missing
 """
 
 import argparse
@@ -22,7 +22,7 @@ from release.checkout import Checkout, CheckoutError, GitCheckout
 from review.change_review import ERRORS, incomplete_report
 from review.output_files import DANGER, INCOMPLETE, remove_outputs, write_outputs
 
-INSTALLED_FOLDERS = (".venv-checkov", "node_modules")
+INSTALLED_FOLDERS = ("node_modules",)
 """Folders that `make` installs below the root; a worktree of the base does not have them."""
 
 

@@ -1,22 +1,23 @@
-"""The change of each endpoint, as a state and as a sentence."""
+"""The change of each endpoint, as a state and as a sentence, from the plans."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from release.stack_endpoints import ENDPOINT_CONFIG, StackComponent, StackVariant
+from plan.document import Endpoint, EndpointSettings, Limits
+from plan.updates import rejection_reason
 from review.comparison import Comparison, EndpointPair
-from review.describers.updates import deployment_text
-from review.endpoints import TemplateEndpoint
 from review.model_changes import ModelChange
-from review.rejected_updates import rejection_reason
-from review.stack_changes import stack_details
 from review.stack_differences import ResourceChange
+from review.template_changes import stack_details
+from review.values import value_differences
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
 MAX_FILES = 2
 """Maximum number of files in the sentence; the table of models lists all."""
+
+ENDPOINT_CONFIG = "AWS::SageMaker::EndpointConfig"
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ def _state(pair: EndpointPair, changes: Sequence[ResourceChange]) -> State:
         return "new"
     if pair.after is None:
         return "removed"
-    if pair.before.name != pair.after.name:
+    if pair.before.settings.name != pair.after.settings.name:
         return "renamed"
-    return "changed" if changes else "unchanged"
+    return "changed" if changes or pair.before != pair.after else "unchanged"
 
 
 def _clauses(
@@ -62,26 +63,56 @@ def _clauses(
     if after is None:
         yield "no longer in the app; its stack stays until it is deleted"
     elif before is None:
-        yield f"new, Triton {after.release}"
-        yield ", ".join(map(_instances_text, after.variants.values()))
-        if after.components:
-            yield ", ".join(map(_copies_text, after.components.values()))
+        settings = after.settings
+        yield f"new, Triton {comparison.plans[1].release}"
+        for variant in settings.variants.values():
+            types = " or ".join(variant.instance_types)
+            yield f"{types}, {limits_text(variant.instances)} instances"
+        for component in settings.components.values():
+            yield f"{component.name}, {limits_text(component.copies)} copies"
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
     else:
         yield _update_text(before, after, changes)
-        if before.release != after.release:
-            older = ", an older release" if after.release < before.release else ""
-            yield f"Triton {before.release} -> {after.release}{older}"
-        yield from stack_details(comparison, stack)
+        yield from setting_changes(before.settings, after.settings)
+        yield from stack_details(comparison, stack, is_planned=before != after)
         if changed := [model for model in models if model.is_change]:
             yield f"models: {', '.join(map(_model_text, changed))}"
 
 
-def _update_text(
-    before: TemplateEndpoint, after: TemplateEndpoint, changes: Sequence[ResourceChange]
-) -> str:
-    if before.name != after.name:
-        return f"created with this name, {before.name} deleted"
+def setting_changes(before: EndpointSettings, after: EndpointSettings) -> Iterator[str]:
+    """Yield each setting that differs: PATH: BEFORE -> AFTER, as in a stage's file."""
+    return map(str, value_differences(_settings(before), _settings(after)))
+
+
+def _settings(endpoint: EndpointSettings) -> dict[str, Any]:
+    """Return the settings of an endpoint, without values that follow from others."""
+    variants = {
+        name: {
+            "instance_type": " or ".join(variant.instance_types),
+            "weight": variant.weight,
+            "initial_count": variant.initial_count,
+            **({} if variant.is_scaled else {"instances": limits_text(variant.instances)}),
+        }
+        for name, variant in endpoint.variants.items()
+    }
+    components = {
+        name: {**component.model_dump(mode="json"), "copies": limits_text(component.copies)}
+        for name, component in endpoint.components.items()
+    }
+    for variant in variants.values():
+        if variant.get("instances") == str(variant["initial_count"]):
+            del variant["initial_count"]
+    return {
+        "hosting": endpoint.hosting,
+        "variants": variants,
+        "components": components,
+        **endpoint.settings,
+    }
+
+
+def _update_text(before: Endpoint, after: Endpoint, changes: Sequence[ResourceChange]) -> str:
+    if before.settings.name != after.settings.name:
+        return f"created with this name, {before.settings.name} deleted"
     if not changes:
         return "no change"
     # An update of only the tags does not replace instances.
@@ -92,21 +123,30 @@ def _update_text(
         return "its instances are not replaced"
     if reason := rejection_reason(before, after):
         return f"**rejected before it begins**: {reason}"
-    count = after.rollback_alarms
-    rollback = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
-    return f"updated in place, {deployment_text(after.deployment)}, {rollback}"
+    return f"updated in place, {update_text(after.settings)}"
 
 
-def _instances_text(variant: StackVariant) -> str:
-    return f"{' or '.join(variant.instance_types)}, {_limits(variant)} instances"
+def update_text(endpoint: EndpointSettings) -> str:
+    """Return the update strategy of an endpoint as text."""
+    update: Any = endpoint.settings.get("update") or {}
+    match update:
+        case {"strategy": "canary", "percent": percent, "wait_seconds": wait}:
+            text = f"canary {percent} % for {wait} s"
+        case {
+            "strategy": "linear" | "rolling" as strategy,
+            "percent": percent,
+            "wait_seconds": wait,
+        }:
+            text = f"{strategy} {percent} % every {wait} s"
+        case _:
+            text = "all at once"
+    rate = update.get("rollback_error_rate")
+    return f"{text}, rollback at {100 * rate:g} % errors" if rate else text
 
 
-def _copies_text(component: StackComponent) -> str:
-    return f"{component.name}, {_limits(component)} copies"
-
-
-def _limits(target: StackVariant | StackComponent) -> str:
-    low, high = target.minimum, target.maximum
+def limits_text(limits: Limits) -> str:
+    """Return the lowest and the highest capacity."""
+    low, high = limits.minimum, limits.maximum
     return f"{low}" if low == high else f"{low}-{high}"
 
 

@@ -1,17 +1,15 @@
 """The move of a stage to another region or account, and templates with placeholders for both.
 
 In another region or account, CloudFormation creates new stacks and does not change the old stacks.
-Placeholders for region, account and partition, before and after, make all other properties
-comparable.
+Placeholders for region, account and partition make all other properties comparable.
 """
 
 import json
 import re
-from itertools import groupby
 from typing import Any
 
 import platform_facts
-from release.checkout import StageFile
+from plan.document import Plan
 
 StackValues = dict[str, dict[str, Any]]
 """Stack name -> its template, or its settings in the manifest of the assembly."""
@@ -19,11 +17,13 @@ StackValues = dict[str, dict[str, Any]]
 _NO_ACCOUNT = "unknown-account"
 """The account in a manifest if the stage's file has none (aws-cdk-lib, Stack.environment)."""
 
-_PSEUDO_PARAMETER = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
+_PSEUDO_PARAMETER = re.compile(r'\{"Ref": "(AWS::(?:AccountId|Partition|Region|URLSuffix))"\}')
+
+_PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTION = re.compile(r"\$\{([^}]*)\}")
 
 
-def is_moved(before: StageFile, after: StageFile) -> bool:
+def is_moved(before: Plan, after: Plan) -> bool:
     """Return whether a stage certainly moves to another region or account.
 
     A stage file without an account means the account of the credentials, which may be the same.
@@ -32,59 +32,56 @@ def is_moved(before: StageFile, after: StageFile) -> bool:
     return before.region != after.region or len(accounts) > 1
 
 
-def may_be_moved(before: StageFile, after: StageFile) -> bool:
+def may_be_moved(before: Plan, after: Plan) -> bool:
     """Return whether a stage moves, or may move, depending on the account of the credentials."""
     return (before.region, before.account) != (after.region, after.account)
 
 
-def normalize_environment(
-    before: StackValues, file_before: StageFile, after: StackValues, file_after: StageFile
+def normalize(
+    before: StackValues, after: StackValues, plans: tuple[Plan, Plan]
 ) -> tuple[StackValues, StackValues]:
     """Return `before` and `after`, with placeholders for the environment if the stage may move."""
-    if not may_be_moved(file_before, file_after):
+    if not may_be_moved(*plans):
         return before, after
-    return _normalize(before, file_before), _normalize(after, file_after)
+    return _normalize(before, plans[0]), _normalize(after, plans[1])
 
 
-def _normalize(stacks: StackValues, file: StageFile) -> StackValues:
+def _normalize(stacks: StackValues, plan: Plan) -> StackValues:
     """Return values with placeholders for region, account, partition and AWS's image registry."""
     text = json.dumps(stacks)
-    for account in triton_registries(file.region):
+    for registry in _triton_registries(plan.region):
         text = re.sub(
-            rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-triton)", "REGISTRY", text
+            rf"\b{registry}(?=\.dkr\.ecr\.|:repository/sagemaker-triton)", "REGISTRY", text
         )
-    text = re.sub(rf"\b{re.escape(file.region)}(?![0-9])", "${AWS::Region}", text)
-    text = re.sub(rf"\b{file.account or _NO_ACCOUNT}\b", "${AWS::AccountId}", text)
+    text = re.sub(rf"\b{re.escape(plan.region)}(?![0-9])", "${AWS::Region}", text)
+    text = re.sub(rf"\b{plan.account or _NO_ACCOUNT}\b", "${AWS::AccountId}", text)
     text = re.sub(r"\barn:aws(?:-[a-z]+)*:", "arn:${AWS::Partition}:", text)
     text = re.sub(r"\bamazonaws\.com\.cn\b", "amazonaws.com", text)
-    return dict(json.loads(text, object_hook=_to_text))
+    text = _PSEUDO_PARAMETER.sub(r'"${\1}"', text)
+    return dict(json.loads(text, object_hook=_joined))
 
 
-def triton_registries(region: str) -> set[str]:
+def _triton_registries(region: str) -> set[str]:
     """Return the accounts with SageMaker's Triton images in a region, empty if it is unknown."""
     try:
         facts = platform_facts.region(region)
     except platform_facts.UnknownFact:
         return set()
-    return {account for account in (facts.account_since_23_12, facts.account_before_23_12)
-            if account}  # fmt: skip
+    accounts = (facts.account_since_23_12, facts.account_before_23_12)
+    return {account for account in accounts if account}
 
 
-def _to_text(value: dict[str, Any]) -> Any:
-    """Return an intrinsic function of pseudo parameters as text, other objects unchanged."""
+def _joined(value: dict[str, Any]) -> Any:
+    """Return a function of only pseudo parameters as text, and an Fn::Join with joined texts."""
     match value:
-        case {"Ref": str(name)} if _PSEUDO_PARAMETER.fullmatch(name):
-            return f"${{{name}}}"
-        case {"Fn::Sub": str(text)} if all(
-            map(_PSEUDO_PARAMETER.fullmatch, _SUBSTITUTION.findall(text))
-        ):
+        case {"Fn::Sub": str(text)} if all(map(_PSEUDO.fullmatch, _SUBSTITUTION.findall(text))):
             return text
         case {"Fn::Join": ["", list(parts)]}:
-            groups = groupby(parts, key=lambda part: isinstance(part, str))
             joined: list[Any] = []
-            for is_text, group in groups:
-                joined += ["".join(group)] if is_text else group
-            if len(joined) == 1 and isinstance(joined[0], str):
-                return joined[0]
-            return {"Fn::Join": ["", joined]}
+            for part in parts:
+                if joined and isinstance(part, str) and isinstance(joined[-1], str):
+                    joined[-1] += part
+                else:
+                    joined.append(part)
+            return joined[0] if len(joined) == 1 else {"Fn::Join": ["", joined]}
     return value

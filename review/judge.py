@@ -1,6 +1,6 @@
 """Review a change: `python -m review.judge --head FOLDER --assemblies RELEASE`.
 
-This program runs with the code, packages, linter settings and acknowledgements of the base, and
+This program runs with the code, packages and acknowledgements of the base, and
 builds the base's release. It reads the files and the release of the head, and runs none of its
 code. Reviews of other commits start this program: do not change its arguments and exit codes
 (`tritonsm review --help`).

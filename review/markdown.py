@@ -7,7 +7,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 import platform_facts
 from review import escaping
-from review.findings import join_findings
 from review.money import total_change
 from review.report import ChangeReport
 from review.summary import summary
@@ -46,8 +45,6 @@ def render(report: ChangeReport) -> str:
         "report": report,
         "summary": summary(report),
         "prices": platform_facts.prices(),
-        "findings": join_findings([report.findings, *(stage.findings for stage in report.stages)]),
-        "acknowledged": join_findings(stage.acknowledged for stage in report.stages),
         "first": LEVELS[0],
     }
     for level in LEVELS:

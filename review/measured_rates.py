@@ -7,15 +7,16 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 import platform_facts
-from platform_facts import HOURS_PER_MONTH
-from platform_facts.rules.scaling import SCALING_TARGET_SHARE
+from plan.document import Endpoint, Model
 from review.comparison import Comparison
-from review.endpoints import TemplateEndpoint, TemplateModel
+from review.money import HOURS_PER_MONTH
 
 LAPTOP = "laptop"
 FOLDER = Path("tests", "sizing")
 """Folder of results below the model's folder; files in `tests` do not change the model's digest
 (model_build/digest.py)."""
+SCALING_TARGET_SHARE = 0.5
+"""Share of max_rps that is the scaling target of each instance (stages/schema/scaling.py)."""
 
 
 class Measurement(BaseModel):
@@ -50,22 +51,20 @@ def measured_rates(comparison: Comparison) -> Iterator[str]:
     _, folder = comparison.models
     for pair in comparison.endpoints.values():
         if pair.after and pair.after != pair.before:
-            for model in pair.after.models.values():
-                results = measurements(folder, model.name) if folder else []
-                rates = _rates(pair.after, model, results, comparison.file_after.region)
-                yield f"{pair.name}, {model.name}: {rates}"
+            for name, model in pair.after.models.items():
+                results = measurements(folder, name) if folder else []
+                rates = _rates(pair.after, model, results, comparison.plans[1].region)
+                yield f"{pair.name}, {name}: {rates}"
 
 
-def _rates(
-    endpoint: TemplateEndpoint, model: TemplateModel, results: list[Measurement], region: str
-) -> str:
+def _rates(endpoint: Endpoint, model: Model, results: list[Measurement], region: str) -> str:
     """Return the newest rate on each instance type; `results` are the newest first."""
     if not results:
         return "not measured"
     counts: dict[str, int] = {}
-    for variant in endpoint.variants.values():
+    for variant in endpoint.settings.variants.values():
         for name in variant.instance_types[:1]:
-            counts[name] = counts.get(name, 0) + variant.minimum
+            counts[name] = counts.get(name, 0) + variant.instances.minimum
     newest = {result.measured_on: result for result in reversed(results)}
     rates = [_rate(newest[name], counts[name], model, region) for name in counts if name in newest]
     if missing := [name for name in counts if name not in newest]:
@@ -74,7 +73,7 @@ def _rates(
     return "; ".join(rates)
 
 
-def _rate(result: Measurement, count: int, model: TemplateModel, region: str) -> str:
+def _rate(result: Measurement, count: int, model: Model, region: str) -> str:
     """Return the request rate, latency and cost of `count` instances."""
     price = platform_facts.prices().of(region, result.measured_on)
     usd = (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from plan.document import Model
 from review.comparison import Comparison
-from review.endpoints import TemplateModel
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
@@ -48,8 +48,8 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
 def _model_change(
     endpoint: str,
     name: str,
-    old: TemplateModel | None,
-    new: TemplateModel | None,
+    old: Model | None,
+    new: Model | None,
     folders: tuple[Path | None, Path | None],
 ) -> ModelChange:
     if old is None or new is None:
@@ -57,9 +57,12 @@ def _model_change(
         return ModelChange(endpoint=endpoint, model=name, state=state)
     state = "unchanged"
     causes: tuple[str, ...] = ()
-    if old.version != new.version:
+    old_targets, new_targets = (
+        {archive.target for archive in side.archives.values()} for side in (old, new)
+    )
+    if old.digest != new.digest:
         state, causes = "rebuilt", _changed_files(name, *folders)
-    elif targets := sorted(new.targets - old.targets):
+    elif targets := sorted(new_targets - old_targets):
         state, causes = "compiled again", tuple(f"for {target}" for target in targets)
     return ModelChange(
         endpoint=endpoint,

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import platform_facts
-from platform_facts import HOURS_PER_MONTH
+from plan.document import Endpoint
 from review.comparison import Comparison
-from review.endpoints import TemplateEndpoint
+
+HOURS_PER_MONTH = 730
+"""Average hours of a month."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """USD a month for the on-demand instances of an endpoint.
 
-    minimum: cost of each variant's mean minimum instance count over a week, on the cheapest of its
-        instance types.
-    maximum: cost of each variant's mean maximum instance count over a week, on the most expensive
-        of its instance types.
+    minimum: cost of the lowest number of instances, on the cheapest instance types.
+    maximum: cost of the highest number of instances, on the most expensive instance types.
     missing_prices: one message for each instance type without a price; then both amounts are None.
     """
 
@@ -58,10 +58,10 @@ class Total:
         return f"more than {self.usd:,.0f}" if self.usd else "no price"
 
 
-def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
+def endpoint_cost(endpoint: Endpoint, region: str) -> Cost:
     """Return the cost of an endpoint's instances in a region."""
     prices = platform_facts.prices()
-    variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
+    variants = endpoint.settings.variants.values()
     types = {name for variant in variants for name in variant.instance_types}
     hourly_prices = {name: prices.of(region, name) for name in types}
     reason = f"the price table of {prices.date} does not contain it"
@@ -77,8 +77,8 @@ def endpoint_cost(endpoint: TemplateEndpoint, region: str) -> Cost:
     minimum = maximum = 0.0
     for variant in variants:
         variant_prices = [hourly_prices[name] or 0 for name in variant.instance_types]
-        minimum += min(variant_prices) * variant.mean_minimum
-        maximum += max(variant_prices) * variant.mean_maximum
+        minimum += min(variant_prices) * variant.instances.minimum
+        maximum += max(variant_prices) * variant.instances.maximum
     return Cost(minimum=HOURS_PER_MONTH * minimum, maximum=HOURS_PER_MONTH * maximum)
 
 
@@ -88,7 +88,7 @@ def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
     An endpoint that is removed from the app, or whose stage moves to another region or account,
     runs until it is deleted.
     """
-    old_region, new_region = comparison.file_before.region, comparison.file_after.region
+    old_region, new_region = (plan.region for plan in comparison.plans)
     for stack, pair in comparison.endpoints.items():
         before = endpoint_cost(pair.before, old_region) if pair.before else None
         after = endpoint_cost(pair.after, new_region) if pair.after else None

@@ -6,7 +6,6 @@ from typing import Any
 
 from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
 from review.endpoint_changes import EndpointChange
-from review.findings import FindingsChange
 from review.model_changes import ModelChange
 from review.money import CostChange
 from review.stage_review import StageReview
@@ -25,19 +24,17 @@ class ChangeReport:
     """The review of all stages and files.
 
     base: name of the base.
-    findings: findings of the model linter.
     dangers, notes: dangers and other changes of files in the repository.
-    not_judged: kinds of changed files without a rule.
+    code: a line for each package with changed code, which people judge.
     commits: the compared commits, empty if unknown.
     gaps: parts that could not be reviewed.
     """
 
     base: str
     stages: tuple[StageReview, ...]
-    findings: FindingsChange
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
-    not_judged: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     commits: str = ""
     gaps: tuple[Gap, ...] = ()
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from plan.document import DIGEST_OUTPUT
 from release.templates import Template
 
 SCRIPT = Path(__file__).parent / "diff.mjs"
@@ -56,7 +57,10 @@ def stack_differences(
     stacks = sorted(
         stack for stack in before.keys() | after.keys() if before.get(stack) != after.get(stack)
     )
-    template_pairs = [(before.get(stack, {}), after.get(stack, {})) for stack in stacks]
+    template_pairs = [
+        (_without_plan(before.get(stack, {})), _without_plan(after.get(stack, {})))
+        for stack in stacks
+    ]
     stack_outputs = _diff_output(template_pairs)
     changed_stacks = []
     for stack, pair, output in zip(stacks, template_pairs, stack_outputs, strict=True):
@@ -77,6 +81,13 @@ def stack_differences(
         if changes:
             changed_stacks.append(StackDifference(stack, changes, output["text"]))
     return changed_stacks
+
+
+def _without_plan(template: Template) -> Template:
+    """Return a template without its plan, whose differences have sentences."""
+    outputs = {key: value for key, value in template.get("Outputs", {}).items()
+               if key != DIGEST_OUTPUT}  # fmt: skip
+    return {**template, "Metadata": {}, "Outputs": outputs} if template else {}
 
 
 def _impact(change: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ def summary(report: ChangeReport) -> str:
             *_danger_clauses(report),
             *_endpoint_clauses(report),
             *_cost_clauses(report),
-            *_not_judged_clauses(report),
+            *_code_clauses(report),
         )
     )
 
@@ -56,6 +56,8 @@ def _cost_clauses(report: ChangeReport) -> Iterator[str]:
             return
 
 
-def _not_judged_clauses(report: ChangeReport) -> Iterator[str]:
-    if report.not_judged:
-        yield f"not judged: {', '.join(report.not_judged)}"
+def _code_clauses(report: ChangeReport) -> Iterator[str]:
+    if report.code:
+        packages = [line.partition("**")[2].partition("**")[0] for line in report.code]
+        more = f" and {len(packages) - MAX_GAPS} more" if len(packages) > MAX_GAPS else ""
+        yield f"code of {', '.join(packages[:MAX_GAPS])}{more} changes"

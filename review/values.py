@@ -211,16 +211,10 @@ def _excerpt(text: str, start: int) -> str:
     return f"{'…' if start else ''}{excerpt}{ending}" if excerpt else "…"
 
 
-def iterate_texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value; the parts of an Fn::Join are one text."""
-    match value:
-        case str():
-            yield value
-        case {"Fn::Join": [str(separator), list(parts)]}:
-            yield separator.join("".join(iterate_texts(part)) or "..." for part in parts)
-        case dict():
-            for key, item in value.items():
-                yield from (key, *iterate_texts(item))
-        case list():
-            for item in value:
-                yield from iterate_texts(item)
+SHARP_FALL_DIVISOR = 3
+"""An amount that falls to a third or less is treated like zero; chosen for this project."""
+
+
+def falls_sharply(before: float, after: float) -> bool:
+    """Return whether an amount falls to a third or less."""
+    return after < before and after <= before / SHARP_FALL_DIVISOR

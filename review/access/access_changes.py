@@ -5,16 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import Grant, PolicyScope, is_service
+from review.access.grants import Grant, is_service
 from review.access.statements import construct_paths, parse_grants
-from review.access.successors import find_successors
 from review.values import construct_path, format_value
 
 CAPTURE_ACTIONS = ("s3:PutObject", "kms:Decrypt", "kms:GenerateDataKey")
 """Actions with which a role writes its endpoint's captured data."""
-
-MAX_NARROWER_GRANTS = 3
-"""Maximum number of narrower grants shown for a removed grant."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,15 @@ def access_changes(
 ) -> Iterator[AccessChange]:
     """Yield the changed permissions of every changed stack.
 
-    A new role is compared with the removed role that it replaces, even if the name changes.
+    A new resource is compared with the removed one that it replaces, even if the name changes.
     """
     for stack, template in sorted(after.items()):
         old_template = before.get(stack, {})
         if old_template == template:
             continue
-        shared_ids = frozenset(
-            old_template.get("Resources", {}).keys() & template["Resources"].keys()
-        )
-        new_paths = find_successors(old_template, template)
+        old, new = (side.get("Resources", {}) for side in (old_template, template))
+        shared_ids = frozenset(old.keys() & new.keys())
+        new_paths = _successors(old, new)
         existing_paths = {new_paths.get(path, path) for path in construct_paths(old_template)}
         old_grants, old_denials = (
             {
@@ -65,7 +60,7 @@ def access_changes(
         grants, denials = (
             parse_grants(template, effect, shared_ids) for effect in ("Allow", "Deny")
         )
-        new_grants = _uncovered_grants(grants, old_grants)
+        new_grants = _uncovered(grants, old_grants)
         existing_principals = {grant.principal for grant in old_grants} | existing_paths
         # A grant in a resource policy is new if the resource is new, even to an existing principal.
         grants_to_existing = {
@@ -73,35 +68,36 @@ def access_changes(
             for grant in new_grants
             if grant.policy_owner
             in (existing_paths if grant.policy_resource else existing_principals)
-            and not _is_for_capture(grant, template)
+            and not _is_for_capture(grant, new)
         }
         remaining_paths = existing_paths & construct_paths(template)
-        removed_grants = _removed_grants(old_grants, grants, remaining_paths)
-        removed_denials = _removed_grants(old_denials, denials, remaining_paths)
+        removed_grants, removed_denials = (
+            {
+                grant
+                for grant in _uncovered(old_side, new_side)
+                if grant.policy_owner in remaining_paths
+            }
+            for old_side, new_side in ((old_grants, grants), (old_denials, denials))
+        )
         removed_service_grants = {
             grant
             for grant in removed_grants
             if grant.policy_resource
             and is_service(grant.principal)
-            and not _has_other_access(grant, grants)
+            and not any(_is_same_action(grant, other) for other in grants)
         }
-        other_removed_grants = _without_condition_changes(
-            removed_grants - removed_service_grants, new_grants
-        )
-        new_denials = _without_condition_changes(
-            _uncovered_grants(denials, old_denials), removed_denials
-        )
         yield AccessChange(
             stack,
             grants_to_existing=grants_to_existing,
             grants_to_new=new_grants - grants_to_existing,
             removed_denials=removed_denials,
-            removed_grants={
-                replace(grant, narrower_grants=_narrower_grants(grant, grants))
-                for grant in other_removed_grants
-            },
+            removed_grants=_unpaired(removed_grants - removed_service_grants, new_grants),
             removed_service_grants=removed_service_grants,
-            new_denials={grant for grant in new_denials if grant.policy_owner in remaining_paths},
+            new_denials={
+                grant
+                for grant in _unpaired(_uncovered(denials, old_denials), removed_denials)
+                if grant.policy_owner in remaining_paths
+            },
         )
 
 
@@ -109,20 +105,46 @@ def has_more_access(resources: dict[str, Any], old_role: str, new_role: str) -> 
     """Return whether `new_role` has a permission that `old_role` lacks; both are logical IDs."""
     old_path, new_path = (construct_path(role, resources) for role in (old_role, new_role))
     grants = parse_grants({"Resources": resources})
-    new_grants = {grant for grant in grants if grant.principal == new_path}
     old_grants = [
         replace(grant, principal=new_path) for grant in grants if grant.principal == old_path
     ]
-    return not all(any(old.covers(grant) for old in old_grants) for grant in new_grants)
+    return any(
+        not any(old.covers(grant) for old in old_grants)
+        for grant in grants
+        if grant.principal == new_path
+    )
+
+
+def _successors(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
+    """Return path of a removed resource -> path of the new resource that replaces it.
+
+    The new resource has the same properties; a new role has the same trust policy.
+    """
+    removed = [logical_id for logical_id in old if logical_id not in new]
+    created = [logical_id for logical_id in new if logical_id not in old]
+    paths = {}
+    for logical_id in removed:
+        identity = _identity(old[logical_id])
+        equal = [other for other in created if _identity(new[other]) == identity]
+        if equal:
+            created.remove(equal[0])
+            paths[construct_path(logical_id, old)] = construct_path(equal[0], new)
+    return paths
+
+
+def _identity(resource: dict[str, Any]) -> tuple[str, Any]:
+    properties = resource.get("Properties", {})
+    is_role = resource["Type"] == "AWS::IAM::Role"
+    return resource["Type"], properties.get("AssumeRolePolicyDocument") if is_role else properties
 
 
 def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
     """Return a grant with new construct paths; `new_paths` is old path -> new path."""
     resource = grant.resource
     for old_path, new_path in new_paths.items():
-        suffix = resource.pattern.removeprefix(old_path)
-        if suffix != resource.pattern and suffix[:1] in ("", "/", ":"):
-            resource = replace(resource, pattern=f"{new_path}{suffix}")
+        suffix = resource.removeprefix(old_path)
+        if suffix != resource and suffix[:1] in ("", "/", ":"):
+            resource = f"{new_path}{suffix}"
             break
     return replace(
         grant,
@@ -132,96 +154,44 @@ def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
     )
 
 
-def _uncovered_grants(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
+def _uncovered(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
     """Return the grants that no other grant covers.
 
-    If one of the other grants differs only in its condition, `condition_change` is set.
+    If a grant of only the other side differs in its condition, `condition_change` is set.
     """
-    return {
-        replace(part, condition_change=(other_condition, part.condition))
-        if other_condition is not None
-        else part
-        for grant in grants
-        if not any(other.covers(grant) for other in other_grants)
-        for part in _split_by_exception(grant, other_grants)
-        for other_condition in [_other_condition(part, other_grants - grants)]
-    }
+    others = {replace(grant, condition=frozenset()): grant.condition
+              for grant in other_grants - grants}  # fmt: skip
+    result = set()
+    for grant in grants:
+        if not any(other.covers(grant) for other in other_grants):
+            condition = others.get(replace(grant, condition=frozenset()))
+            change = None if condition is None else (condition, grant.condition)
+            result.add(replace(grant, condition_change=change))
+    return result
 
 
-def _removed_grants(before: set[Grant], after: set[Grant], paths: set[str]) -> set[Grant]:
-    """Return the removed grants of the roles and resources with the construct paths `paths`."""
-    return {
-        replace(grant, condition_change=grant.condition_change and grant.condition_change[::-1])
-        for grant in _uncovered_grants(before, after)
-        if grant.policy_owner in paths
-    }
+def _unpaired(grants: set[Grant], others: set[Grant]) -> set[Grant]:
+    """Return the grants without those of which only the condition changes in another one."""
+    pairs = {replace(grant, condition=frozenset()) for grant in others}
+    return {grant for grant in grants if replace(grant, condition=frozenset()) not in pairs}
 
 
-def _narrower_grants(removed_grant: Grant, grants: set[Grant]) -> tuple[str, ...]:
-    """Return the remaining grants that a removed grant included, as texts."""
-    narrower = (grant for grant in grants if removed_grant.covers(grant))
-    return tuple(
-        sorted({f"{grant.action} on {grant.resource}" for grant in narrower})[:MAX_NARROWER_GRANTS]
-    )
+def _is_same_action(grant: Grant, other: Grant) -> bool:
+    """Return whether another grant allows the action, on other resources or with a condition."""
+    return replace(other, resource=grant.resource, condition=grant.condition).covers(grant)
 
 
-def _split_by_exception(grant: Grant, old_grants: set[Grant]) -> list[Grant]:
-    """Return one grant for each exception that an old grant had, else the grant itself.
-
-    An exception is a value of NotAction or NotResource; without it, the grant has one more action
-    or resource.
-    """
-    for old_grant in old_grants:
-        for name in ("resource", "action"):
-            scope, old_scope = getattr(grant, name), getattr(old_grant, name)
-            same: dict[str, Any] = {name: scope}
-            if scope.excepted and old_scope.excepted and replace(old_grant, **same) == grant:
-                dropped = sorted({*old_scope.excepted} - {*scope.excepted})
-                parts: list[dict[str, Any]] = [{name: PolicyScope(item)} for item in dropped]
-                return [replace(grant, **part) for part in parts]
-    return [grant]
-
-
-def _other_condition(grant: Grant, other_grants: set[Grant]) -> Any:
-    """Return the condition of an otherwise equal grant, None without such a grant."""
-    conditions = (
-        other.condition
-        for other in other_grants
-        if replace(other, condition=grant.condition) == grant
-    )
-    return next(conditions, None)
-
-
-def _without_condition_changes(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
-    """Return the grants without those whose changed condition is part of another grant."""
-    changed = {
-        replace(grant, condition=frozenset()) for grant in other_grants if grant.condition_change
-    }
-    return {grant for grant in grants if replace(grant, condition=frozenset()) not in changed}
-
-
-def _has_other_access(grant: Grant, grants: set[Grant]) -> bool:
-    """Return whether a service may still do the action, on other resources or with a condition."""
-    return any(
-        (other.principal, other.policy_resource) == (grant.principal, grant.policy_resource)
-        and other.action.covers(grant.action)
-        for other in grants
-    )
-
-
-def _is_for_capture(grant: Grant, template: Template) -> bool:
+def _is_for_capture(grant: Grant, resources: dict[str, Any]) -> bool:
     """Return whether a grant lets a role write captured data to its destination."""
-    resources = template["Resources"]
     configs = (
         resource.get("Properties", {}).get("DataCaptureConfig") for resource in resources.values()
     )
-    bucket_and_key = [
-        name
-        for config in configs
-        if config
-        for name in (
+    return grant.action in CAPTURE_ACTIONS and any(
+        grant.resource
+        in (
             f"{format_value(config.get('DestinationS3Uri'), resources).removeprefix('s3://')}/*",
             format_value(config.get("KmsKeyId"), resources),
         )
-    ]
-    return grant.action.pattern in CAPTURE_ACTIONS and str(grant.resource) in bucket_and_key
+        for config in configs
+        if config
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import ANYONE, NETWORK, Grant, PolicyScope, parse_condition
+from review.access.grants import ANYONE, NETWORK, Condition, Grant
 from review.values import as_list, construct_path, format_value
 
 ACCOUNT_ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
@@ -31,6 +31,9 @@ CALLER_CONDITIONS = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUr
 
 MANAGED_POLICY_ACTION = "act"
 """Stands for all actions of a managed policy: "may act on everything that ARN allows"."""
+
+EVERYTHING_EXCEPT = "everything except "
+"""The start of the pattern of NotAction and NotResource."""
 
 _ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 """The hash of an asset, which changes with each version of its content."""
@@ -92,10 +95,8 @@ def _documents(resource_type: str, properties: dict[str, Any]) -> Iterator[dict[
 def _managed_policy_grants(resources: dict[str, Any]) -> Iterator[Grant]:
     for logical_id, resource in resources.items():
         for arn in resource.get("Properties", {}).get("ManagedPolicyArns", ()):
-            scope = PolicyScope(f"everything that {format_value(arn, resources)} allows")
-            yield Grant(
-                construct_path(logical_id, resources), PolicyScope(MANAGED_POLICY_ACTION), scope
-            )
+            scope = f"everything that {format_value(arn, resources)} allows"
+            yield Grant(construct_path(logical_id, resources), MANAGED_POLICY_ACTION, scope)
 
 
 def _invocation_grants(resources: dict[str, Any]) -> Iterator[Grant]:
@@ -108,9 +109,9 @@ def _invocation_grants(resources: dict[str, Any]) -> Iterator[Grant]:
             callers = {key: properties[key] for key in CALLER_CONDITIONS if key in properties}
             yield Grant(
                 ANYONE if principal == "*" else principal,
-                PolicyScope(properties["Action"]),
-                PolicyScope("*"),
-                parse_condition({"Condition": {"StringEquals": callers}}, resources),
+                properties["Action"],
+                "*",
+                _condition({"Condition": {"StringEquals": callers}}, resources),
                 function,
             )
 
@@ -120,12 +121,12 @@ def _statement_grants(
 ) -> Iterator[Grant]:
     is_resource_policy = "Principal" in statement or "NotPrincipal" in statement
     policy_resource = _policy_resource(logical_id, resources) if is_resource_policy else ""
-    condition = parse_condition(statement, resources)
+    condition = _condition(statement, resources)
     is_vpc_endpoint = resources[logical_id]["Type"] == "AWS::EC2::VPCEndpoint"
     for name in _principals(statement, logical_id, resources):
         principal = NETWORK if is_vpc_endpoint and name == ANYONE else name
         for action in _scopes(statement, "Action", resources):
-            for scope in _scopes(statement, "Resource", resources) or [PolicyScope("*")]:
+            for scope in _scopes(statement, "Resource", resources) or ["*"]:
                 yield Grant(principal, action, scope, condition, policy_resource)
 
 
@@ -164,8 +165,18 @@ def _principal_names(principal: Any, resources: dict[str, Any]) -> list[str]:
     return [ANYONE if name == "*" else name for name in names]
 
 
-def _scopes(statement: dict[str, Any], key: str, resources: dict[str, Any]) -> list[PolicyScope]:
-    """Return the scopes of a statement's Action or Resource (`key`), or of the key with `Not`."""
+def _condition(statement: dict[str, Any], resources: dict[str, Any]) -> Condition:
+    """Return the condition of a statement."""
+    entries = [
+        (operator, key, sorted(format_value(value, resources) for value in as_list(values)))
+        for operator, keys in statement.get("Condition", {}).items()
+        for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
+    ]
+    return frozenset(f"{key} {operator} {' or '.join(values)}" for operator, key, values in entries)
+
+
+def _scopes(statement: dict[str, Any], key: str, resources: dict[str, Any]) -> list[str]:
+    """Return the patterns of a statement's Action or Resource (`key`), or of the key with `Not`."""
     patterns, excepted = (
         [
             _ASSET_HASH.sub("<asset>", format_value(value, resources))
@@ -173,6 +184,4 @@ def _scopes(statement: dict[str, Any], key: str, resources: dict[str, Any]) -> l
         ]
         for name in (key, f"Not{key}")
     )
-    if excepted:
-        return [PolicyScope("*", tuple(sorted(excepted)))]
-    return [PolicyScope(pattern) for pattern in patterns]
+    return [f"{EVERYTHING_EXCEPT}{', '.join(sorted(excepted))}"] if excepted else patterns

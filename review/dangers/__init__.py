@@ -7,49 +7,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from review.comparison import Comparison
-from review.dangers import (
-    access,
-    changed_properties,
-    changed_stack_settings,
-    components,
-    deploy_time_values,
-    endpoints,
-    high_severity_findings,
-    new_acknowledgements,
-    new_origins,
-    rejected_exports,
-    replaced_resources,
-    stages,
-)
+from review.dangers import access, endpoints, properties, resources, stages
 from review.dangers.danger import Danger, merge_explained, merge_groups
 
 Rule = Callable[[Comparison], Iterator[Danger]]
 
 RULES: tuple[Rule, ...] = (
+    stages.plan_mismatches,
     stages.new_environment,
-    changed_stack_settings.changed_stack_settings,
     endpoints.removed_endpoints,
     endpoints.rejected_updates,
-    rejected_exports.rejected_exports,
     endpoints.scaling_suspended_during_update,
     endpoints.dropped_models,
     endpoints.broken_clients,
-    components.missing_components,
-    components.no_scale_from_zero_alarm,
-    components.insufficient_capacity,
-    replaced_resources.replaced_resources,
+    resources.replaced_resources,
     stages.no_longer_production,
     endpoints.low_availability,
+    endpoints.lost_scaling,
+    endpoints.multiplied_capacity,
+    endpoints.shifted_traffic,
     endpoints.split_sequences,
-    changed_properties.changed_properties,
+    properties.changed_properties,
     access.widened_access,
     access.privileged_new_principals,
     access.public_exposure,
     access.lost_service_access,
-    new_origins.new_origins,
-    deploy_time_values.deploy_time_values,
-    high_severity_findings.high_severity_findings,
-    new_acknowledgements.new_acknowledgements,
+    resources.unknown_resources,
+    resources.changed_stack_settings,
     stages.over_budget,
 )
 

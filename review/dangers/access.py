@@ -12,7 +12,11 @@ from review.access.grants import (
     grant_sentences,
     is_service,
 )
-from review.access.statements import MANAGED_POLICY_ACTION, construct_paths
+from review.access.statements import (
+    EVERYTHING_EXCEPT,
+    MANAGED_POLICY_ACTION,
+    construct_paths,
+)
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 
@@ -123,7 +127,7 @@ class _StagePrincipals:
         after = comparison.templates[1]
         self._paths = {path for template in after.values() for path in construct_paths(template)}
         self._stack_prefixes = tuple(f"{stack}:" for stack in after)
-        self._accounts = ("${AWS::AccountId}", comparison.file_after.account or "${AWS::AccountId}")
+        self._accounts = ("${AWS::AccountId}", comparison.plans[1].account or "${AWS::AccountId}")
 
     def __contains__(self, principal: str) -> bool:
         return (
@@ -140,7 +144,7 @@ def _admission_reason(grant: Grant, stage_principals: _StagePrincipals) -> str |
     """Return why a resource policy admits a principal outside of the stage, None if it does not."""
     if not grant.policy_resource:
         return None
-    if str(grant.action) in _FEDERATED_ACTIONS:
+    if grant.action in _FEDERATED_ACTIONS:
         return "trusts any identity of a federated identity provider"
     if grant.principal in stage_principals:
         return None
@@ -152,19 +156,21 @@ def _privilege_reason(grant: Grant) -> str | None:
     action, resource = grant.action, grant.resource
     if grant.policy_resource:
         return None
-    if action.pattern == MANAGED_POLICY_ACTION:
-        is_full_access = _FULL_ACCESS_POLICIES.search(resource.pattern)
+    if action == MANAGED_POLICY_ACTION:
+        is_full_access = _FULL_ACCESS_POLICIES.search(resource)
         return "has a full-access policy managed by AWS" if is_full_access else None
-    if action.pattern == "*":
+    if action == "*" or action.startswith(EVERYTHING_EXCEPT):
         return "may do everything"
-    if _WHOLE_SERVICE.fullmatch(action.pattern):
+    if _WHOLE_SERVICE.fullmatch(action):
         return "may do everything in a service"
-    via_service = any(key == _VIA_SERVICE for _, key, _ in grant.condition)
-    if via_service or not _ANY_RESOURCE.fullmatch(_PLACEHOLDER.sub("x", resource.pattern)):
+    via_service = any(entry.startswith(f"{_VIA_SERVICE} ") for entry in grant.condition)
+    if resource.startswith(EVERYTHING_EXCEPT):
+        resource = "*"
+    if via_service or not _ANY_RESOURCE.fullmatch(_PLACEHOLDER.sub("x", resource)):
         return None
-    if _matches_any(action.pattern, ESCALATING_ACTIONS):
+    if _matches_any(action, ESCALATING_ACTIONS):
         return "allows privilege escalation"
-    return "reaches all data" if _matches_any(action.pattern, DATA_ACTIONS) else None
+    return "reaches all data" if _matches_any(action, DATA_ACTIONS) else None
 
 
 def _matches_any(pattern: str, actions: tuple[str, ...]) -> bool:

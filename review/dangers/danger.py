@@ -45,13 +45,10 @@ class Danger:
         return name if name.startswith(f"{self.stage}-") else ""
 
 
-def digest(text: str) -> str:
-    """Return a digest of a text for a key.
-
-    It has 128 bits: an author would have to try about 2^64 texts to find a harmless and a dangerous
-    one with the same digest, so that the acknowledgement of the first accepts the second.
-    """
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def digest(text: str | bytes) -> str:
+    """Return a digest of a text for a key, so that an acknowledgement covers only this text."""
+    content = text.encode(errors="replace") if isinstance(text, str) else text
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:

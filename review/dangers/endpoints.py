@@ -1,16 +1,18 @@
-"""Dangers of endpoints: removal, rejected updates, failing clients and low capacity."""
+"""Dangers of endpoints, from the plans: removal, rejected updates, clients, capacity."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from release.stack_endpoints import scaled_variants_that_change
+from plan.document import Endpoint, Variant
+from plan.updates import rejection_reason, scaled_variants_that_change
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
-from review.endpoints import TemplateEndpoint
-from review.files.model_configuration import uses_sequence_batching
-from review.model_changes import model_changes, model_folder
+from review.endpoint_changes import limits_text
+from review.model_changes import model_changes
 from review.money import endpoint_cost
-from review.rejected_updates import rejection_reason
+from review.values import falls_sharply
+
+LARGE_RISE_FACTOR = 5
+"""A maximum that grows by this factor is probably a mistake; chosen for this project."""
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
@@ -36,10 +38,11 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
                 "until it is deleted; then every invocation fails",
                 explains=_is_log_deletion(comparison.stage, stack),
             )
-        elif pair.before and pair.before.name != pair.name:
+        elif pair.before and pair.before.settings.name != pair.name:
+            old_name = pair.before.settings.name
             yield Danger(
-                pair.before.name,
-                f"the endpoint {pair.before.name} is renamed to {pair.name}: a new endpoint is "
+                old_name,
+                f"the endpoint {old_name} is renamed to {pair.name}: a new endpoint is "
                 "created, the old one is deleted, and clients that use the old name fail",
             )
 
@@ -55,31 +58,31 @@ def rejected_updates(comparison: Comparison) -> Iterator[Danger]:
 
     Clients can name a variant (API reference, InvokeEndpoint, TargetVariant).
     """
-    if comparison.is_moved:
-        return
-    for before, after in comparison.common_endpoints:
+    for before, after in _updated_endpoints(comparison):
         if reason := rejection_reason(before, after):
-            if removed_variants := sorted(before.variants.keys() - after.variants.keys()):
+            old, new = before.settings, after.settings
+            if removed_variants := sorted(old.variants.keys() - new.variants.keys()):
                 reason += f"; clients with TargetVariant {', '.join(removed_variants)} would fail"
             yield Danger(
-                after.name,
-                f"the update of {after.name} is rejected before it begins: {reason}. Deploy a "
+                new.name,
+                f"the update of {new.name} is rejected before it begins: {reason}. Deploy a "
                 "second endpoint, and move the clients",
             )
 
 
+def _updated_endpoints(comparison: Comparison) -> list[tuple[Endpoint, Endpoint]]:
+    return [] if comparison.is_moved else comparison.common_endpoints
+
+
 def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
     """The instance type of a scaled variant changes: that needs two deploys (docs/delivery.md)."""
-    if comparison.is_moved:
-        return
-    for before, after in comparison.common_endpoints:
-        variants = before.variants.values(), after.variants.values()
-        names = scaled_variants_that_change(*variants)
-        if names and not rejection_reason(before, after):
-            maximum = max(before.variants[name].maximum for name in names)
+    for before, after in _updated_endpoints(comparison):
+        if names := scaled_variants_that_change(before, after):
+            name = after.settings.name
+            maximum = max(before.settings.variants[name].instances.maximum for name in names)
             yield Danger(
-                f"{after.name}.{','.join(names)}",
-                f"{', '.join(names)} of {after.name} is not scaled until its update ends: the "
+                f"{name}.{','.join(names)}",
+                f"{', '.join(names)} of {name} is not scaled until its update ends: the "
                 f"instance count does not grow to {maximum}. Use make deliver, which deploys twice:"
                 " cdk deploy is rejected",
             )
@@ -90,9 +93,9 @@ def dropped_models(comparison: Comparison) -> Iterator[Danger]:
     for before, after in comparison.common_endpoints:
         for name in sorted(before.models.keys() - after.models.keys()):
             yield Danger(
-                f"{before.name}.{name}",
-                f"{before.name} no longer has {name} in its catalog: clients that invoke it fail "
-                "(its archives are kept)",
+                f"{before.settings.name}.{name}",
+                f"{before.settings.name} no longer has {name} in its catalog: clients that invoke "
+                "it fail (its archives are kept)",
             )
 
 
@@ -115,37 +118,29 @@ def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     SageMaker can send the requests of one sequence to different instances.
     """
     for pair in comparison.endpoints.values():
-        old_models, models = (
-            _split_models(endpoint, folder)
-            for endpoint, folder in zip((pair.before, pair.after), comparison.models, strict=True)
-        )
-        for model, (count, unit) in models.items():
-            if model not in old_models:
+        old = _split_models(pair.before) if pair.before else {}
+        for model, count in (_split_models(pair.after) if pair.after else {}).items():
+            if model not in old:
                 yield Danger(
                     f"{pair.name}.{model}",
                     f"{model} of {pair.name} uses sequence batching, but SageMaker sends the "
-                    f"requests of a sequence to up to {count} {unit}, which do not share its state",
+                    f"requests of a sequence to up to {count}, which do not share its state",
                 )
 
 
-def _split_models(
-    endpoint: TemplateEndpoint | None, models: Path | None
-) -> dict[str, tuple[int, str]]:
-    """Return model -> (maximum, unit) of several instances or copies that share its sequences."""
-    if endpoint is None or models is None:
-        return {}
-    instances = sum(variant.maximum for variant in endpoint.variants.values()), "instances"
-    maximums = {
-        name: (component.maximum, "copies")
-        if (component := endpoint.components.get(str(model.component)))
-        else instances
+def _split_models(endpoint: Endpoint) -> dict[str, str]:
+    """Return stateful model -> its number of instances or copies, if there are several."""
+    components = endpoint.settings.components.values()
+    copies = {component.name: component.copies.maximum for component in components}
+    instances = sum(variant.instances.maximum for variant in endpoint.settings.variants.values())
+    counts = {
+        name: (copies[model.component], "copies")
+        if model.component in copies
+        else (instances, "instances")
         for name, model in endpoint.models.items()
+        if model.is_stateful
     }
-    return {
-        model: (maximum, unit)
-        for model, (maximum, unit) in maximums.items()
-        if maximum > 1 and uses_sequence_batching(model_folder(models, model))
-    }
+    return {name: f"{count} {unit}" for name, (count, unit) in counts.items() if count > 1}
 
 
 def low_availability(comparison: Comparison) -> Iterator[Danger]:
@@ -153,31 +148,76 @@ def low_availability(comparison: Comparison) -> Iterator[Danger]:
 
     Times of a cold start are third-party measurements (sources in docs/hosting-modes.md).
     """
-    if not comparison.is_production:
-        return
+    for pair, name, old, variant in _variants(comparison):
+        minimum = variant.instances.minimum
+        if comparison.is_production and minimum < min(2, old.instances.minimum if old else 2):
+            text = f"{pair.name} may run on 1 instance: if it fails, invocations fail"
+            if minimum == 0:
+                text = (
+                    f"{pair.name} can scale in to zero{_saving(comparison, pair)}: invocations "
+                    "then fail, and a cold start takes minutes (published measurements: 5 and "
+                    "9, docs/hosting-modes.md)"
+                )
+            yield Danger(f"{pair.name}.{name}", text)
+
+
+def _variants(
+    comparison: Comparison,
+) -> Iterator[tuple[EndpointPair, str, Variant | None, Variant]]:
+    """Yield the variants of all endpoints after the change, with their state before."""
     for pair in comparison.endpoints.values():
-        for name, variant in pair.after.variants.items() if pair.after else ():
-            old = pair.before.variants.get(name) if pair.before else None
-            if variant.minimum < min(2, old.minimum if old else 2):
-                text = f"{pair.name} may run on 1 instance: if it fails, invocations fail"
-                if variant.minimum == 0:
-                    text = (
-                        f"{pair.name} can scale in to zero{_saving(comparison, pair)}: invocations "
-                        "then fail, and a cold start takes minutes (published measurements: 5 and "
-                        "9, docs/hosting-modes.md)"
-                    )
-                yield Danger(f"{pair.name}.{name}", text)
+        old = pair.before.settings.variants if pair.before else {}
+        for name, variant in (pair.after.settings.variants if pair.after else {}).items():
+            yield pair, name, old.get(name), variant
 
 
 def _saving(comparison: Comparison, pair: EndpointPair) -> str:
     """Return a clause with the monthly saving of zero instances, empty if a price is unknown."""
     old_cost, new_cost = (
-        endpoint_cost(endpoint, file.region).minimum if endpoint else None
-        for endpoint, file in (
-            (pair.before, comparison.file_before),
-            (pair.after, comparison.file_after),
-        )
+        endpoint_cost(endpoint, plan.region).minimum if endpoint else None
+        for endpoint, plan in zip((pair.before, pair.after), comparison.plans, strict=True)
     )
     if old_cost is None or new_cost is None:
         return ""
     return f", which saves up to {old_cost - new_cost:,.0f} USD a month"
+
+
+def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
+    """In production, a variant is no longer scaled, or a limit falls to a third."""
+    for pair, name, old, new in _variants(comparison):
+        if not (comparison.is_production and old):
+            continue
+        before, after = old.instances, new.instances
+        text = f"{limits_text(before)} -> {limits_text(after)} instances"
+        if old.is_scaled and not new.is_scaled:
+            yield Danger(
+                f"{pair.name}.{name}", f"{name} of {pair.name} is no longer scaled: {text}"
+            )
+        elif falls_sharply(before.maximum, after.maximum) or falls_sharply(
+            before.minimum, after.minimum
+        ):
+            yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
+
+
+def multiplied_capacity(comparison: Comparison) -> Iterator[Danger]:
+    """The maximum number of instances becomes at least five times as large."""
+    for pair, name, old, new in _variants(comparison):
+        if old and new.instances.maximum >= LARGE_RISE_FACTOR * old.instances.maximum > 0:
+            text = f"{limits_text(old.instances)} -> {limits_text(new.instances)} instances"
+            yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
+
+
+def shifted_traffic(comparison: Comparison) -> Iterator[Danger]:
+    """In production, a variant immediately gets three times its share of the calls."""
+    for pair, name, old, new in _variants(comparison):
+        if not (comparison.is_production and old and pair.before and pair.after):
+            continue
+        totals = [sum(variant.weight for variant in side.settings.variants.values()) or 1
+                  for side in (pair.before, pair.after)]  # fmt: skip
+        before, after = 100 * old.weight / totals[0], 100 * new.weight / totals[1]
+        if before and falls_sharply(after, before):
+            yield Danger(
+                f"{pair.name}.{name}",
+                f"{name} of {pair.name} gets {before:.3g} % -> {after:.3g} % of the requests "
+                "immediately, with the same number of instances",
+            )

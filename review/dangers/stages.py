@@ -1,13 +1,15 @@
-"""Dangers of a whole stage: another region or account, no longer production, over its budget."""
+"""Dangers of a whole stage: its plan, another region or account, production, budget."""
 
 import re
 from collections.abc import Iterator
 
-from release.checkout import StageFile
+from plan.document import Plan
+from release.templates import resources
 from review import environments
 from review.comparison import Comparison
-from review.dangers.danger import Danger
+from review.dangers.danger import Danger, digest
 from review.money import cost_changes, total
+from review.verified_models import unverified_models
 
 PRODUCTION_ONLY_SUBJECTS = {
     "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
@@ -18,27 +20,50 @@ PRODUCTION_ONLY_SUBJECTS = {
 (stacks/endpoint_stack.py, stacks/model_stack.py)."""
 
 
+def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
+    """The plan of the change does not tell what its templates and its files contain."""
+    plan, (_, models) = comparison.plan_after, comparison.models
+    if plan is None:
+        return
+    planned = {endpoint.settings.stack: endpoint.settings.name
+               for endpoint in plan.endpoints.values()}  # fmt: skip
+    in_templates = {
+        stack: properties.get("EndpointName", "an endpoint without a name")
+        for stack, template in comparison.after.items()
+        for _, properties in resources(template, "AWS::SageMaker::Endpoint")
+    }
+    for stack in sorted(planned.keys() | in_templates.keys()):
+        if planned.get(stack) != in_templates.get(stack):
+            yield Danger(
+                stack,
+                f"the plan names the endpoint {planned.get(stack, 'none')} for {stack}, the "
+                f"template {in_templates.get(stack, 'none')}",
+            )
+    for name, problem in unverified_models(plan, models) if models else ():
+        yield Danger(f"{name}.{digest(problem)}", f"the model {name} of the plan: {problem}")
+
+
 def new_environment(comparison: Comparison) -> Iterator[Danger]:
     """The stage moves to another region or account, where none of its stacks exist.
 
     A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
     deployed stacks are neither moved nor deleted.
     """
-    files = comparison.file_before, comparison.file_after
-    if not comparison.before or not environments.may_be_moved(*files):
+    if not environments.may_be_moved(*comparison.plans):
         return
     exception = "" if comparison.is_moved else "unless it is already deployed there, "
     yield Danger(
         comparison.stage,
-        f"{comparison.stage} moves, {' -> '.join(map(_location, files))}: {exception}all stacks "
-        "are created and all models are built there; the old stacks run and cost money until they "
-        "are deleted",
+        f"{comparison.stage} moves, {' -> '.join(map(_location, comparison.plans))}: {exception}"
+        "all stacks are created and all models are built there; the old stacks run and cost money "
+        "until they are deleted",
     )
 
 
 def no_longer_production(comparison: Comparison) -> Iterator[Danger]:
     """The stage is no longer production: its alarms and their notifications are deleted."""
-    if comparison.file_before.production and not comparison.file_after.production:
+    before, after = comparison.plans
+    if before.production and not after.production:
         yield Danger(
             comparison.stage,
             f"{comparison.stage} is no longer production: its alarms no longer send notifications, "
@@ -55,9 +80,9 @@ def over_budget(comparison: Comparison) -> Iterator[Danger]:
 
     Instance types without a price are omitted from the cost, and listed in a note.
     """
-    old_limit = comparison.file_before.max_monthly_usd
-    limit = comparison.file_after.max_monthly_usd
-    if limit is None or not comparison.after:
+    old_limit = comparison.plan_before.max_monthly_usd if comparison.plan_before else None
+    limit = comparison.plan_after.max_monthly_usd if comparison.plan_after else None
+    if limit is None:
         return
     costs = list(cost_changes(comparison))
     old_cost = total((cost.before for cost in costs), "maximum").usd
@@ -72,5 +97,5 @@ def over_budget(comparison: Comparison) -> Iterator[Danger]:
         )
 
 
-def _location(file: StageFile) -> str:
-    return f"{file.region} of account {file.account}" if file.account else file.region
+def _location(plan: Plan) -> str:
+    return f"{plan.region} of account {plan.account}" if plan.account else plan.region

@@ -4,25 +4,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from release.checkout import Checkout
-from review.dangers.danger import REPOSITORY, Danger, merge_groups
-from review.files.file_change import FileChange, FileLine, Rule
-from review.files.file_kinds import find_kind
-from review.files.next_change import affects_next_change
-from review.files.unparsed_files import describe_size
-from review.values import Unreadable
+from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
+from review.files.changed_code import ChangedFile, CodeOwners, package_lines
+from review.files.model_data import describe_model_data
+from review.files.packages import describe_packages
+from review.files.workflows import describe_workflow
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
 """Maximum number of notes about one file."""
 
+MERGED_RULES = ("new_packages", "unowned_code")
+"""Rules whose dangers are one danger for all files."""
+
 
 @dataclass(frozen=True)
 class FileReview:
-    """Dangers, notes, and the kinds of changed files that no rule checks (`not_judged`)."""
+    """Dangers and notes of files; `code` has a line for each package with changed code."""
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
-    not_judged: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
 
 def review_files(before: Checkout, after: Checkout) -> FileReview:
@@ -33,94 +35,48 @@ def review_files(before: Checkout, after: Checkout) -> FileReview:
 def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
     """Compare all files before (`base`) and after (`head`), each path -> content.
 
-    A change of only the file of acknowledged dangers is not a danger: its code owners approve it,
-    and new acknowledgements are valid only after the merge.
+    A change of only the file of acknowledged dangers is not a danger: new acknowledgements are
+    valid only after the merge, which its owners approve.
     """
-    changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
-    if changed == [ACKNOWLEDGEMENTS]:
-        return FileReview()
-    folders = {path.partition("/")[0] for path in base}
+    changed = [
+        ChangedFile(path, base.get(path), head.get(path))
+        for path in sorted(base.keys() | head.keys())
+        if base.get(path) != head.get(path)
+    ]
     dangers: list[Danger] = []
     notes: list[str] = []
-    not_judged: dict[str, None] = {}
-    for path in changed:
-        change = FileChange(path, base, head)
-        lines = list(_lines(change, affects_next=affects_next_change(path, folders)))
-        file_dangers = list(_dangers(change, lines))
-        dangers += file_dangers
-        notes += _notes(path, [line.text for line in lines if not line.rule])
-        is_harmless = all(line.harmless for line in lines)
-        if not is_harmless and not file_dangers and (name := find_kind(path).unchecked_name):
-            not_judged[name] = None
-    return FileReview(tuple(merge_groups(dangers)), tuple(notes), tuple(not_judged))
+    owners = CodeOwners.of(base)
+    only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
+    for file in changed:
+        findings = [*dict.fromkeys(_findings(file, base, head))]
+        if file.is_code and not owners.find(file.path) and not only_acknowledges:
+            text = f"package {file.package}: code without an owner in the base's CODEOWNERS"
+            findings.append(("unowned_code", f"{text}: nobody has to approve it"))
+        dangers += [_danger(file, rule, text) for rule, text in findings if rule]
+        texts = [text for rule, text in findings if not rule]
+        if len(texts) > MAX_NOTES:
+            texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
+        notes += [f"{file.path}: {text}" for text in texts]
+    code = package_lines(file for file in changed if file.is_code)
+    return FileReview(tuple(merge_groups(dangers)), tuple(notes), code)
 
 
-def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
-    """Yield the lines of a change.
-
-    If the file reviews, installs or deploys the next change, each line has a rule or is harmless.
-    A file that cannot be read is a danger, because no rule can check its changes.
-    """
-    kind = find_kind(change.path)
-    describers = [kind.describe] if kind.describe else []
-    if affects_next and kind.why_omitted:
-        describers.append(describe_size)
-    try:
-        lines = [line for describe in describers for line in describe(change)]
-    except Unreadable as error:
-        lines = [FileLine(f"not compared: {error}", rule="unreadable_files")]
-    if not affects_next and None in (change.before, change.after):
-        lines = _merge_notes(change, lines)
-    elif not lines and not kind.why_omitted:
-        lines = [FileLine("only comments or formatting change", harmless=True)]
-    for line in lines:
-        is_danger = affects_next and not line.rule and not line.harmless
-        yield line._replace(rule="changed_release_process") if is_danger else line
+def _findings(
+    file: ChangedFile, base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    folder = "/".join(file.path.split("/")[:2])
+    model_exists = any(path.startswith(f"{folder}/") for path in head)
+    yield from describe_model_data(file, model_exists=model_exists)
+    yield from describe_packages(file)
+    yield from describe_workflow(file.path, base, head)
 
 
-def _merge_notes(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
-    """Return the lines of a new or deleted file, with the lines without a rule merged into one."""
-    dangers = [line for line in lines if line.rule]
-    if len(lines) - len(dangers) < 2:
-        return lines
-    return [*dangers, FileLine(f"{change.state} ({change.size})")]
-
-
-def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule.
-
-    The lines of `changed_release_process` are in the first danger of another rule, if there is one.
-    The danger's key contains a digest of the file (`FileChange.subject`), so that an
-    acknowledgement is valid only for this content.
-    """
-    texts_by_rule: dict[Rule, list[str]] = {}
-    for line in lines:
-        if line.rule:
-            texts_by_rule.setdefault(line.rule, []).append(line.text)
-    changed_release_process = texts_by_rule.pop("changed_release_process", [])
-    for texts in list(texts_by_rule.values())[:1]:
-        texts += changed_release_process
-    if changed_release_process and not texts_by_rule:
-        yield Danger(
-            change.subject,
-            f"{change.path} is part of the review and release process: "
-            f"{_first_text(changed_release_process)}",
-            rule="changed_release_process",
-            stage=REPOSITORY,
-            details=tuple(f"{change.path}: {text}" for text in changed_release_process[1:]),
-            group="files",  # all such files are one danger
-        )
-    for rule, texts in texts_by_rule.items():
-        details = tuple(texts) if len(texts) > 1 else ()
-        message = f"{change.path}: {_first_text(texts)}"
-        yield Danger(change.subject, message, rule=rule, stage=REPOSITORY, details=details)
-
-
-def _first_text(texts: list[str]) -> str:
-    return f"{texts[0]} (and {len(texts) - 1} more)" if len(texts) > 1 else texts[0]
-
-
-def _notes(path: str, texts: list[str]) -> list[str]:
-    if len(texts) > MAX_NOTES:
-        texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
-    return [f"{path}: {text}" for text in texts]
+def _danger(file: ChangedFile, rule: str, text: str) -> Danger:
+    """Return a danger whose key has a digest of the file, so that it is accepted only as it is."""
+    return Danger(
+        f"{file.path}.{digest(b'deleted' if file.after is None else file.after)}",
+        f"{file.path}: {text}",
+        rule=rule,
+        stage=REPOSITORY,
+        group=rule if rule in MERGED_RULES else file.path,
+    )

@@ -1,7 +1,6 @@
-"""Readers of untrusted YAML, JSON and TOML files, with bounded cost."""
+"""Readers of untrusted YAML and JSON files, with bounded cost."""
 
 import json
-import tomllib
 from collections import Counter
 from typing import Any
 
@@ -79,11 +78,3 @@ def _with_unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
         ((key, _),) = Counter(key for key, _ in items).most_common(1)
         raise ValueError(f"the key {key} is there twice")
     return values
-
-
-def read_toml(content: bytes) -> Any:
-    """Return the value of a TOML file. Raise `Unreadable`."""
-    try:
-        return tomllib.loads(read_text(content))
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"is not TOML: {error}") from None

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from review.files.file_change import FileChange, FileLine
 from review.files.readers import read_yaml
-from review.files.unparsed_files import describe_size
 from review.values import Unreadable, as_list
 
 FOLDER = ".github/workflows/"
@@ -30,17 +28,25 @@ _DELIVER = re.compile(r"\bdeliver\b")
 Workflow = dict[Any, Any]
 
 
-def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield each invariant that the change breaks, more suppressed findings, and its size."""
-    counts = [(side or b"").count(ZIZMOR_IGNORE) for side in (change.before, change.after)]
+def describe_workflow(
+    path: str, base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    """Yield rule and text of each invariant that a change breaks, and of suppressed findings."""
+    if not path.startswith(FOLDER):
+        return
+    counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
     if counts[1] > counts[0]:
-        text = "zizmor, which lints workflows, ignores more findings"
-        yield FileLine(text, rule="weakened_checks")
-    broken_before = {*broken_invariants(change.base)} if change.before is not None else set()
-    for name, text in broken_invariants(change.head):
-        if (name, text) not in broken_before:
-            yield FileLine(text, rule="widened_workflows")
-    yield from describe_size(change)
+        yield "weakened_checks", "zizmor, which lints workflows, ignores more findings"
+    try:
+        broken_before = {*broken_invariants(base)} if path in base else set()
+    except Unreadable:
+        broken_before = set()
+    try:
+        for name, text in broken_invariants(head):
+            if (name, text) not in broken_before:
+                yield "widened_workflows", text
+    except Unreadable as error:
+        yield "unreadable_files", f"not compared: {error}"
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

@@ -10,11 +10,10 @@ from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.model_changes import model_changes
 from review.money import cost_changes
-from review.stack_changes import notes
+from review.template_changes import notes
 from tests.review_changes.changes import RandomChange
-from tests.review_changes.stages import ROOT, synthesised
+from tests.review_changes.stages import synthesised
 
-MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
     r"no change|models: .*|its instances are not replaced|updated in place, .*"
     r"|\d+ \S+ changed(, \d+ \S+ changed)*"
@@ -24,8 +23,8 @@ _GENERAL = re.compile(
 
 def review_lines(change: RandomChange) -> set[str]:
     """Return the lines about a change; empty if only the collapsed difference shows it."""
-    unchanged, file = change.stage.templates, change.stage.file
-    comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
+    unchanged, plan = change.stage.templates, change.stage.plan
+    comparison = Comparison(change.stage.name, unchanged, change.after, plan, plan)
     return set(_lines(comparison)) - _lines_without_change(change.stage.name)
 
 
@@ -33,7 +32,7 @@ def review_lines(change: RandomChange) -> set[str]:
 def _lines_without_change(name: str) -> frozenset[str]:
     stage = synthesised(name)
     sides = stage.templates, stage.templates
-    return frozenset(_lines(Comparison(name, *sides, stage.file, stage.file, models=MODELS)))
+    return frozenset(_lines(Comparison(name, *sides, stage.plan, stage.plan)))
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:

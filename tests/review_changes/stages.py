@@ -8,8 +8,10 @@ from tempfile import TemporaryDirectory
 
 from aws_cdk import App
 
-from release.checkout import CLI_CONTEXT, StageFile
+from plan.document import Plan
+from release.checkout import CLI_CONTEXT
 from release.templates import Template, templates
+from review.dangers.resources import resource_paths
 from stacks import add_stacks
 from stages import StageConfig, load_stage
 from stages.plan import StagePlan
@@ -21,10 +23,10 @@ NAMES = ("prod", "all")
 
 @dataclass(frozen=True, eq=False)
 class SynthesisedStage:
-    """A stage's templates by stack, and the settings in its file that the review reads."""
+    """A stage's plan, and its templates by stack."""
 
     name: str
-    file: StageFile
+    plan: Plan
     templates: dict[str, Template]
 
 
@@ -36,11 +38,25 @@ def synthesised(name: str) -> SynthesisedStage:
     quiet = {"aws:cdk:disable-creation-stack-traces": True}
     with TemporaryDirectory(prefix="review-changes-") as folder:
         app = App(context={**context, **CLI_CONTEXT, **quiet}, outdir=folder, stack_traces=False)
-        add_stacks(app, StagePlan.of(name, stage))
+        plan = StagePlan.of(name, stage)
+        add_stacks(app, plan)
         app.synth()
-        file = StageFile(region=stage.region, production=stage.production, account=stage.account)
-        return SynthesisedStage(name, file, templates(Path(folder)))
+        return SynthesisedStage(name, plan.document(), templates(Path(folder)))
 
 
 def _stage(name: str) -> StageConfig:
     return every_stage(name) if name in EVERY_STAGE else load_stage(name)
+
+
+def written_resources() -> dict[str, list[str]]:
+    """Return type -> paths of properties in all templates of the shipped stages and every feature.
+
+    `python -m tests.review_changes.known` writes them to review/dangers/known_resources.json.
+    """
+    paths: dict[str, set[str]] = {}
+    for name in (*EVERY_STAGE, *(path.stem for path in (ROOT / "stages").glob("*.yaml"))):
+        for template in synthesised(name).templates.values():
+            for resource in template["Resources"].values():
+                kind = resource["Type"]
+                paths.setdefault(kind, set()).update(resource_paths(kind, resource))
+    return {kind: sorted(paths[kind]) for kind in sorted(paths)}

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.bench.review import clone
-from tools.bench.turns import ROOT
+from tools.bench.turns import ROOT, command
 
 DOCUMENT = ROOT / "docs" / "review.md"
 STAGE = "stages/prod.yaml"
@@ -63,6 +63,10 @@ def report(edits: Edits) -> str:
     with TemporaryDirectory() as folder:
         tree = Path(folder, "clone")
         clone(tree)
+        owners = tree / ".github" / "CODEOWNERS"
+        owners.write_text(owners.read_text().replace("@octo-org/", "@acme/"))
+        identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.com")
+        command("git", *identity, "commit", "--quiet", "--all", "--message", "owners", cwd=tree)
         for path, (old, new) in edits.items():
             content = (tree / path).read_text()
             assert old in content, (path, old)

@@ -81,8 +81,8 @@ def torchscript_names(model: Model) -> Problems:
                     f"{kind.upper()}__{index}",
                 )
         positions = sorted(int(match["index"]) for match in matches if match)
-        wanted = list(range(len(matches))) if kind == "input" else sorted(set(positions))
-        if all(matches) and positions != wanted:
+        expected = list(range(len(matches))) if kind == "input" else sorted(set(positions))
+        if all(matches) and positions != expected:
             yield (
                 model.field_location(kind),
                 f"{kind}s have positions {positions}: number them from 0, each once",

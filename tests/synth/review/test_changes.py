@@ -7,7 +7,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from review import markdown
-from review.findings import NO_FINDINGS
 from review.report import ChangeReport
 from review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
@@ -142,7 +141,7 @@ def test_report_of_a_renamed_stage(reviewer: Reviewer, snapshot: SnapshotAsserti
 
 
 def _report(stages: Iterable[StageReview]) -> str:
-    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NO_FINDINGS))
+    return markdown.render(ChangeReport(base="main", stages=tuple(stages)))
 
 
 def _stable(report: str) -> str:

@@ -1,4 +1,4 @@
-"""A review with real processes and linters, as in the workflow."""
+"""A review with real processes, as in the workflow."""
 
 import json
 import shutil
@@ -28,7 +28,6 @@ endpoints:
     instance_type: ml.g5.xlarge
     instance_count: 2
 """
-CHECKOV = "framework: [cloudformation]\nquiet: true\nskip-download: true\ncheck: [CKV_AWS_18]\n"
 
 
 @pytest.fixture
@@ -39,10 +38,11 @@ def clone(tmp_path: Path) -> GitCheckout:
     (clone.root / "stages" / "live.yaml").write_text(STAGE)
     installed = "".join(f"/{name}\n" for name in INSTALLED_FOLDERS)  # links here, folders elsewhere
     (clone.root / ".gitignore").write_text((ROOT / ".gitignore").read_text() + installed)
-    (clone.root / ".cfnlintrc.yaml").write_text("")  # with W3005, which the CDK's templates have
-    (clone.root / ".checkov.yaml").write_text(CHECKOV)  # which the bucket of access logs has
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "release", clone.root / "release", ignore=ignored)
+    for name in ("release", "review"):
+        shutil.copytree(ROOT / name, clone.root / name, ignore=ignored)
+    (clone.root / ".github").mkdir()
+    (clone.root / ".github" / "CODEOWNERS").write_text("* @acme/reviewers\n")
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
     for name in INSTALLED_FOLDERS:
@@ -71,8 +71,7 @@ def test_hostile_change_cannot_disable_the_review(clone: GitCheckout) -> None:
         "review/dangers/endpoints.py": "def low_availability(comparison): return ()\n",
         "review/judge.py": "raise SystemExit(0)\n",
         "model_build/__main__.py": "print([])\n",
-        ".cfnlintrc.yaml": "ignore_checks: [W]\n",
-        ".checkov.yaml": "framework: [dockerfile]\n",
+        ".github/CODEOWNERS": "* @mallory\n",
     }.items():
         (clone.root / name).write_text(content)
 
@@ -90,18 +89,8 @@ def test_hostile_change_cannot_disable_the_review(clone: GitCheckout) -> None:
     assert finished.returncode == 3, finished.stderr
     assert "  live/low_availability/live-text.AllTraffic\n" in finished.stderr
     written = json.loads((out / "review.json").read_text())
-    (stage,) = written["stages"]
-    assert [line.partition(":")[0] for line in written["findings"]["new"]] == ["model lint"]
-    assert {line.partition(":")[0] for line in stage["findings"]["remaining"]} == {
-        "cfn-lint",
-        "checkov",
-    }
-    dangers = {danger["subject"].rpartition(".")[0]: danger for danger in written["dangers"]}
-    judges, unread = dangers["files"], dangers["models/broken/broken/config.pbtxt"]
-    assert {detail.partition(" ")[0] for detail in judges["details"]} == {
-        *("review/dangers/endpoints.py", "review/judge.py"),
-    }
-    assert unread["rule"] == "unreadable_files"
-    assert {dangers[path]["rule"] for path in (".cfnlintrc.yaml", ".checkov.yaml")} == {
-        "weakened_checks"
-    }
+    listed = "".join(written["code"])
+    for path in ("review/dangers/endpoints.py", "review/judge.py", ".github/CODEOWNERS"):
+        assert path in listed
+    rules = {danger["subject"].rpartition(".")[0]: danger["rule"] for danger in written["dangers"]}
+    assert rules["models/broken/broken/config.pbtxt"] == "unreadable_files"

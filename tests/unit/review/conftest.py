@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import platform_facts
+from plan.document import Plan
 from platform_facts import Prices
 from release.checkout import Checkout, GitCheckout
 from review import command, judge
 from tests.unit.conftest import commit
+from tests.unit.review.edits import plan_of
 from tests.unit.review.resources import RESOURCES
 
 PRICES = Prices(
@@ -19,6 +21,8 @@ PRICES = Prices(
     per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
 )
 
+
+PROD = plan_of((), account=None)
 
 APP = """
 import json, pathlib, shutil, sys
@@ -34,7 +38,7 @@ for stage in sys.argv[2:]:
     }
     (out / "manifest.json").write_text(json.dumps({"artifacts": stacks}))
 """
-LINTERS = {"bin/cfn-lint": "[]", ".venv-checkov/bin/checkov": '{"results": {"failed_checks": []}}'}
+CODEOWNERS = "* @octo/reviewers\n"
 
 
 @pytest.fixture(autouse=True)
@@ -44,25 +48,30 @@ def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitCheckout:
-    """A clone whose app copies templates, and whose linters have no findings."""
+    """A clone whose app copies assemblies, and whose files all have an owner."""
     clone = GitCheckout(tmp_path.resolve() / "clone")
     write_file(clone, "app.py", APP)
     write_file(clone, "cdk.json", "{}")
-    write_file(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
+    write_file(clone, ".gitignore", "/review.out\n")
+    write_file(clone, ".github/CODEOWNERS", CODEOWNERS)
     write_file(clone, "requirements.txt", "")
     write_file(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
     write_file(
         clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES})
     )
-    write_file(clone, "model_build/__main__.py", "print([])")
-    for path, message in LINTERS.items():
-        write_file(clone, path, f"#!/bin/sh\necho '{message}'\n").chmod(0o755)
-    monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
+    write_plan(clone, PROD)
     review_in_this_process(monkeypatch)
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
     monkeypatch.chdir(clone.root)
     return clone
+
+
+def write_plan(tree: Checkout, plan: Plan) -> None:
+    """Write the plan that the app copies into the assembly of its stage."""
+    folder = tree.root / "assemblies" / plan.stage
+    folder.mkdir(parents=True, exist_ok=True)
+    plan.write(folder)
 
 
 def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

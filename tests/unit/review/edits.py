@@ -3,12 +3,39 @@
 from collections.abc import Callable
 from typing import Any
 
-from release.checkout import StageFile
+from plan.document import Limits, Plan
 from review.comparison import Comparison
+from tests.unit.plan.plans import make_endpoint, make_model, make_plan, make_variant
 
-PROD = StageFile(region="us-east-1", production=True, account="111111111111")
 STACK = "prod-text"
 Edit = Callable[[dict[str, Any]], None]
+
+
+def variant(
+    instance_type: str = "ml.g5.xlarge", low: int = 2, high: int = 10, **fields: Any
+) -> Any:
+    """Return a scaled variant."""
+    limits = Limits(minimum=low, maximum=high)
+    return make_variant(instance_type, **{"instances": limits, "is_scaled": True, **fields})
+
+
+def plan_of(
+    models: tuple[str, ...] = ("minilm",), *, endpoint: dict[str, Any] | None = None, **fields: Any
+) -> Plan:
+    """Return the plan of `prod` with the endpoint `text`.
+
+    `endpoint` has arguments of `make_endpoint`, `fields` are those of `Plan`.
+    """
+    values: dict[str, Any] = {
+        "models": {name: make_model(name) for name in models},
+        "variants": {"AllTraffic": variant()},
+        **(endpoint or {}),
+    }
+    endpoints = {"text": make_endpoint(**values)}
+    return make_plan(**{"account": "111111111111", "endpoints": endpoints, **fields})
+
+
+PROD = plan_of()
 
 
 def compare(
@@ -16,13 +43,13 @@ def compare(
     after: dict[str, Any],
     *,
     stack: str = STACK,
-    file_before: StageFile = PROD,
-    file_after: StageFile = PROD,
+    plan_before: Plan = PROD,
+    plan_after: Plan = PROD,
     **fields: Any,
 ) -> Comparison:
     """Return the comparison of a stage with one stack; `fields` are those of `Comparison`."""
     sides = {stack: {"Resources": before}}, {stack: {"Resources": after}}
-    return Comparison("prod", *sides, file_before=file_before, file_after=file_after, **fields)
+    return Comparison("prod", *sides, plan_before, plan_after, **fields)
 
 
 def put(*path: Any) -> Edit:

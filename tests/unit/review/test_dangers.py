@@ -10,12 +10,11 @@ from platform_facts.rules import checked_yaml
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers import dangers
 from review.dangers.danger import Danger
-from tests.unit.review.edits import PROD, Edit, add, compare, drop, put
+from tests.unit.review.edits import Edit, add, compare, drop, put
 from tests.unit.review.resources import RESOURCES
 
 STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
 STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
-VARIANT = ("Config", "ProductionVariants", 0)
 TRUST = ("Role", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
 ENCRYPTION_RULE = ("Bucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0)
 PREFIX = "if s3:prefix StringLike text/*"
@@ -26,10 +25,6 @@ NO_CUSTOMER_KEY = "is no longer encrypted with a customer-managed key"
 KEY_ARN = '{"Fn::GetAtt": ["Key", "Arn"]}'
 DEFAULT_ENCRYPTION = (
     "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
-)
-RENAMED_MESSAGE = (
-    "the endpoint prod-text is renamed to prod-texts: a new endpoint is created, the old one is "
-    "deleted, and clients that use the old name fail"
 )
 
 
@@ -58,7 +53,10 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "Lambda permission for anyone": (
         add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
-        ["anyone may lambda:InvokeFunction on f"],
+        [
+            "anyone may lambda:InvokeFunction on f",
+            "AWS::Lambda::Permission prod-text/Permission: no stack has this type of resource",
+        ],
     ),
     "SSE-KMS replaced by SSE-S3": (
         put(*ENCRYPTION_RULE, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
@@ -70,48 +68,30 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         ["AWS::S3::Bucket prod-text/RetainedBucket: is no longer retained when its stack is "
          "deleted: DeletionPolicy: Retain -> Delete"],
     ),
-    "ingress from the VPC CIDR": (
-        put("Group", "SecurityGroupIngress", {
-            "Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]}),
-        [],
-    ),
     "model without a VPC": (
         drop("Model", "VpcConfig"),
         ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
-         "VpcConfig.Subnets: a -> none"],
-    ),
-    "one instance": (
-        put(*VARIANT, "InitialInstanceCount", 1),
-        ["prod-text may run on 1 instance: if it fails, invocations fail"],
-    ),
-    "endpoint renamed": (put("Endpoint", "EndpointName", "prod-texts"), [RENAMED_MESSAGE]),
-    "model removed from the catalog": (
-        drop("Entry"),
-        ["prod-text no longer has minilm in its catalog: clients that invoke it fail (its "
-         "archives are kept)"],
+         'VpcConfig.Subnets: ["a"] -> none'],
     ),
     "bucket replaced": (
         put("Bucket", "BucketName", "models"),
-        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
+        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)",
+         "AWS::S3::Bucket prod-text/Bucket: no stack has the property BucketName of this type: "
+         "BucketName: none -> models"],
     ),
 }  # fmt: skip
 
 
-def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
+def _dangers(edit: Edit) -> list[Danger]:
     after = copy.deepcopy(RESOURCES)
     edit(after)
-    file = PROD.model_copy(update={"production": production})
-    return dangers(compare(RESOURCES, after, file_before=file, file_after=file))
+    return dangers(compare(RESOURCES, after))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_danger_messages(case: str) -> None:
     edit, expected = CASES[case]
     assert [danger.message for danger in _dangers(edit)] == expected
-
-
-def test_one_instance_is_allowed_outside_production() -> None:
-    assert _dangers(put(*VARIANT, "InitialInstanceCount", 1), production=False) == []
 
 
 ACKNOWLEDGEMENT = """\

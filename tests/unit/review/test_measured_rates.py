@@ -1,18 +1,18 @@
 """Measured request rates in a review."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from review.endpoints import TemplateEndpoint, TemplateModel
+from plan.document import Endpoint
 from review.measured_rates import measured_rates
-from tests.unit.review.test_money import endpoint, variant
+from tests.unit.plan.plans import make_endpoint, make_model
+from tests.unit.review.edits import variant
 
-MODEL = TemplateModel(name="minilm", version="fd7fc2b15569", signature={}, targets=frozenset())
+MODEL = make_model("minilm", digest="fd7fc2b15569" + "0" * 52)
 RESULT = {
     "model": "minilm",
     "version": "fd7fc2b15569",
@@ -29,17 +29,22 @@ def write_result(models: Path, name: str = "result", **fields: Any) -> None:
     path.write_text(json.dumps(RESULT | fields))
 
 
+def endpoint(instance_type: str = "ml.g5.xlarge") -> Endpoint:
+    variants = {"AllTraffic": variant(instance_type)}
+    return make_endpoint(models={"minilm": MODEL}, variants=variants)
+
+
 def rates(models: Path, instance_type: str = "ml.g5.xlarge") -> list[str]:
     """Return the sentences about a new endpoint of two instances."""
-    after = replace(endpoint(variant(instance_type)), models={"minilm": MODEL})
+    after = endpoint(instance_type)
     return list(measured_rates(comparison(models, None, after)))
 
 
-def comparison(models: Path, before: TemplateEndpoint | None, after: TemplateEndpoint) -> Any:
+def comparison(models: Path, before: Endpoint | None, after: Endpoint) -> Any:
     """Return a comparison of one endpoint; only the head has a models folder."""
     return SimpleNamespace(
         models=(None, models),
-        file_after=SimpleNamespace(region="us-east-1"),
+        plans=(None, SimpleNamespace(region="us-east-1")),
         endpoints={"text": SimpleNamespace(name="prod-text", before=before, after=after)},
     )
 
@@ -83,5 +88,5 @@ def test_invalid_result_is_ignored(tmp_path: Path, content: str) -> None:
 
 
 def test_unchanged_endpoint_has_no_rate(tmp_path: Path) -> None:
-    unchanged_endpoint = replace(endpoint(variant()), models={"minilm": MODEL})
+    unchanged_endpoint = endpoint()
     assert list(measured_rates(comparison(tmp_path, unchanged_endpoint, unchanged_endpoint))) == []

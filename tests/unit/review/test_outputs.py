@@ -12,7 +12,6 @@ from review import markdown
 from review.acknowledged import Acknowledgement
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange
-from review.findings import FindingsChange
 from review.model_changes import ModelChange
 from review.money import Cost, CostChange
 from review.output_files import to_json, write_outputs
@@ -69,7 +68,6 @@ STAGE = StageReview(
 REPORT = ChangeReport(
     base="main",
     stages=(STAGE,),
-    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",)),
 )
 
 
@@ -81,10 +79,10 @@ def render(report: ChangeReport = REPORT, **stage: Any) -> str:
 def test_summary_is_the_first_line() -> None:
     cost = CostChange(endpoint="prod-text", before=COST, after=replace(COST, minimum=3056))
     stage = replace(STAGE, costs=(cost,), endpoints=(*STAGE.endpoints, UNCHANGED_ENDPOINT))
-    report = replace(REPORT, stages=(stage,), not_judged=("model code",))
+    report = replace(REPORT, stages=(stage,), code=("**models/minilm** (+2 -0 lines): export.py",))
     line = (
         "1 danger, 1 acknowledged, 1 of 2 endpoints change, at least +2,056 USD a month, "
-        "not judged: model code"
+        "code of models/minilm changes"
     )
     assert markdown.render(report).partition("\n")[0] == f"# {line}"
     assert json.loads(to_json(report))["summary"] == line
@@ -116,7 +114,6 @@ def test_order_of_sections() -> None:
             "Review against main",
             "- **dev**: no base",
             "## Other changes",
-            "## New linter findings",
             "<details>",
         )
     ]
@@ -187,16 +184,6 @@ def test_many_details_are_collapsed(count: int, is_collapsed: bool) -> None:
     text = render(dangers=(danger("prod-text.0", "prod-text loses alarms", details=details),))
     assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
     assert (f"  <summary>all {count}</summary>" in text) == is_collapsed
-
-
-def test_findings_of_stages_are_shown() -> None:
-    text = render(
-        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",)),
-        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",)),
-    )
-    assert "\n- checkov: prod-text, A.B: open [CKV_1]" in text
-    assert "Acknowledged cdk-nag findings: 1 new, 0 removed</summary>" in text
-    assert "- new: cdk-nag: prod-text: IAM5: why" in text
 
 
 def test_json() -> None:

@@ -1,6 +1,5 @@
 """Reviews of stages whose result depends on files of both trees."""
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +11,13 @@ from release.build import build_release
 from release.checkout import Checkout, GitCheckout
 from review.stage_review import StageReview, review_stage
 from tests.unit.conftest import commit
-from tests.unit.review.conftest import write_file
+from tests.unit.plan.plans import make_endpoint, make_model
+from tests.unit.review.conftest import write_file, write_plan
+from tests.unit.review.edits import plan_of, variant
 from tests.unit.review.resources import RESOURCES
 
 TEMPLATE = "assemblies/prod/prod-text.template.json"
 Review = Callable[..., StageReview]
-ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 
 
 @pytest.fixture
@@ -32,17 +32,18 @@ def review(tmp_path: Path) -> Review:
     return review
 
 
-def write_version(tree: Checkout, version: str) -> None:
-    resources = copy.deepcopy(RESOURCES)
-    resources["Entry"]["Properties"]["Value"] = json.dumps({**ENTRY, "version": version})
-    write_file(tree, TEMPLATE, json.dumps({"Resources": resources}))
+def write_version(tree: Checkout, digest: str) -> None:
+    models = {"minilm": make_model("minilm", digest=digest * 64)}
+    write_plan(tree, plan_of(endpoint={"models": models}, account=None))
 
 
 def test_new_stage_is_reviewed(clone: GitCheckout, review: Review) -> None:
-    one_instance = copy.deepcopy(RESOURCES)
-    one_instance["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
+    endpoints = {"text": make_endpoint("prod-text", variants={"AllTraffic": variant(low=1)})}
+    write_plan(clone, plan_of(endpoints=endpoints, stage="new", production=True, account=None))
     write_file(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
-    write_file(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": one_instance}))
+    write_file(
+        clone, "assemblies/new/prod-text.template.json", json.dumps({"Resources": RESOURCES})
+    )
     with clone.checked_out("main") as base:
         stage_review = review(base, clone, stage="new")
     assert [danger.rule for danger in stage_review.dangers] == ["low_availability"]
@@ -50,7 +51,7 @@ def test_new_stage_is_reviewed(clone: GitCheckout, review: Review) -> None:
 
 
 def test_moved_stage_costs_in_both_regions(clone: GitCheckout, review: Review) -> None:
-    write_file(clone, "stages/prod.yaml", "region: eu-west-1\n")
+    write_plan(clone, plan_of((), region="eu-west-1", account=None))
     with clone.checked_out("main") as base:
         old_cost, new_cost = review(base, clone).costs
     assert old_cost.keeps_running
@@ -74,6 +75,7 @@ def test_causes_of_a_rebuilt_model(
 ) -> None:
     for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
         write_file(clone, f"models/{file}", "before")
+    write_version(clone, "1")
     commit(clone)
     write_file(clone, f"models/{changed_file}", "after")
     write_version(clone, "2")

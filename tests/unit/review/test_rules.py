@@ -1,16 +1,16 @@
-"""Rules for dangers, on small templates and stage files."""
+"""Rules for dangers, on small templates and plans."""
 
 import copy
 from typing import Any
 
 import pytest
 
-from release.checkout import StageFile
+from plan.document import Plan
 from release.templates import Template
 from review.comparison import Comparison
 from review.dangers import dangers
-from review.findings import FindingsChange
-from tests.unit.review.edits import PROD, STACK, compare
+from tests.unit.plan.plans import make_variant
+from tests.unit.review.edits import PROD, STACK, compare, plan_of, variant
 from tests.unit.review.resources import RESOURCES
 
 
@@ -19,14 +19,14 @@ def review_dangers(
     after: dict[str, Any],
     *,
     stack: str = STACK,
-    file_before: StageFile = PROD,
-    file_after: StageFile = PROD,
+    plan_before: Plan = PROD,
+    plan_after: Plan = PROD,
 ) -> list[tuple[str, str]]:
     """Return rule and message of every danger of a stack with these resources."""
     sides: list[dict[str, Template]] = [
         {STACK: {"Resources": RESOURCES}, stack: {"Resources": side}} for side in (before, after)
     ]
-    comparison = Comparison("prod", sides[0], sides[1], file_before, file_after)
+    comparison = Comparison("prod", sides[0], sides[1], plan_before, plan_after)
     return [(danger.rule, danger.message) for danger in dangers(comparison)]
 
 
@@ -59,37 +59,6 @@ def test_changed_stack_settings(stack: str, settings: dict[str, Any], messages: 
     result = dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=sides))
     assert [danger.message for danger in result] == [f"{stack}: {message}" for message in messages]
     assert all(danger.rule == "changed_stack_settings" for danger in result)
-
-
-CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        CATALOG,
-        f"arn:aws:s3:::{CATALOG}",
-        {"Fn::Join": ["", ["{{res", "olve:ssm:/triton/prod/text/bert}}"]]},
-        {"Fn::Sub": CATALOG},
-    ],
-)
-def test_dynamic_reference(value: Any) -> None:
-    after = copy.deepcopy(RESOURCES)
-    after["Role"]["Properties"]["Description"] = value
-    text = f"{STACK} reads {CATALOG} at deploy time, which can change after the review"
-    assert rule_messages("deploy_time_values", RESOURCES, after) == [text]
-    assert rule_messages("deploy_time_values", after, after) == []
-
-
-@pytest.mark.parametrize(
-    ("default", "is_danger"), [("/triton/x", True), ("/cdk-bootstrap/x", False)]
-)
-def test_parameter_of_an_ssm_type(default: str, is_danger: bool) -> None:
-    parameter = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": default}
-    after = {STACK: {"Resources": RESOURCES, "Parameters": {"Name": parameter}}}
-    result = dangers(Comparison("prod", TEMPLATES, after, PROD, PROD))
-    text = f"{STACK} reads {default} as parameter Name at deploy time, which can change after "
-    assert [danger.message for danger in result] == is_danger * [f"{text}the review"]
 
 
 def test_harmless_stack_settings() -> None:
@@ -148,7 +117,8 @@ def test_gpu_thresholds_are_compared_per_gpu() -> None:
         }
         (variant,) = after["Config"]["Properties"]["ProductionVariants"]
         variant["InstanceType"] = "ml.g5.12xlarge"
-        assert len(rule_messages("weakened_alarms", before, after)) == count
+        plan = plan_of(endpoint={"variants": {"AllTraffic": make_variant("ml.g5.12xlarge")}})
+        assert len(rule_messages("weakened_alarms", before, after, plan_after=plan)) == count
 
 
 JOBS_RULE = {"Prefix": "jobs/", "ExpirationInDays": 30, "Status": "Enabled"}
@@ -179,9 +149,9 @@ BUCKET, LOG, KEY, GROUP = (
 PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_logging", BUCKET, ACCESS_LOGGING, {}, 1),
     ("lost_logging", BUCKET, {}, ACCESS_LOGGING, 0),
-    ("lost_logging", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
-    ("lost_logging", LOG, {}, {"RetentionInDays": 365}, 1),
-    ("lost_logging", LOG, {"RetentionInDays": 7}, {}, 0),
+    ("shrunk_protection", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
+    ("shrunk_protection", LOG, {}, {"RetentionInDays": 365}, 1),
+    ("shrunk_protection", LOG, {"RetentionInDays": 7}, {}, 0),
     ("internet_routes", "AWS::EC2::Subnet", {}, {"MapPublicIpOnLaunch": True}, 1),
     ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "10.0.0.0/8"}]},
      {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}, 1),
@@ -194,9 +164,11 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
-    ("lost_safeguards", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
+    ("unknown_resources", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
+    ("shrunk_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 60}, 1),
+    ("shrunk_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 600}, 0),
     ("lost_logging", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
-    ("public_exposure", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
+    ("unknown_resources", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
     ("expiring_objects", BUCKET, {}, lifecycle(NONCURRENT_RULE), 1),
     ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
      {"KmsMasterKeyId": "alias/aws/sns"}, 1),
@@ -232,48 +204,19 @@ def test_changed_property(
 @pytest.mark.parametrize(
     ("rule", "kind", "properties"),
     [
-        ("internet_routes", "AWS::EC2::NatGateway", {}),
-        ("internet_routes", "AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
+        ("unknown_resources", "AWS::EC2::NatGateway", {}),
+        ("unknown_resources", "AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
         ("internet_routes", "AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
-        ("internet_routes", "AWS::EC2::VPCPeeringConnection", {}),
+        ("unknown_resources", "AWS::EC2::VPCPeeringConnection", {}),
         ("internet_routes", "AWS::EC2::VPCEndpoint", {"ServiceName": "dynamodb"}),
-        ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
-        ("internet_routes", "AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
-        ("lost_safeguards", "AWS::IAM::AccessKey", {"UserName": "ci"}),
+        ("unknown_resources", "AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
+        ("unknown_resources", "AWS::IAM::AccessKey", {"UserName": "ci"}),
     ],
 )
 def test_new_resource(rule: str, kind: str, properties: dict[str, Any]) -> None:
     after = resource(kind, **properties)
     assert len(rule_messages(rule, {}, after, stack="prod-network")) == 1
     assert not rule_messages(rule, after, after, stack="prod-network")
-
-
-def test_changed_export_that_is_imported() -> None:
-    def stacks(**outputs: Any) -> dict[str, Template]:
-        named = {
-            key: {"Value": value, "Export": {"Name": f"prod-models:{key}"}}
-            for key, value in outputs.items()
-        }
-        importer = {
-            "Type": "AWS::SNS::Topic",
-            "Properties": {"TopicName": {"Fn::ImportValue": IMPORTED_NAME}},
-        }
-        return {
-            "prod-models": {"Resources": resource("AWS::SNS::Topic"), "Outputs": named},
-            STACK: {"Resources": {"Importer": importer}},
-        }
-
-    before = stacks(Key={"Ref": "Example"}, Free={"Ref": "Example"})
-    for after, count in (
-        (stacks(Key={"Ref": "Example"}), 0),
-        (stacks(Free={"Ref": "Example"}), 1),
-        (stacks(Key={"Ref": "Other"}), 1),
-    ):
-        result = dangers(Comparison("prod", before, after, PROD, PROD))
-        assert [danger.rule for danger in result].count("rejected_exports") == count
-
-
-IMPORTED_NAME = "prod-models:Key"
 
 
 def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -335,57 +278,6 @@ def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
     assert all(str(reason) in message for message in messages)
 
 
-def test_checkov_finding_of_high_severity() -> None:
-    lines = ("checkov: prod-text, AWS::S3::Bucket.Example: no public read [CKV_AWS_20]",
-             "checkov: prod-text, AWS::S3::Bucket.Example: versions [CKV_AWS_21]")  # fmt: skip
-    findings = FindingsChange(new=lines)
-    before: dict[str, Template] = {STACK: {"Resources": {}}}
-    after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
-    comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
-    high_severity = [
-        danger for danger in dangers(comparison) if danger.rule == "high_severity_findings"
-    ]
-    assert [danger.subject for danger in high_severity] == [
-        "prod-text.AWS::S3::Bucket.Example.CKV_AWS_20"
-    ]
-    assert [danger.message for danger in high_severity] == [lines[0]]
-
-
-REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives below a prefix."
-
-
-@pytest.mark.parametrize(
-    ("finding", "is_danger"),
-    [
-        (
-            "cdk-nag: prod-new/Role: AwsSolutions-IAM5[Resource::b/*]: Archives below a prefix.",
-            False,
-        ),
-        ("cdk-nag: prod-new/Role: AwsSolutions-IAM4[Policy::x]: Archives below a prefix.", True),
-        ("cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::*]: It works.", True),
-        ("cdk-nag: prod-text/Role: AwsSolutions-IAM5[x]: y]: Archives below a prefix.", True),
-        ("cdk-nag: prod-text/Role: AwsSolutions-S1: logs\nof nothing", True),
-        ("cdk-nag: prod-text: AwsSolutions-IAM5[a]: Archives below a prefix.: x: y", True),
-    ],
-)
-def test_new_acknowledgement(finding: str, *, is_danger: bool) -> None:
-    lines = FindingsChange(new=(finding,), remaining=(REASON,))
-    result = dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, acknowledged=lines))
-    assert [danger.rule for danger in result] == is_danger * ["new_acknowledgements"]
-
-
-def test_reason_in_the_code_of_the_base_is_not_new() -> None:
-    line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
-    lines = FindingsChange(new=(line,))
-    strings = frozenset({"It works."})
-    known_reason = Comparison(
-        "prod", TEMPLATES, TEMPLATES, PROD, PROD, acknowledged=lines, base_strings=strings
-    )
-    assert dangers(known_reason) == []
-    new_stage = Comparison("prod", {}, TEMPLATES, PROD, PROD, acknowledged=lines)
-    assert "new_acknowledgements" not in {danger.rule for danger in dangers(new_stage)}
-
-
 MONTH = 1.4 * 2 * 730
 """Monthly cost of the endpoint in RESOURCES."""
 
@@ -402,27 +294,12 @@ MONTH = 1.4 * 2 * 730
     ],
 )
 def test_over_budget(old_limit: float | None, limit: float, count: int, is_danger: bool) -> None:
-    after = copy.deepcopy(RESOURCES)
-    after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
-    sides = (PROD.model_copy(update={"max_monthly_usd": limit}) for limit in (old_limit, limit))
-    files = dict(zip(("file_before", "file_after"), sides, strict=True))
-    assert bool(rule_messages("over_budget", RESOURCES, after, **files)) == is_danger
-
-
-def single_model_stack(model: str) -> dict[str, Any]:
-    resources = copy.deepcopy(RESOURCES)
-    resources["Model"]["Properties"]["PrimaryContainer"]["Mode"] = "SingleModel"
-    entry = resources["Entry"]["Properties"]
-    entry["Value"] = entry["Value"].replace("minilm", model)
-    return resources
-
-
-def test_single_model_endpoint_cannot_change_its_model() -> None:
-    messages = rule_messages(
-        "rejected_updates", single_model_stack("minilm"), single_model_stack("bert")
+    before, after = (
+        plan_of(endpoint={"variants": {"AllTraffic": variant(high=high)}}, max_monthly_usd=usd)
+        for high, usd in ((2, old_limit), (count, limit))
     )
-    assert len(messages) == 1
-    assert "bert would answer the clients of minilm" in messages[0]
+    plans = {"plan_before": before, "plan_after": after}
+    assert bool(rule_messages("over_budget", RESOURCES, RESOURCES, **plans)) == is_danger
 
 
 def test_group_key_depends_on_all_members() -> None:
@@ -450,7 +327,7 @@ def test_no_longer_production_includes_only_its_own_alarms() -> None:
     before = {**RESOURCES, "Warning": warning_alarm}
     after = {key: value for key, value in RESOURCES.items() if key != "Quota"}
     development = PROD.model_copy(update={"production": False})
-    rules = [rule for rule, _ in review_dangers(before, after, file_after=development)]
+    rules = [rule for rule, _ in review_dangers(before, after, plan_after=development)]
     assert rules == ["no_longer_production", "lost_alarms"]
 
 
@@ -458,10 +335,10 @@ def test_unknown_region_and_instance_type() -> None:
     gpu = {**ALARM, "MetricName": "GPUUtilization",
            "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
     before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
-    before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
-    moved_stage = PROD.model_copy(update={"region": "xx-nowhere-1"})
-    rules = [rule for rule, _ in review_dangers(before, after, file_before=moved_stage)]
+    variants = {"AllTraffic": variant("ml.old.xlarge")}
+    moved_stage = plan_of(endpoint={"variants": variants}, region="xx-nowhere-1")
+    rules = [rule for rule, _ in review_dangers(before, after, plan_before=moved_stage)]
     assert rules == ["new_environment", "weakened_alarms"]
 
 
@@ -470,7 +347,7 @@ def test_moved_stage_is_compared_without_region_and_account() -> None:
         queue = f"arn:aws:sqs:{region}:{account}:work"
         return role({"Action": list(actions), "Resource": queue})
 
-    moved_stage = StageFile(region="eu-west-1", production=True, account="222222222222")
+    moved_stage = plan_of(region="eu-west-1", account="222222222222")
     before = stack(PROD.region, str(PROD.account), "sqs:SendMessage")
     same_access = stack(moved_stage.region, str(moved_stage.account), "sqs:SendMessage")
     more_access = stack(
@@ -478,13 +355,13 @@ def test_moved_stage_is_compared_without_region_and_account() -> None:
     )
     rules = [
         rule
-        for rule, _ in review_dangers(before, same_access, stack="prod-new", file_after=moved_stage)
+        for rule, _ in review_dangers(before, same_access, stack="prod-new", plan_after=moved_stage)
     ]
     assert rules == ["new_environment"]
     rules = [
         rule
-        for rule, _ in review_dangers(before, more_access, stack="prod-new", file_after=moved_stage)
+        for rule, _ in review_dangers(before, more_access, stack="prod-new", plan_after=moved_stage)
     ]
     assert rules == ["new_environment", "widened_access"]
     assert not rule_messages("replaced_resources", {**before, "B": RESOURCES["Log"]}, same_access,
-                  stack="prod-new", file_after=moved_stage)  # fmt: skip
+                  stack="prod-new", plan_after=moved_stage)  # fmt: skip

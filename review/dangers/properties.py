@@ -1,0 +1,269 @@
+"""Dangers of single properties: a table of safe values that are lost, and a few comparisons."""
+
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from release.templates import references
+from review.access.access_changes import has_more_access
+from review.comparison import Comparison
+from review.dangers.alarms import alarm_dangers
+from review.dangers.danger import Danger, digest
+from review.dangers.networks import network_dangers
+from review.template_changes import PropertyChange, property_changes
+from review.values import as_list, changed_lines, falls_sharply, format_value
+
+Finding = tuple[str, str]
+"""Rule and message."""
+
+
+class Loss(NamedTuple):
+    """A property whose safe value becomes an unsafe one, in patterns of types and paths."""
+
+    type: str
+    path: str
+    is_safe: Callable[[Any], bool]
+    rule: str
+    text: str
+
+
+def is_on(value: Any) -> bool:
+    """Return whether a setting is enabled."""
+    return value in (True, "true", "Enabled")
+
+
+def is_off(value: Any) -> bool:
+    """Return whether a setting is disabled or absent."""
+    return not is_on(value)
+
+
+def is_set(value: Any) -> bool:
+    """Return whether a property is set."""
+    return value is not None and value != {"Ref": "AWS::NoValue"}
+
+
+def is_customer_key(value: Any) -> bool:
+    """Return whether a key is set and managed by the customer, not by AWS."""
+    return is_set(value) and not str(value).startswith("alias/aws/")
+
+
+def is_pinned(value: Any) -> bool:
+    """Return whether an image is named by its digest."""
+    return "@sha256:" in str(value)
+
+
+NO_KEY = "is no longer encrypted with a customer-managed key"
+
+ROWS = (
+    # IAM user guide, access_policies_boundaries
+    Loss("AWS::IAM::Role", "PermissionsBoundary", is_set,
+        "lost_safeguards", "loses its permissions boundary"),
+    # API reference, UpdateEndpoint, RetainAllVariantProperties
+    Loss("AWS::SageMaker::Endpoint", "RetainAllVariantProperties", is_on, "reset_instance_counts",
+        "updates set the initial number of instances, independent of the load"),
+    # SageMaker API reference, CreateModel, EnableNetworkIsolation; ProductionVariant
+    Loss("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
+        "lost_safeguards", "its container has network access"),
+    Loss("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess", is_off,
+        "lost_safeguards", "allows login to instances through Systems Manager"),
+    # Application Auto Scaling API reference, RegisterScalableTarget
+    Loss("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState*", is_off,
+        "lost_safeguards", "scaling is suspended"),
+    Loss("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
+        "lost_logging", "requests are no longer captured"),
+    # S3 user guide: Versioning, ServerLogs, access-control-block-public-access
+    Loss("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*", is_on,
+        "public_exposure", "no longer blocks public access"),
+    Loss("AWS::S3::Bucket", "VersioningConfiguration.Status", is_on,
+        "lost_safeguards", "no longer keeps earlier versions of objects"),
+    Loss("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName", is_set,
+        "lost_logging", "access to the bucket is no longer logged"),
+    # KMS developer guide, rotate-keys; API reference, DisableKey: a key is enabled by default
+    Loss("AWS::KMS::Key", "EnableKeyRotation", is_on, "lost_safeguards", "is no longer rotated"),
+    Loss("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
+        "lost_safeguards", "is disabled: data encrypted with it cannot be read"),
+    *(Loss("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
+      for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
+    Loss("*", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),
+        "encryption_removed", NO_KEY),
+    # CodeBuild user guide, change-project; API reference, LogsConfig
+    Loss("AWS::CodeBuild::Project", "Environment.PrivilegedMode", is_off,
+        "lost_safeguards", "builds in privileged mode"),
+    Loss("AWS::CodeBuild::Project", "Environment.Image", is_pinned,
+        "lost_pins", "the build image is not pinned by digest"),
+    Loss("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
+        "lost_logging", "builds are no longer logged"),
+    Loss("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
+        "internet_routes", "its instances get public addresses"),
+    *(Loss("*", name, lambda value: value == "Retain",
+          "replaced_resources", "is no longer retained when its stack is deleted")
+      for name in ("DeletionPolicy", "UpdateReplacePolicy")),
+)  # fmt: skip
+
+PROTECTING = re.compile(
+    r"Retention|Timeout|Attempts|Concurren|WaitIntervalInSeconds|TerminationWait|Backup"
+    r"|SamplingPercentage"
+)
+"""Names of amounts that protect: a fall to a third or less is a danger."""
+
+DOWNLOAD_COMMANDS = re.compile(
+    r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
+    r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
+)
+"""Commands that download files without a hash; chosen for this project."""
+
+ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
+"""Storage classes whose objects must be restored before they can be read (S3 user guide,
+storage-class-intro; GLACIER is Flexible Retrieval)."""
+
+
+def changed_properties(comparison: Comparison) -> Iterator[Danger]:
+    """A property protects less; equal changes of resources of one type are one danger."""
+    removed = set[tuple[str, str]]()
+    dangers: dict[Danger, None] = {}
+    for change in property_changes(comparison):
+        if re.search("Polic(y|ies)", change.path.partition(".")[0]):
+            continue  # review/access
+        resource, property_name = change.change, change.path.partition(".")[0]
+        findings = [
+            *_row_dangers(change),
+            *_amount_dangers(change),
+            *_role_dangers(change),
+            *_lifecycle_dangers(change),
+            *_guard_dangers(change),
+            *_rollback_dangers(change),
+            *_build_dangers(change),
+            *network_dangers(comparison, change),
+        ]
+        if findings and property_name not in resource.after.get("Properties", {property_name}):
+            if (resource.id, property_name) in removed:
+                continue  # with another part of the removed property
+            removed.add((resource.id, property_name))
+        for rule, text in findings:
+            danger = Danger(
+                f"{resource.stack}.{resource.path}.{digest(text)}",
+                f"{resource.type} {resource.stack}/{resource.path}: {text}",
+                group=f"{resource.type}.{property_name}",
+                rule=rule,
+            )
+            dangers[danger] = None
+    yield from (*dangers, *alarm_dangers(comparison))
+
+
+def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
+    for row in ROWS:
+        is_row = fnmatchcase(change.change.type, row.type) and fnmatchcase(change.path, row.path)
+        if is_row and row.is_safe(change.before) and not row.is_safe(change.after):
+            yield row.rule, f"{row.text}: {change.text}"
+            return
+
+
+def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield an amount that protects and falls, of an existing resource.
+
+    A log group without `RetentionInDays` keeps all events.
+    """
+    if not (change.change.before and PROTECTING.search(change.path)):
+        return
+    before, after = change.before, change.after
+    if change.path == "RetentionInDays":
+        before = float("inf") if before is None else before
+        after = float("inf") if after is None else after
+    is_amount = isinstance(before, int | float) and isinstance(after, int | float | None)
+    if is_amount and before and (after is None or falls_sharply(before, after)):
+        yield "shrunk_protection", change.text
+
+
+def _role_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield another role that may do more, or that is outside of the stage."""
+    if not change.path.endswith(("Role", "RoleArn")) or change.before == change.after:
+        return
+    old_resources, resources = change.resources
+    old_role, new_role = (next(references(value), "") for value in (change.before, change.after))
+    if isinstance(change.after, str):
+        text = f"runs as {change.after}, whose permissions are outside of the stage"
+        yield "widened_access", text
+    elif old_role and new_role in old_resources and has_more_access(resources, old_role, new_role):
+        yield "widened_access", f"runs as another role, which may do more: {change.text}"
+
+
+def _lifecycle_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield rules that newly delete or archive objects of an existing bucket, or do so earlier.
+
+    A rule without a prefix applies to all objects (S3 user guide,
+    lifecycle-expire-general-considerations). Archives in the catalog must not be removed.
+    """
+    if change.path != "LifecycleConfiguration" or not change.change.before:
+        return
+    old, new = (dict(_expirations(side)) for side in (change.before, change.after))
+    for (effect, objects), days in new.items():
+        if any(
+            known_effect == effect and objects.startswith(known) and known_days <= days
+            for (known_effect, known), known_days in old.items()
+        ):
+            continue
+        text = f"objects ({f'below {objects}' if objects else 'all'}) are {effect} {days:g} days"
+        yield "expiring_objects", f"{text} after they were written"
+
+
+def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield ((effect, prefix), days) of each enabled rule."""
+    for rule in (configuration or {}).get("Rules", ()):
+        if rule.get("Status") != "Enabled":
+            continue
+        filters = rule.get("Filter", {}).get("And", rule.get("Filter", {}))
+        prefix = str(rule.get("Prefix") or filters.get("Prefix") or "")
+        if "ExpirationInDays" in rule or "ExpirationDate" in rule:
+            yield ("deleted", prefix), float(rule.get("ExpirationInDays", 0))
+        if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
+            yield ("deleted as earlier versions", prefix), float(days)
+        for transition in rule.get("Transitions", ()):
+            if transition.get("StorageClass") in ARCHIVE_CLASSES:
+                days = transition.get("TransitionInDays", 0)
+                yield ("no longer readable", prefix), float(days)
+
+
+def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield that a resource no longer waits for a guard or a check of updates."""
+    old, new = change.resources
+    if change.path == "DependsOn":
+        before, after = ({*as_list(value or [])} for value in (change.before, change.after))
+        for logical_id in sorted((before - after) & old.keys() & new.keys()):
+            if new[logical_id]["Type"].startswith("Custom::Triton"):
+                yield "lost_safeguards", f"DependsOn: {logical_id} removed"
+
+
+def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield rollback alarms that are removed, except renamed ones, and a faster strategy."""
+    key = change.path.rpartition(".")[2]
+    if key == "AutoRollbackConfiguration":
+        old, new = (
+            [_definition(resources, alarm["AlarmName"]) for alarm in (side or {}).get("Alarms", ())]
+            for side, resources in zip((change.before, change.after), change.resources, strict=True)
+        )
+        if removed := [name for name, definition in old if definition not in [d for _, d in new]]:
+            count = f": {len(new)} of {len(old)} alarms remain" if len(new) < len(old) else ""
+            text = f"updates are no longer rolled back by {', '.join(removed)}{count}"
+            yield "lost_rollback", text
+    is_routing = change.path.endswith("TrafficRoutingConfiguration.Type")
+    if is_routing and change.before and change.after in ("ALL_AT_ONCE", None):
+        yield "lost_rollback", f"traffic moves at once: {change.text}"
+
+
+def _definition(resources: dict[str, Any], name: Any) -> tuple[str, Any]:
+    """Return name and properties of an alarm, without its own name and text."""
+    text = format_value(name, resources)
+    properties = resources.get(next(references(name), ""), {}).get("Properties")
+    if properties is None:
+        return text, text
+    return text, {key: value for key, value in properties.items()
+                  if key not in ("AlarmName", "AlarmDescription")}  # fmt: skip
+
+
+def _build_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield each new command of a build that downloads."""
+    if change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec")):
+        for line in changed_lines(*change.texts)[1]:
+            if DOWNLOAD_COMMANDS.search(line):
+                yield "build_downloads", f"the build runs: {line}"

@@ -1,0 +1,148 @@
+"""Dangers of whole resources and stacks: replaced, deleted, unfamiliar, other settings."""
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from review import environments
+from review.comparison import Comparison
+from review.dangers.danger import Danger, digest
+from review.template_changes import property_changes
+from review.values import format_value, is_intrinsic_function
+
+IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
+"""Types that every update replaces; they contain no data."""
+
+STATEFUL_TYPES = (
+    *("AWS::DynamoDB::Table", "AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::VPCEndpoint"),
+    *("AWS::IAM::OIDCProvider", "AWS::KMS::Key", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
+    *("AWS::S3::BucketPolicy", "AWS::SNS::Topic", "Custom::TritonUpdateCheck"),
+    "Custom::TritonUpdateGuard",
+)
+"""Types with data, with an address that other resources use, or that guard updates."""
+
+REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, but not deleted"}
+"""The CDK's impact on a resource removed from its template -> participle in the message."""
+
+EXEMPT_TYPES = (
+    *IMMUTABLE_TYPES,
+    *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Alarm"),
+    *("AWS::CloudWatch::Dashboard", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"),
+    *("AWS::SNS::Subscription", "AWS::SSM::Parameter", "AWS::SageMaker::Endpoint"),
+)
+"""Types without data whose replacement other rules report, or whose properties are compared."""
+
+KNOWN = Path(__file__).parent / "known_resources.json"
+"""The types and properties that the constructs and stacks of this commit can write."""
+OPAQUE = (
+    *("KeyPolicy", "*PolicyDocument", "Policies", "Tags", "PrimaryContainer.Environment"),
+    "Environment.Variables",
+)
+"""Patterns of properties whose parts are not listed in `KNOWN`."""
+
+PROTECTION = "terminationProtection"
+
+
+def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
+    """A resource other than a Model or an EndpointConfig is replaced, or a stateful one deleted.
+
+    The replacements of a stack are one danger: a resource is often replaced because it refers to
+    another replaced resource.
+    """
+    for change in comparison.changes:
+        if change.type in EXEMPT_TYPES or not comparison.is_deployed(change.stack):
+            continue
+        subject = f"{change.stack}.{change.path}"
+        if change.impact == "WILL_REPLACE":
+            properties = ", ".join(change.properties)
+            message = f"{change.type} {change.path} is replaced ({properties} changes)"
+            yield Danger(subject, message, group=change.stack)
+        elif change.type in STATEFUL_TYPES and change.impact in REMOVALS:
+            yield Danger(subject, f"{change.type} {change.path} is {REMOVALS[change.impact]}")
+
+
+def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
+    """A resource has a type or a property that no stack of this commit can have.
+
+    Such as a function's URL, a NAT gateway, an access key, the replication of a bucket, a shadow
+    variant: these rules know nothing about them.
+    """
+    known = known_resources()
+    for change in comparison.changes:
+        if not change.before and change.after and change.type not in known:
+            text = f"{change.type} {change.stack}/{change.path}: no stack has this type of resource"
+            yield Danger(f"{change.stack}.{change.path}.{change.type}", text, group=change.type)
+    reported = set[tuple[str, str, str]]()
+    for difference in property_changes(comparison):
+        resource = difference.change
+        if difference.after is None or resource.type not in known:
+            continue
+        properties = _nested(difference.path, difference.after)
+        for path in resource_paths(resource.type, {"Properties": properties}):
+            key = (resource.stack, resource.id, path)
+            if path not in known[resource.type] and key not in reported and not _is_opaque(path):
+                reported.add(key)
+                text = f"no stack has the property {path} of this type: {difference.text}"
+                yield Danger(
+                    f"{resource.stack}.{resource.path}.{path}.{digest(text)}",
+                    f"{resource.type} {resource.stack}/{resource.path}: {text}",
+                    group=f"{resource.type}.{path}",
+                )
+
+
+def _nested(path: str, value: Any) -> dict[str, Any]:
+    for name in reversed(path.split(".")):
+        value = {name.removesuffix("[]"): value}
+    return dict(value)
+
+
+@cache
+def known_resources() -> dict[str, frozenset[str]]:
+    """Return type -> paths of properties in `KNOWN`."""
+    return {kind: frozenset(paths) for kind, paths in json.loads(KNOWN.read_text()).items()}
+
+
+def resource_paths(kind: str, resource: dict[str, Any]) -> Iterator[str]:
+    """Yield the paths of a resource's properties and attributes, without list indexes."""
+    attributes = {key: value for key, value in resource.items()
+                  if key not in ("Metadata", "Properties", "Type")}  # fmt: skip
+    if not kind.startswith("Custom::"):
+        yield from _paths({**attributes, **resource.get("Properties", {})}, "")
+
+
+def _paths(value: Any, path: str) -> Iterator[str]:
+    match value:
+        case list():
+            for item in value:
+                yield from _paths(item, path)
+        case dict() if not is_intrinsic_function(value) and not _is_opaque(path):
+            for name, item in value.items():
+                yield from _paths(item, f"{path}.{name}" if path else str(name))
+        case _:
+            yield path
+
+
+def _is_opaque(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in OPAQUE)
+
+
+def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
+    """A stack loses termination protection, or its roles, tags, buckets or parameters change.
+
+    Templates do not contain these settings (cloud assembly schema,
+    AwsCloudFormationStackProperties). A new stack is compared with the other stacks of its stage.
+    """
+    before, after = environments.normalize(*comparison.settings, comparison.plans)
+    for stack, settings in after.items():
+        old_settings = [before[stack]] if stack in before else list(before.values())
+        for key in sorted({*settings, *(key for old in old_settings for key in old)}):
+            old_values = [old.get(key) for old in old_settings]
+            value = settings.get(key)
+            if not old_values or value in old_values or (key == PROTECTION and value is True):
+                continue
+            change = f"{key}: {format_value(old_values[0])} -> {format_value(value)}"
+            group = f"{key}.{digest(change)}"
+            yield Danger(f"{stack}.{group}", f"{stack}: {change}", group=group)

@@ -1,0 +1,109 @@
+"""The changed files of a change: which are code, of which package, and who has to approve them.
+
+No rule tries to recognise harmless code: people judge it. Files that are not code are compared as
+data. Source of the patterns: GitHub docs, "About code owners".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+LOCATIONS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+"""The files that GitHub reads; the first one that exists applies."""
+
+PLACEHOLDER = "@octo-org/"
+"""The start of owners that stand for those of your repository: GitHub ignores them."""
+
+DATA = re.compile(
+    r"stages/[^/]+\.yaml|docs/[^/]+\.md"
+    r"|models/.+/config\.pbtxt|models/.+/labels\.txt|models/[^/]+/tests/(golden|sizing/[^/]+)\.json"
+)
+"""Paths of files that are data, which needs no owner; everything else is code."""
+
+ROOT = "the root"
+MAX_FILES = 8
+"""Maximum number of files in the line of a package."""
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A changed file, with its content before and after, None if it does not exist."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether people have to judge the change."""
+        return DATA.fullmatch(self.path) is None
+
+    @property
+    def package(self) -> str:
+        """The folder at the root; for models and constructs, the folder below."""
+        folders = self.path.split("/")[:-1]
+        return "/".join(folders[: 2 if folders[:1] in (["models"], ["constructs"]) else 1]) or ROOT
+
+    @property
+    def line_counts(self) -> tuple[int, int]:
+        """The numbers of added and removed lines, without moved lines."""
+        old, new = (Counter((side or b"").splitlines()) for side in (self.before, self.after))
+        return (new - old).total(), (old - new).total()
+
+    def __str__(self) -> str:
+        """Return the path, and whether the file is new or deleted."""
+        state = "new" if self.before is None else "deleted" if self.after is None else ""
+        return f"{self.path} ({state})" if state else self.path
+
+
+@dataclass(frozen=True)
+class CodeOwners:
+    """The owners of paths, by the lines of a CODEOWNERS file."""
+
+    text: str
+
+    @classmethod
+    def of(cls, files: Mapping[str, bytes]) -> "CodeOwners":
+        """Return the owners of the files of a tree."""
+        contents = (files[path] for path in LOCATIONS if path in files)
+        return cls(next(contents, b"").decode(errors="replace"))
+
+    @cached_property
+    def _lines(self) -> list[tuple[re.Pattern[str], list[str]]]:
+        words = (line.partition("#")[0].split() for line in self.text.splitlines())
+        return [(_expression(pattern), owners) for pattern, *owners in filter(None, words)]
+
+    def find(self, path: str) -> list[str]:
+        """Return the owners of a path, without placeholders: the last matching line counts."""
+        matching = (owners for pattern, owners in reversed(self._lines) if pattern.fullmatch(path))
+        return [owner for owner in next(matching, []) if not owner.startswith(PLACEHOLDER)]
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return the paths that a pattern matches, all of which are below it if it is a folder."""
+    anchored = "/" in pattern.rstrip("/")
+    text = re.escape(pattern.strip("/"))
+    text = text.replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
+    text = re.sub(r"\\\*", "[^/]*", text).replace(r"\?", "[^/]")
+    is_name = "*" in pattern.rstrip("/").rpartition("/")[2] and pattern != "*"
+    below = "/.*" if pattern.endswith("/") else "" if is_name else "(?:/.*)?"
+    return re.compile(f"{'' if anchored else '(?:.*/)?'}{text}{below}", re.DOTALL)
+
+
+def package_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
+    """Return a line for each package with its changed code."""
+    by_package: dict[str, list[ChangedFile]] = {}
+    for file in files:
+        by_package.setdefault(file.package, []).append(file)
+    return tuple(
+        f"**{package}** ({_size(changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
+        + (f" and {len(changed) - MAX_FILES} more" if len(changed) > MAX_FILES else "")
+        for package, changed in sorted(by_package.items())
+    )
+
+
+def _size(files: list[ChangedFile]) -> str:
+    added, removed = map(sum, zip(*(file.line_counts for file in files), strict=True))
+    return f"+{added} -{removed} lines"

@@ -1,0 +1,113 @@
+"""Changed data of models: `config.pbtxt`, `recipe.yaml` and `tests/golden.json`."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf.json_format import MessageToJson
+
+from model_build import model_config
+from review.files.changed_code import ChangedFile
+from review.files.readers import read_json, read_text, read_yaml
+from review.values import Unreadable, ValueDifference, value_differences
+
+QUEUE_DELAY = "max_queue_delay_microseconds"
+LONG_QUEUE_DELAY = 1_000_000
+"""Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
+
+SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
+"""Fields of `weights` with the source of the weights."""
+
+TOLERANCES = ("max_absolute_difference", "max_relative_difference")
+
+Finding = tuple[str, str]
+"""Rule, empty if the line is not a danger, and text."""
+
+
+def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Finding]:
+    """Yield every changed field of a model's data; `model_exists`: after the change."""
+    name = file.path.rpartition("/")[2]
+    readers = {"config.pbtxt": _read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
+    if not file.path.startswith("models/") or name not in readers:
+        return
+    try:
+        old, new = (
+            {} if side is None else readers[name](side) for side in (file.before, file.after)
+        )
+        if name == "golden.json":
+            if file.after is None and model_exists:
+                text = "deleted: the model's outputs are no longer compared after a deployment"
+                yield "weakened_checks", text
+            yield from _fewer_values(_pop_outputs(old), _pop_outputs(new))
+        if None in (file.before, file.after):
+            yield from _new_or_deleted(name, file, new)
+            return
+        for difference in value_differences(old, new):
+            yield _rule(name, difference), str(difference)
+    except Unreadable as error:
+        yield "unreadable_files", f"not compared: {error}"
+
+
+def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:
+    weights = new.get("weights") if isinstance(new, dict) else None
+    if file.before is not None:
+        yield "", "deleted"
+    elif name == "recipe.yaml" and isinstance(weights, dict):
+        origin = (weights.get(key) for key in (*SOURCE_FIELDS, "revision"))
+        yield "", f"new, weights: {' '.join(str(value) for value in origin if value)}"
+    else:
+        yield "", "new"
+
+
+def _rule(name: str, difference: ValueDifference) -> str:
+    """Return the rule of a changed field, empty if it is not a danger."""
+    before, after = difference.before, difference.after
+    key, is_weights = difference.key_path[-1:], difference.key_path[:1] == ("weights",)
+    if name == "config.pbtxt":
+        delays = [int(value or 0) for value in (before, after)] if key == (QUEUE_DELAY,) else [0, 0]
+        return "slow_responses" if LONG_QUEUE_DELAY <= delays[1] > delays[0] else ""
+    if key and key[0] in TOLERANCES:
+        numbers = _is_number(before) and _is_number(after)
+        is_tighter = before is None or (numbers and after <= before)  # false for NaN
+        return "" if is_tighter else "larger_tolerances"
+    if is_weights and (len(difference.key_path) == 1 or key[0] in SOURCE_FIELDS):
+        names = {str(value).partition("==")[0] for value in (before, after)}
+        is_newer = key == ("package",) and len(names) == 1
+        return "" if is_newer else "changed_weights_source"
+    is_hash = is_weights and "files" in difference.key_path
+    return "lost_pins" if is_hash and before is not None else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _pop_outputs(golden: Any) -> dict[str, Any]:
+    outputs = golden.pop("outputs", {}) if isinstance(golden, dict) else None
+    if not isinstance(outputs, dict) or not all(
+        isinstance(output, dict) and isinstance(output.get("data"), list)
+        for output in outputs.values()
+    ):
+        raise Unreadable("has no object `outputs`, whose values have lists of data")
+    return outputs
+
+
+def _fewer_values(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Finding]:
+    """Yield changed outputs; fewer values in total are a danger, as outputs may be renamed."""
+    counts = [sum(len(output["data"]) for output in side.values()) for side in (old, new)]
+    if counts[1] < counts[0] and new:
+        yield "weakened_checks", f"fewer expected values are compared: {counts[0]} -> {counts[1]}"
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name) and old and new:
+            yield "", f"the expected values of the output {name} change"
+
+
+def _read_config(content: bytes) -> dict[str, Any]:
+    """Return the fields of a `config.pbtxt`. Raise `Unreadable`."""
+    try:
+        message = model_config.parse(read_text(content))
+    except model_config.NotParsed as error:
+        raise Unreadable(f"line {error.line} is not valid: {error.reason}") from None
+    text = MessageToJson(message, preserving_proto_field_name=True, sort_keys=True)
+    fields: dict[str, Any] = json.loads(text)  # maps are unordered
+    return fields

@@ -1,0 +1,170 @@
+"""Changed packages in pip's requirements files and in package-lock.json.
+
+Requirements are read by pip's own reader, of the pip that installs them. Nothing is resolved,
+downloaded or installed.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from pip._internal.req.req_file import (
+    OptionParsingError,
+    get_line_parser,
+    ignore_comments,
+    join_lines,
+)
+from pip._internal.utils.encoding import auto_decode
+
+from review.files.changed_code import ChangedFile
+from review.files.readers import read_json, read_text
+from review.values import Unreadable, format_value
+
+REQUIREMENTS = re.compile(r"(.*/)?[^/]*requirements[^/]*\.txt|(.*/)?requirements/[^/]+\.txt")
+NPM_LOCK = re.compile(r"(.*/)?package-lock\.json")
+
+NEW_PACKAGES, LOST_PINS, UNREADABLE = "new_packages", "lost_pins", "unreadable_files"
+REQUIRE_HASHES = "--require-hashes"
+
+Finding = tuple[str, str]
+"""Rule, empty if the line is not a danger, and text."""
+
+
+class _Pin(NamedTuple):
+    """A requirement: its version specifier or URL, and its hashes."""
+
+    version: str
+    hashes: frozenset[str]
+
+    @property
+    def is_exact(self) -> bool:
+        return bool(re.fullmatch(r"={2,3}[^*,]+", self.version))
+
+
+def describe_packages(file: ChangedFile) -> Iterator[Finding]:
+    """Yield the changed packages of a lock file, nothing for another file."""
+    try:
+        if REQUIREMENTS.fullmatch(file.path):
+            yield from _requirements_changes(file)
+        elif NPM_LOCK.fullmatch(file.path):
+            yield from _npm_changes(file)
+    except Unreadable as error:
+        yield UNREADABLE, f"packages are not compared: {error}"
+
+
+def _requirements_changes(file: ChangedFile) -> Iterator[Finding]:
+    """Yield new packages, removed pins and hashes, changed origins, and changed versions.
+
+    If a file has a hash, pip requires hashes for all packages, and versions with `==` (pip's
+    documentation, "Secure installs", hash-checking mode).
+    """
+    old, old_options = _read_requirements(file.before)
+    new, new_options = _read_requirements(file.after)
+    for option in sorted(new_options - old_options):
+        yield "" if option == REQUIRE_HASHES else LOST_PINS, f"option {option}: new"
+    for option in sorted(old_options - new_options):
+        yield LOST_PINS if option == REQUIRE_HASHES else "", f"option {option}: removed"
+    has_hashes = not old or any(pin.hashes for pin in old.values())
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if after is None:
+            yield "", f"{name}: removed"
+        elif before != after:
+            yield from _pin_change(name, before, after, has_hashes=has_hashes)
+
+
+def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> Iterator[Finding]:
+    """Yield a new or changed pin; `has_hashes` tells whether the file had hashes before."""
+    text = f"{name}: {old.version if old else 'none'} -> {new.version or 'any version'}"
+    if not new.is_exact and (old is None or old.is_exact or old.version != new.version):
+        yield LOST_PINS, f"{text}: not pinned by =="
+    elif not new.hashes and (old.hashes if old else has_hashes):
+        yield LOST_PINS, f"{text}: without a hash"
+    elif old and old.version == new.version and new.hashes - old.hashes:
+        yield LOST_PINS, f"{name}: new hashes for the same version {new.version}"
+    else:
+        yield "" if old else NEW_PACKAGES, text
+
+
+def _read_requirements(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
+    """Return name -> pin, and the options of a file. Raise `Unreadable`."""
+    text = read_text(content or b"")
+    try:
+        if auto_decode(content or b"") != text:
+            raise Unreadable("has a mark or a comment with an encoding, which pip follows")
+    except (LookupError, ValueError):
+        raise Unreadable("has a comment with an encoding that does not exist") from None
+    pins: dict[str, _Pin] = {}
+    options: set[str] = set()
+    parse = get_line_parser(None)
+    for number, line in ignore_comments(join_lines(enumerate(text.splitlines(), 1))):
+        try:
+            requirement, values = parse(line)
+        except (OptionParsingError, ValueError):
+            raise Unreadable(f"line {number}: pip does not read it: {line[:200]}") from None
+        if "${" in line:
+            raise Unreadable(f"line {number}: pip inserts an environment variable: {line[:200]}")
+        if not requirement:
+            options.add(line)
+            continue
+        name, version = _split_requirement(requirement)
+        if name in pins:
+            raise Unreadable(f"line {number}: {name} is there twice")
+        hashes: dict[str, list[str]] = getattr(values, "hashes", None) or {}
+        pins[name] = _Pin(
+            version,
+            frozenset(
+                f"{kind}:{value}"
+                for kind, values_of_kind in hashes.items()
+                for value in values_of_kind
+            ),
+        )
+    return pins, options
+
+
+def _split_requirement(text: str) -> tuple[str, str]:
+    """Return name and version of a requirement; for a path or a URL alone, the text twice."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return text, text
+    marker = f" ; {requirement.marker}" if requirement.marker else ""
+    name = f"{canonicalize_name(requirement.name)}{marker}"
+    return name, requirement.url or str(requirement.specifier)
+
+
+def _npm_changes(file: ChangedFile) -> Iterator[Finding]:
+    """Yield new packages, other contents and locations, scripts, and changed versions."""
+    old, new = (_read_npm_lock(side) for side in (file.before, file.after))
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if after is None:
+            yield "", f"{name}: removed"
+            continue
+        versions = [(side or {}).get("version", "none") for side in (before, after)]
+        text = f"{name}: {versions[0]} -> {versions[1]}"
+        if before is None:
+            yield NEW_PACKAGES if name else "", text
+        elif versions[0] != versions[1]:
+            yield "", text
+        for key in sorted({*after, *(before or {})} - {"version"}):
+            values = [(side or {}).get(key) for side in (before, after)]
+            is_content = key == "integrity" and (versions[0] != versions[1] and values[1])
+            if values[0] != values[1] and key in _NPM_RISKS and not is_content:
+                change = " -> ".join(map(format_value, values))
+                yield LOST_PINS, f"{name}: {key}: {change}"
+
+
+_NPM_RISKS = {"bundleDependencies", "hasInstallScript", "inBundle", "integrity", "link", "resolved"}
+"""Keys of a locked package that tell its content, its origin, or that its scripts run."""
+
+
+def _read_npm_lock(content: bytes | None) -> dict[str, dict[str, Any]]:
+    """Return path -> entry of the packages. Raise `Unreadable`."""
+    lock = {"packages": {}} if content is None else read_json(content)
+    match lock:
+        case {"packages": dict(packages)} if all(isinstance(e, dict) for e in packages.values()):
+            return packages
+    raise Unreadable("is not a lock file of npm")

@@ -1,0 +1,243 @@
+"""The changed properties of resources in templates, and their sentences."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from plan.document import DIGEST_OUTPUT
+from release.templates import Template
+from review.access.grants import grant_sentences
+from review.comparison import Comparison
+from review.money import cost_changes
+from review.stack_differences import ResourceChange
+from review.values import format_change, format_value, value_differences
+
+NOT_COMPARED = ("Metadata", "Properties", "Type")
+
+NOT_SHOWN = (
+    ("*", "*PolicyDocument.Statement*"),  # review/access
+    ("AWS::KMS::Key", "KeyPolicy.Statement*"),
+    ("AWS::IAM::*", "Policies*"),
+    ("*", "ManagedPolicyArns*"),
+    ("AWS::Lambda::Permission", "*"),
+    ("*", "*Description"),  # text for people
+    ("AWS::CloudWatch::Dashboard", "DashboardBody*"),
+    ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig
+)
+"""Patterns of types and paths that other parts of a report show, or that have no effect."""
+
+PLANNED = (
+    ("AWS::ApplicationAutoScaling::ScalableTarget", "*"),
+    ("AWS::ApplicationAutoScaling::ScalingPolicy", "*"),
+    ("AWS::CloudWatch::Alarm", "Threshold"),
+    ("AWS::SageMaker::Endpoint", "DeploymentConfig*"),
+    ("AWS::SageMaker::EndpointConfig", "ProductionVariants*"),
+    ("AWS::SageMaker::EndpointConfig", "MetricsConfig*"),
+    ("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.[CEI]*"),
+    ("AWS::SageMaker::InferenceComponent", "*"),
+    ("AWS::SageMaker::Model", "PrimaryContainer.[EM]*"),  # not Image
+    ("AWS::SSM::Parameter", "Value"),
+    ("Custom::TritonModel", "*"),
+    ("Custom::TritonUpdateGuard", "*"),
+)
+"""Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
+
+LEAVES = ("AutoRollbackConfiguration", "Archives", "DependsOn", "LifecycleConfiguration", "Subnets")
+"""Last keys of properties that are compared as a whole."""
+
+ENDPOINT_TYPES = (
+    *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::", "AWS::SSM::Parameter"),
+    "Custom::TritonModel",
+)
+"""Types in an endpoint's stack whose creation and deletion the plan tells."""
+
+EXPORT_PREFIX = "ExportsOutput"
+"""The prefix of the CDK's names for outputs that other stacks import."""
+
+MAX_CLAUSES = 12
+"""Maximum number of clauses in a stack's description."""
+
+MAX_TYPES = 4
+"""Maximum number of resource types in a description. For more types, it has only total numbers."""
+
+ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "retained",
+        "WILL_UPDATE": "changed"}  # fmt: skip
+"""The CDK's impact -> participle in the report; `replaced` for all other impacts."""
+
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}")
+
+
+@dataclass(frozen=True)
+class PropertyChange:
+    """A changed property of a resource, or an attribute such as `DeletionPolicy`.
+
+    path: keys below `Properties`, without list indexes.
+    item: name of the list item that has the property, empty outside a list.
+    before, after: the value, None if it is absent.
+    resources: the resources of the stack, before and after.
+    """
+
+    change: ResourceChange
+    path: str
+    item: str
+    before: Any
+    after: Any
+    resources: tuple[dict[str, Any], dict[str, Any]]
+
+    @property
+    def text(self) -> str:
+        """The path and both values: PATH: BEFORE -> AFTER."""
+        name = f"{self.path} of {self.item}" if self.item else self.path
+        before, after = (_DIGEST.sub(r"\1…", text) for text in self.texts)
+        return f"{name}: {format_change(before, after)}"
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both values as text."""
+        before, after = self.resources
+        return format_value(self.before, before), format_value(self.after, after)
+
+    def matches(self, *rows: tuple[str, str]) -> bool:
+        """Return whether a pattern of types and one of paths match."""
+        return any(
+            fnmatchcase(self.change.type, kind) and fnmatchcase(self.path, path)
+            for kind, path in rows
+        )
+
+
+def property_changes(comparison: Comparison) -> Iterator[PropertyChange]:
+    """Yield the changed properties of all changed and new resources."""
+    for change in comparison.changes:
+        if not change.after:
+            continue
+        before, after = (
+            {**{key: value for key, value in side.items() if key not in NOT_COMPARED},
+             **side.get("Properties", {})}
+            for side in (change.before, change.after)
+        )  # fmt: skip
+        resources = stack_resources(comparison, change.stack)
+        for difference in value_differences(before, after, _is_leaf):
+            yield PropertyChange(change, difference.path, *difference[1:], resources)
+
+
+def _is_leaf(path: str) -> bool:
+    return path.rpartition(".")[2] in LEAVES
+
+
+def stack_resources(comparison: Comparison, stack: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the resources of a stack, before and after."""
+    before, after = (side.get(stack, {}).get("Resources", {}) for side in comparison.templates)
+    return before, after
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Yield sentences about changes of the stage's settings and of stacks without an endpoint."""
+    yield from _stage_notes(comparison)
+    before, after = comparison.templates
+    changes_by_stack = {difference.stack: difference.changes for difference in comparison.stacks}
+    for stack in sorted(before.keys() | after.keys()):
+        changes = changes_by_stack.get(stack, ())
+        if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
+            continue  # described in the endpoint's sentence
+        if stack not in after:
+            clauses = ["no longer in the app; its stack stays until it is deleted"]
+        elif not comparison.is_deployed(stack):
+            clauses = [f"new, {count_changes(changes)}"]
+        else:
+            clauses = stack_details(comparison, stack)
+        yield f"**{stack}**: {'; '.join(clauses or [count_changes(changes)])}"
+
+
+def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = False) -> list[str]:
+    """Return the changes in a deployed stack, without duplicates.
+
+    If `is_planned`, the plan of its endpoint changes, and tells the changes of `PLANNED`.
+    """
+    if not comparison.is_deployed(stack):
+        return []
+    before, after = (side[stack] for side in comparison.templates)
+    clauses = list(dict.fromkeys(_section_changes(before, after)))
+    changes_by_text: dict[str, list[ResourceChange]] = {}
+    for change in property_changes(comparison):
+        hidden = NOT_SHOWN + (PLANNED if is_planned else ())
+        if change.change.stack == stack and change.change.before and not change.matches(*hidden):
+            changes_by_text.setdefault(change.text, []).append(change.change)
+    clauses += [_with_resources(text, changes) for text, changes in changes_by_text.items()]
+    for access in comparison.access:
+        if access.stack == stack:
+            clauses += grant_sentences(access.removed_grants, "may no longer")
+            clauses += grant_sentences(access.new_denials, "is now denied")
+    created_or_deleted = [
+        change
+        for change in comparison.changes
+        if change.stack == stack
+        and not (change.before and change.after)
+        and not (is_planned and change.type.startswith(ENDPOINT_TYPES))
+    ]
+    if created_or_deleted:
+        clauses.append(count_changes(created_or_deleted))
+    if len(clauses) > MAX_CLAUSES:
+        more = f"{len(clauses) - MAX_CLAUSES} more in the difference"
+        return [*clauses[:MAX_CLAUSES], more]
+    return clauses
+
+
+def _section_changes(before: Template, after: Template) -> Iterator[str]:
+    """Yield the changes in all sections except Resources, and the plan in the Metadata."""
+    for section in sorted((before.keys() | after.keys()) - {"Resources", "Metadata"}):
+        old, new = before.get(section) or {}, after.get(section) or {}
+        for name in sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key)):
+            values = [format_value(_output_value(side.get(name))) for side in (old, new)]
+            if name.startswith(EXPORT_PREFIX):
+                yield "exports changed"
+            elif name != DIGEST_OUTPUT:
+                yield f"{section} {name}: {format_change(*values)}"
+
+
+def _output_value(entry: Any) -> Any:
+    return entry["Value"] if isinstance(entry, dict) and "Value" in entry else entry
+
+
+def count_changes(changes: Sequence[ResourceChange]) -> str:
+    """Return the numbers of resources, by type, that are created, changed, replaced or deleted."""
+    counts = Counter((change.type, ACTIONS.get(change.impact, "replaced")) for change in changes)
+    if len(counts) > MAX_TYPES:
+        totals = Counter(action for _, action in counts.elements())
+        return ", ".join(f"{count} resource{'' if count == 1 else 's'} {action}"
+                         for action, count in sorted(totals.items()))  # fmt: skip
+    return ", ".join(
+        f"{count} {resource_type} {action}"
+        for (resource_type, action), count in sorted(counts.items())
+    )
+
+
+def _with_resources(text: str, changes: list[ResourceChange]) -> str:
+    """Return a description with the path of the changed resource, or the number of resources."""
+    if len(changes) == 1:
+        return f"{changes[0].path}: {text}"
+    types = {change.type for change in changes}
+    return f"{text} ({len(changes)} {types.pop() if len(types) == 1 else 'resources'})"
+
+
+def _stage_notes(comparison: Comparison) -> Iterator[str]:
+    before, after = comparison.plan_before, comparison.plan_after
+    if before and after:
+        old, new = (
+            {**plan.model_dump(mode="json", exclude=_NOT_NOTED), **plan.settings}
+            for plan in (before, after)
+        )
+        yield from (f"**{comparison.stage}**: {change}" for change in value_differences(old, new))
+    costs = [change.after for change in cost_changes(comparison) if change.after]
+    missing_prices = sorted({message for cost in costs for message in cost.missing_prices})
+    if after and after.max_monthly_usd is not None and missing_prices:
+        yield (
+            f"**{comparison.stage}**: max_monthly_usd is checked without costs that are unknown: "
+            f"{', '.join(missing_prices)}"
+        )
+
+
+_NOT_NOTED = {"version", "stage", "endpoints", "settings", "time_budget"}
+"""Fields of a plan without a note of their own."""

@@ -1,0 +1,104 @@
+"""Attacks on a review of files: each ends in a line with file and package, or in a danger."""
+
+from pathlib import Path
+
+import pytest
+
+from release.checkout import Checkout
+from review.files.changed_code import CodeOwners
+from review.files.file_review import FileReview, compare_files
+
+OWNERS = {".github/CODEOWNERS": b"* @acme/reviewers\n/stages/*.yaml\n/models/ @acme/models\n"}
+PLACEHOLDER = {".github/CODEOWNERS": b"* @octo-org/on-call\n"}
+HASH = "--hash=sha256:" + "0a" * 32
+LOCK = f"six==1.17.0 \\\n    {HASH}\n"
+LOCK_PATH = "requirements/cdk.txt"
+
+
+def review(path: str, before: str, after: str, owners: dict[str, bytes] = OWNERS) -> FileReview:
+    old = {path: before.encode()} if before else {}
+    return compare_files({**owners, **old}, {**owners, path: after.encode()})
+
+
+LOCKS = {
+    "comment with a backslash": (f"# text \\\nevil==6.6.6 {HASH}\n{LOCK}", "new_packages", "evil"),
+    "comment inside an entry": (f"six==1.17.0 # \\\n    {HASH}\n", "lost_pins", "six"),
+    "form feed as a line": (f"{LOCK}# x\x0cevil==6.6.6 {HASH}\n", "new_packages", "evil"),
+    "no hash": (f"{LOCK}evil==6.6.6\n", "lost_pins", "evil"),
+    "URL": (f"{LOCK}evil @ https://example.com/evil.whl {HASH}\n", "lost_pins", "evil"),
+    "another index": (f"--index-url https://example.com\n{LOCK}", "lost_pins", "example.com"),
+    "another file": (f"-r other.txt\n{LOCK}", "lost_pins", "other.txt"),
+    "environment variable": (f"{LOCK}${{EVIL}}==1 {HASH}\n", "unreadable_files", "EVIL"),
+    "unknown option": (f"--evil\n{LOCK}", "unreadable_files", "--evil"),
+    "encoding": (f"# -*- coding: utf-7 -*-\n+AGU-vil==6 {HASH}\n", "unreadable_files", "encoding"),
+    "the same package twice": (f"{LOCK}Six==1.16.0 {HASH}\n", "unreadable_files", "six"),
+    "other hash": (LOCK.replace("0a0a", "0b0b", 1), "lost_pins", "six"),
+}
+
+
+@pytest.mark.parametrize("title", LOCKS)
+def test_package_of_a_lock_is_not_hidden(title: str) -> None:
+    content, rule, name = LOCKS[title]
+    result = review(LOCK_PATH, LOCK, content)
+    (danger,) = [danger for danger in result.dangers if danger.rule == rule]
+    assert danger.message.startswith(f"{LOCK_PATH}: ")
+    assert name in " ".join((danger.message, *danger.details))
+    assert result.code == (result.code[0],)
+    assert result.code[0].startswith("**requirements** (")
+
+
+CODE = {
+    "a .pth": ("stacks/evil.pth", "import evil", "stacks"),
+    "make expands a comment": ("Makefile", "all:\n\t# $(shell evil)\n", "the root"),
+    "an import in facts": (
+        "platform_facts/_tables.py",
+        "open('/proc/self/environ')",
+        "platform_facts",
+    ),
+    "only a comment": ("review/judge.py", "# nothing", "review"),
+    "recipe": ("models/minilm/recipe.yaml", "files: {}", "models/minilm"),
+    "packages of a model": ("models/minilm/tokenizer/requirements.txt", LOCK, "models/minilm"),
+    "folder named like a stage": ("stages/prod.yaml/evil.py", "evil", "stages"),
+    "settings of pip": (".config/pip.conf", "[global]", ".config"),
+    "owners": ("docs/CODEOWNERS", "* @mallory", "docs"),
+}
+
+
+@pytest.mark.parametrize("title", CODE)
+def test_changed_code_is_listed_and_needs_an_owner_in_the_base(title: str) -> None:
+    path, content, package = CODE[title]
+    (line,) = review(path, "before", content).code
+    assert line.startswith(f"**{package}** (")
+    assert path in line
+    result = review(path, "before", content, PLACEHOLDER)
+    (danger,) = [danger for danger in result.dangers if danger.rule == "unowned_code"]
+    assert danger.message.startswith(f"{path}: package {package}: code without an owner")
+
+
+def test_facts_first_then_owners() -> None:
+    """A first change edits what judges, a second one frees CODEOWNERS: both are listed."""
+    first = compare_files(OWNERS, {**OWNERS, "platform_facts/_tables.py": b"evil"})
+    assert "platform_facts/_tables.py (new)" in first.code[0]
+    freed = {".github/CODEOWNERS": b"/docs/\n"}
+    assert ".github/CODEOWNERS" in compare_files(OWNERS, freed).code[0]
+    third = compare_files(freed, {**freed, "review/judge.py": b"raise SystemExit(0)"})
+    assert [danger.rule for danger in third.dangers] == ["unowned_code"]
+
+
+@pytest.mark.parametrize("path", ["stages/prod.yaml", "models/minilm/encoder/config.pbtxt"])
+def test_data_needs_no_owner(path: str) -> None:
+    result = review(path, "", "# nothing", PLACEHOLDER)
+    assert (result.code, result.dangers) == ((), ())
+
+
+def test_codeowners_of_this_repository_owns_all_code() -> None:
+    root = Path(__file__).parents[4]
+    files = Checkout(root).files()
+    text = files[".github/CODEOWNERS"].decode().replace("@octo-org/", "@acme/")
+    owners = CodeOwners(text)
+    unowned = [path for path in files if not owners.find(path)]
+    assert unowned
+    changed = compare_files({".github/CODEOWNERS": text.encode()}, files)
+    assert "unowned_code" not in {danger.rule for danger in changed.dangers}
+    assert all(path.startswith(("stages/", "docs/", "models/")) for path in unowned)
+    assert owners.find("models/minilm/recipe.yaml") != owners.find("review/judge.py")

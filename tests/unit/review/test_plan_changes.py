@@ -1,0 +1,114 @@
+"""Dangers and sentences from the difference of two plans."""
+
+from typing import Any
+
+import pytest
+
+from plan.document import Plan
+from review.dangers import dangers
+from review.endpoint_changes import endpoint_changes
+from tests.unit.plan.plans import SIGNATURE, make_model
+from tests.unit.review.edits import PROD, compare, plan_of, variant
+from tests.unit.review.resources import RESOURCES
+
+
+def with_endpoint(**endpoint: Any) -> Plan:
+    return plan_of(endpoint=endpoint)
+
+
+def with_variant(*arguments: Any, **fields: Any) -> Plan:
+    return with_endpoint(variants={"AllTraffic": variant(*arguments, **fields)})
+
+
+def with_signature(**changes: Any) -> Plan:
+    model = make_model("minilm")
+    catalog = {**model.catalog, "signature": {**SIGNATURE, **changes}}
+    return with_endpoint(models={"minilm": model.model_copy(update={"catalog": catalog})})
+
+
+STATEFUL = make_model("minilm", is_stateful=True)
+DANGERS: dict[str, tuple[Plan, str]] = {
+    "endpoint removed": (plan_of(endpoints={}), "removed_endpoints: the endpoint prod-text is no"),
+    "model dropped": (plan_of(()), "dropped_models: prod-text no longer has minilm in its catalog"),
+    "output of another type": (
+        with_signature(outputs=[{"name": "Y", "datatype": "FP16", "shape": [-1, 2]}]),
+        "broken_clients: clients of minilm on prod-text fail: output Y has datatype FP16",
+    ),
+    "smaller batches": (with_signature(max_batch_size=4), "fail: batches up to 4, before 8"),
+    "variant renamed": (
+        with_endpoint(variants={"Other": variant()}),
+        "rejected_updates: the update of prod-text is rejected before it begins: SageMaker does "
+        "not add, remove or rename variants; clients with TargetVariant AllTraffic would fail",
+    ),
+    "another hosting mode": (
+        with_endpoint(hosting="single-model"),
+        "clients of the old hosting mode (TargetModel, component, or neither) would fail",
+    ),
+    "instance type of a scaled variant": (
+        with_variant("ml.g5.2xlarge"),
+        "scaling_suspended_during_update: AllTraffic of prod-text is not scaled until",
+    ),
+    "one instance": (with_variant(low=1), "low_availability: prod-text may run on 1 instance"),
+    "no scaling": (with_variant(is_scaled=False), "lost_scaling: AllTraffic of prod-text is no"),
+    "maximum falls": (with_variant(high=3), "AllTraffic of prod-text may have 2-10 -> 2-3 inst"),
+    "maximum times ten": (with_variant(high=100), "multiplied_capacity: AllTraffic of prod-text"),
+    "stateful model": (
+        with_endpoint(models={"minilm": STATEFUL}),
+        "split_sequences: minilm of prod-text uses sequence batching, but SageMaker sends the "
+        "requests of a sequence to up to 10 instances",
+    ),
+    "another region": (plan_of(region="eu-west-1"), "new_environment: prod moves, us-east-1 of"),
+    "no production": (plan_of(production=False), "no_longer_production: prod is no longer"),
+    "another endpoint than in the template": (
+        with_endpoint(name="prod-texts"),
+        "plan_mismatches: the plan names the endpoint",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", DANGERS)
+def test_dangerous_change(title: str) -> None:
+    plan, text = DANGERS[title]
+    result = dangers(compare(RESOURCES, RESOURCES, plan_after=plan))
+    messages = [f"{danger.rule}: {danger.message}" for danger in result]
+    assert [message for message in messages if text in message], messages
+
+
+def test_unchanged_plan_has_no_danger() -> None:
+    assert dangers(compare(RESOURCES, RESOURCES)) == []
+
+
+def test_tripled_traffic_share_is_a_danger() -> None:
+    plans = [
+        with_endpoint(variants={"A": variant(weight=a), "B": variant(weight=b)})
+        for a, b in ((9.0, 1.0), (0.0, 1.0), (8.0, 2.0))
+    ]
+    for plan, count in ((plans[1], 1), (plans[2], 0)):
+        result = dangers(compare(RESOURCES, RESOURCES, plan_before=plans[0], plan_after=plan))
+        assert [danger.rule for danger in result].count("shifted_traffic") == count
+
+
+def test_settings_are_told_with_both_values() -> None:
+    before, after = (
+        with_endpoint(settings={"scaling": {"gpu_percent": percent}}) for percent in (60.0, 70.0)
+    )
+    (change,) = endpoint_changes(
+        compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
+    )
+    assert (change.state, change.sentence) == (
+        "changed",
+        "**prod-text**: no change; scaling.gpu_percent: 60 -> 70",
+    )
+
+
+def test_state_of_new_removed_and_unchanged_endpoints() -> None:
+    nothing = plan_of(endpoints={})
+    for before, after, state in (
+        (nothing, PROD, "new"),
+        (PROD, nothing, "removed"),
+        (PROD, PROD, "unchanged"),
+    ):
+        (change,) = endpoint_changes(
+            compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
+        )
+        assert change.state == state
