@@ -41,7 +41,7 @@ class Limits(Record):
     maximum: int
 
 
-class Pool(Record):
+class PlannedPool(Record):
     """Instances of one type, which load archives for `target` below `prefix`."""
 
     instance_type: str
@@ -49,7 +49,7 @@ class Pool(Record):
     target: str
 
 
-class Variant(Record):
+class PlannedVariant(Record):
     """A production variant; its first pool is the preferred one.
 
     `instances` are the limits of its number of instances, `initial_count` the number at creation.
@@ -57,7 +57,7 @@ class Variant(Record):
     """
 
     weight: float
-    pools: tuple[Pool, ...]
+    pools: tuple[PlannedPool, ...]
     initial_count: int
     instances: Limits
     is_scaled: bool
@@ -68,7 +68,7 @@ class Variant(Record):
         return tuple(pool.instance_type for pool in self.pools)
 
 
-class Component(Record):
+class PlannedComponent(Record):
     """An inference component: its copies, and what each copy reserves of an instance.
 
     `scaling` are the targets and cooldowns of the number of copies.
@@ -83,14 +83,14 @@ class Component(Record):
     accelerators: int | None = None
 
 
-class Archive(Record):
+class PlannedArchive(Record):
     """An archive of a model: its target, and the engine files that TensorRT compiles for it."""
 
     target: str
     engines: tuple[str, ...] = ()
 
 
-class Model(Record):
+class PlannedModel(Record):
     """A model of an endpoint.
 
     version: the first digits of `digest`, which is the SHA-256 of the model's sources.
@@ -102,7 +102,7 @@ class Model(Record):
 
     version: str
     digest: str
-    archives: dict[str, Archive]
+    archives: dict[str, PlannedArchive]
     catalog: dict[str, JsonValue]
     default_model: str | None = None
     is_stateful: bool = False
@@ -137,8 +137,8 @@ class EndpointSettings(Record):
     name: str
     stack: str
     hosting: HostingMode
-    variants: dict[str, Variant]
-    components: dict[str, Component] = {}
+    variants: dict[str, PlannedVariant]
+    components: dict[str, PlannedComponent] = {}
     metrics_namespace: str | None = None
     settings: dict[str, JsonValue]
     models_digest: str
@@ -165,11 +165,11 @@ class EndpointSettings(Record):
         return _digest(self.metadata())
 
 
-class Endpoint(Record):
+class PlannedEndpoint(Record):
     """An endpoint: its settings, and its models by name."""
 
     settings: EndpointSettings
-    models: dict[str, Model]
+    models: dict[str, PlannedModel]
 
 
 class TimeBudget(Record):
@@ -200,7 +200,7 @@ class Plan(Record):
     production: bool
     max_monthly_usd: float | None = None
     settings: dict[str, JsonValue]
-    endpoints: dict[str, Endpoint]
+    endpoints: dict[str, PlannedEndpoint]
     time_budget: TimeBudget
 
     @classmethod
@@ -217,7 +217,7 @@ class Plan(Record):
         (assembly / FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
-def models_digest(models: dict[str, Model]) -> str:
+def models_digest(models: dict[str, PlannedModel]) -> str:
     """Return the digest of the list of models of an endpoint."""
     return _digest({name: model.model_dump(mode="json") for name, model in models.items()})
 

@@ -15,13 +15,13 @@ import platform_facts
 from plan import parameters
 from plan.document import (
     DIGEST_OUTPUT,
-    Component,
-    Endpoint,
     EndpointSettings,
     InvalidPlan,
-    Model,
     Plan,
-    Variant,
+    PlannedComponent,
+    PlannedEndpoint,
+    PlannedModel,
+    PlannedVariant,
 )
 from platform_facts.rules import server
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
@@ -88,16 +88,16 @@ def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[s
     for stack, template in templates.items():
         if stack in stacks:
             try:
-                found = [*_stack_mismatches(plan, stacks[stack], template)]
+                differences = [*_stack_mismatches(plan, stacks[stack], template)]
             except platform_facts.UnknownFact as error:
-                found = [f"not compared with the plan: {error}"]
+                differences = [f"not compared with the plan: {error}"]
         else:
-            found = [
+            differences = [
                 f"{name}: {resource['Type']}, and the plan has no endpoint in this stack"
                 for name, resource in template.get("Resources", {}).items()
                 if resource["Type"] in KINDS
             ]
-        sentences += [f"{stack}: {sentence}" for sentence in found]
+        sentences += [f"{stack}: {sentence}" for sentence in differences]
     return sorted(sentences)
 
 
@@ -123,8 +123,8 @@ def _compare(
     """Yield differences of resources of one type, each compared with the most similar one."""
     remaining, different = dict(actual), []
     for properties in expected:
-        for name, found in remaining.items():
-            if not any(_differences(properties, found)):
+        for name, candidate in remaining.items():
+            if not any(_differences(properties, candidate)):
                 del remaining[name]
                 break
         else:
@@ -133,7 +133,9 @@ def _compare(
         if not remaining:
             yield f"{kind}: the plan has one more"
             continue
-        by_name = {name: [*_differences(properties, found)] for name, found in remaining.items()}
+        by_name = {
+            name: [*_differences(properties, candidate)] for name, candidate in remaining.items()
+        }
         name = min(by_name, key=lambda name: len(by_name[name]))
         del remaining[name]
         yield from (f"{name}.{difference}" for difference in by_name[name])
@@ -197,7 +199,7 @@ class _Reader:
 class _Expected:
     """The resources of an endpoint that follow from its plan."""
 
-    def __init__(self, plan: Plan, short_name: str, endpoint: Endpoint) -> None:
+    def __init__(self, plan: Plan, short_name: str, endpoint: PlannedEndpoint) -> None:
         self._plan, self._short_name, self._endpoint = plan, short_name, endpoint
         settings = endpoint.settings
         self._name = settings.name
@@ -242,7 +244,7 @@ class _Expected:
             ENTRY: catalog,
         }
 
-    def _type(self, variant: Variant) -> platform_facts.InstanceType:
+    def _type(self, variant: PlannedVariant) -> platform_facts.InstanceType:
         return platform_facts.instance_type(variant.instance_types[0])
 
     def _bucket(self) -> str:
@@ -266,7 +268,7 @@ class _Expected:
             for name, model in self._endpoint.models.items()
         ]
 
-    def _models(self, variant: Variant) -> dict[str, Properties]:
+    def _models(self, variant: PlannedVariant) -> dict[str, Properties]:
         """Return archive or prefix -> Model of a variant, the preferred first."""
         if self._many:
             cache = "Enabled" if self._settings["cache_models"] else "Disabled"
@@ -280,7 +282,11 @@ class _Expected:
         }
 
     def _model(
-        self, variant: Variant, location: str, mode: Properties, model: Model | None = None
+        self,
+        variant: PlannedVariant,
+        location: str,
+        mode: Properties,
+        model: PlannedModel | None = None,
     ) -> Properties:
         environment = server.variables(self._settings["server"], multi_model=self._many)
         if namespace := self._endpoint.settings.metrics_namespace:
@@ -321,7 +327,7 @@ class _Expected:
             }
         return config | ({"ExecutionRoleArn": ANY, "VpcConfig": ANY} if self._components else {})
 
-    def _variant(self, name: str, variant: Variant) -> Properties:
+    def _variant(self, name: str, variant: PlannedVariant) -> Properties:
         gpu, models = self._type(variant).gpu, self._models(variant)
         properties: Properties = {
             "ContainerStartupHealthCheckTimeoutInSeconds": CONTAINER_SECONDS,
@@ -385,7 +391,7 @@ class _Expected:
             ],
         }
 
-    def _component(self, model: str, component: Component) -> Properties:
+    def _component(self, model: str, component: PlannedComponent) -> Properties:
         (variant_name, variant), *_ = self._variants.items()
         key = _archive(self._endpoint.models[model], variant.pools[0].prefix)
         resource = self._models(variant)[key]
@@ -569,7 +575,7 @@ def _without_tags(resource: Mapping[str, Any]) -> Properties:
     return {name: item for name, item in resource.get("Properties", {}).items() if name != "Tags"}
 
 
-def _archive(model: Model, prefix: str) -> str:
+def _archive(model: PlannedModel, prefix: str) -> str:
     return next((key for key in model.archives if key.startswith(prefix)), "")
 
 

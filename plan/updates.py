@@ -4,10 +4,10 @@ The guard in constructs/triton_sagemaker/update_handler, which also sees the acc
 when they are deployed, and has the sources.
 """
 
-from plan.document import Endpoint
+from plan.document import PlannedEndpoint
 
 
-def rejection_reason(before: Endpoint, after: Endpoint) -> str | None:
+def rejection_reason(before: PlannedEndpoint, after: PlannedEndpoint) -> str | None:
     """Return why the guard rejects the update of an endpoint, None if it does not."""
     old, new = before.settings, after.settings
     if old.variants.keys() != new.variants.keys():
@@ -26,7 +26,7 @@ def rejection_reason(before: Endpoint, after: Endpoint) -> str | None:
     return None
 
 
-def scaled_variants_that_change(before: Endpoint, after: Endpoint) -> list[str]:
+def scaled_variants_that_change(before: PlannedEndpoint, after: PlannedEndpoint) -> list[str]:
     """Return the names of scaled variants whose instance type changes.
 
     SageMaker rejects such an update while the variants are registered for scaling (developer guide,

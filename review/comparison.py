@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from plan.document import Endpoint, Plan
+from plan.document import Plan, PlannedEndpoint
 from release.templates import Template
 from review import environments
 from review.access.access_changes import AccessChange, access_changes
@@ -16,8 +16,8 @@ from review.stack_differences import ResourceChange, StackDifference, stack_diff
 class EndpointPair:
     """The planned endpoint of a stack before and after; one is None if it does not exist."""
 
-    before: Endpoint | None
-    after: Endpoint | None
+    before: PlannedEndpoint | None
+    after: PlannedEndpoint | None
 
     @property
     def name(self) -> str:
@@ -105,7 +105,7 @@ class Comparison:
         }
 
     @property
-    def common_endpoints(self) -> list[tuple[Endpoint, Endpoint]]:
+    def common_endpoints(self) -> list[tuple[PlannedEndpoint, PlannedEndpoint]]:
         """(before, after) of the endpoints that exist before and after under the same name."""
         return [
             (pair.before, pair.after)

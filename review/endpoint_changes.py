@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from plan.document import Endpoint, EndpointSettings, Limits
+from plan.document import EndpointSettings, Limits, PlannedEndpoint
 from plan.updates import rejection_reason
 from review.comparison import Comparison, EndpointPair
 from review.model_changes import ModelChange
@@ -110,7 +110,9 @@ def _settings(endpoint: EndpointSettings) -> dict[str, Any]:
     }
 
 
-def _update_text(before: Endpoint, after: Endpoint, changes: Sequence[ResourceChange]) -> str:
+def _update_text(
+    before: PlannedEndpoint, after: PlannedEndpoint, changes: Sequence[ResourceChange]
+) -> str:
     if before.settings.name != after.settings.name:
         return f"created with this name, {before.settings.name} deleted"
     if not changes:

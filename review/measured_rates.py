@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 import platform_facts
-from plan.document import Endpoint, Model
+from plan.document import PlannedEndpoint, PlannedModel
 from review.comparison import Comparison
 from review.money import HOURS_PER_MONTH
 
@@ -57,7 +57,9 @@ def measured_rates(comparison: Comparison) -> Iterator[str]:
                 yield f"{pair.name}, {name}: {rates}"
 
 
-def _rates(endpoint: Endpoint, model: Model, results: list[Measurement], region: str) -> str:
+def _rates(
+    endpoint: PlannedEndpoint, model: PlannedModel, results: list[Measurement], region: str
+) -> str:
     """Return the newest rate on each instance type; `results` are the newest first."""
     if not results:
         return "not measured"
@@ -73,7 +75,7 @@ def _rates(endpoint: Endpoint, model: Model, results: list[Measurement], region:
     return "; ".join(rates)
 
 
-def _rate(result: Measurement, count: int, model: Model, region: str) -> str:
+def _rate(result: Measurement, count: int, model: PlannedModel, region: str) -> str:
     """Return the request rate, latency and cost of `count` instances."""
     price = platform_facts.prices().of(region, result.measured_on)
     usd = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from plan.document import Model
+from plan.document import PlannedModel
 from review.comparison import Comparison
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
@@ -48,8 +48,8 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
 def _model_change(
     endpoint: str,
     name: str,
-    old: Model | None,
-    new: Model | None,
+    old: PlannedModel | None,
+    new: PlannedModel | None,
     folders: tuple[Path | None, Path | None],
 ) -> ModelChange:
     if old is None or new is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import platform_facts
-from plan.document import Endpoint
+from plan.document import PlannedEndpoint
 from review.comparison import Comparison
 
 HOURS_PER_MONTH = 730
@@ -58,7 +58,7 @@ class Total:
         return f"more than {self.usd:,.0f}" if self.usd else "no price"
 
 
-def endpoint_cost(endpoint: Endpoint, region: str) -> Cost:
+def endpoint_cost(endpoint: PlannedEndpoint, region: str) -> Cost:
     """Return the cost of an endpoint's instances in a region."""
     prices = platform_facts.prices()
     variants = endpoint.settings.variants.values()

@@ -20,13 +20,13 @@ from model_build import (
     plan_model,
 )
 from plan.document import (
-    Archive,
-    Endpoint,
     EndpointSettings,
-    Model,
     Plan,
-    Pool,
-    Variant,
+    PlannedArchive,
+    PlannedEndpoint,
+    PlannedModel,
+    PlannedPool,
+    PlannedVariant,
     models_digest,
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
@@ -230,15 +230,15 @@ class EndpointPlan:
             text = json.dumps(entry, separators=(",", ":"))
             yield from check_catalog_entry.at("models", number)(entry["model"], text)
 
-    def document(self) -> Endpoint:
+    def document(self) -> PlannedEndpoint:
         """Return the endpoint's part of the plan."""
         config, limits = self.config, self.mode.instance_limits(self.config)
         models = {
-            model.name: Model(
+            model.name: PlannedModel(
                 version=model.version,
                 digest=model.digest,
                 archives={
-                    archive.key: Archive(target=str(archive.target), engines=archive.engines)
+                    archive.key: PlannedArchive(target=str(archive.target), engines=archive.engines)
                     for archive in self.archives
                     if archive.model is model
                 },
@@ -248,16 +248,16 @@ class EndpointPlan:
             )
             for model, entry in zip(self.models, self.catalog, strict=True)
         }
-        return Endpoint(
+        return PlannedEndpoint(
             settings=EndpointSettings(
                 name=self.name,
                 stack=self.full_name,
                 hosting=config.hosting,
                 variants={
-                    variant.name: Variant(
+                    variant.name: PlannedVariant(
                         weight=variant.weight,
                         pools=tuple(
-                            Pool(
+                            PlannedPool(
                                 instance_type=pool.instance_type.name,
                                 prefix=pool.prefix,
                                 target=str(pool.target),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import platform_facts
-from plan.document import Endpoint
+from plan.document import PlannedEndpoint
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.stack_differences import ResourceChange
@@ -139,7 +139,7 @@ def _longer_periods(old: Alarm, new: Alarm) -> Iterator[str]:
         yield f"period {periods[0]} s -> {periods[1]} s"
 
 
-def _threshold(alarm: Alarm, endpoint: Endpoint | None) -> tuple[float, str] | None:
+def _threshold(alarm: Alarm, endpoint: PlannedEndpoint | None) -> tuple[float, str] | None:
     """Return an alarm's threshold in the units of a stage file, None without a threshold.
 
     Utilisation metrics are sums over the GPUs or CPUs of an instance, and latencies are in

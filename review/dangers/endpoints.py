@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from plan.document import Endpoint, Variant
+from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
@@ -70,7 +70,7 @@ def rejected_updates(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
-def _updated_endpoints(comparison: Comparison) -> list[tuple[Endpoint, Endpoint]]:
+def _updated_endpoints(comparison: Comparison) -> list[tuple[PlannedEndpoint, PlannedEndpoint]]:
     return [] if comparison.is_moved else comparison.common_endpoints
 
 
@@ -128,7 +128,7 @@ def split_sequences(comparison: Comparison) -> Iterator[Danger]:
                 )
 
 
-def _split_models(endpoint: Endpoint) -> dict[str, str]:
+def _split_models(endpoint: PlannedEndpoint) -> dict[str, str]:
     """Return stateful model -> its number of instances or copies, if there are several."""
     components = endpoint.settings.components.values()
     copies = {component.name: component.copies.maximum for component in components}
@@ -163,7 +163,7 @@ def low_availability(comparison: Comparison) -> Iterator[Danger]:
 
 def _variants(
     comparison: Comparison,
-) -> Iterator[tuple[EndpointPair, str, Variant | None, Variant]]:
+) -> Iterator[tuple[EndpointPair, str, PlannedVariant | None, PlannedVariant]]:
     """Yield the variants of all endpoints after the change, with their state before."""
     for pair in comparison.endpoints.values():
         old = pair.before.settings.variants if pair.before else {}

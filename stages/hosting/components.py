@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from plan.document import Component, Limits
+from plan.document import Limits, PlannedComponent
 from platform_facts import Region
 from platform_facts.rules import Violation, scaling, stage
 from platform_facts.rules import components as rules
@@ -90,11 +90,11 @@ class InferenceComponents(StageHosting):
         assert instances is not None
         return Limits(minimum=instances.min, maximum=instances.max)
 
-    def components(self, full_name: str, endpoint: EndpointConfig) -> dict[str, Component]:
+    def components(self, full_name: str, endpoint: EndpointConfig) -> dict[str, PlannedComponent]:
         """Return the inference components."""
         names = self.component_names(full_name, endpoint)
         return {
-            model: Component(
+            model: PlannedComponent(
                 name=names[model],
                 copies=Limits(minimum=component.copies.min, maximum=component.copies.max),
                 initial_count=max(1, component.copies.min),

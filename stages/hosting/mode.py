@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from plan.document import Component, Limits
+from plan.document import Limits, PlannedComponent
 from platform_facts import Region
 from platform_facts.rules import Violation, components
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS
@@ -77,7 +77,7 @@ class StageHosting(ABC):
             maximum=max(item.max_count for item in limits),
         )
 
-    def components(self, full_name: str, endpoint: EndpointConfig) -> dict[str, Component]:
+    def components(self, full_name: str, endpoint: EndpointConfig) -> dict[str, PlannedComponent]:
         """Return the inference components by the names of their models."""
         return {}
 

@@ -46,9 +46,9 @@ def test_every_changed_property_is_found(planned: tuple[Plan, Templates]) -> Non
         part = plan.model_copy(
             update={"endpoints": {k: e for k, e in plan.endpoints.items() if e is endpoint}}
         )
-        seen = set[tuple[str, Keys]]()
+        covered = set[tuple[str, Keys]]()
         text = json.dumps(templates[stack])
-        for keys, change in changes(templates[stack], seen):
+        for keys, change in changes(templates[stack], covered):
             changed = json.loads(text)
             change(changed)
             if not mismatches(part, {stack: changed}):
@@ -56,7 +56,7 @@ def test_every_changed_property_is_found(planned: tuple[Plan, Templates]) -> Non
     assert missed == []
 
 
-def changes(template: dict[str, Any], seen: set[tuple[str, Keys]]) -> Iterator[tuple[Keys, Any]]:
+def changes(template: dict[str, Any], covered: set[tuple[str, Keys]]) -> Iterator[tuple[Keys, Any]]:
     """Yield each change of a resource: removed, added, and a value changed, removed or added.
 
     Resources of one type have the same properties: each property is changed once for each type and
@@ -67,15 +67,15 @@ def changes(template: dict[str, Any], seen: set[tuple[str, Keys]]) -> Iterator[t
         if kind not in KINDS:
             continue
         keys = ("Resources", name)
-        if (kind, ()) not in seen:
+        if (kind, ()) not in covered:
             yield keys, _removing(keys)
             yield (*keys, "copy"), _setting(("Resources", f"{name}Copy"), resource)
-        seen.add((kind, ()))
+        covered.add((kind, ()))
         for path, value in _values(resource["Properties"]):
             identity = f"{kind} {resource['Properties'].get('MetricName')}"
-            if (identity, path) in seen:
+            if (identity, path) in covered:
                 continue
-            seen.add((identity, path))
+            covered.add((identity, path))
             location = (*keys, "Properties", *path)
             if isinstance(value, dict):
                 yield (*location, "+"), _setting((*location, "Added"), 1)
@@ -122,9 +122,9 @@ def _removing(keys: Keys) -> Any:
 def test_alarm_without_actions_is_found(planned: tuple[Plan, Templates]) -> None:
     plan, templates = planned
     templates = json.loads(json.dumps(templates))
-    found = False
+    is_removed = False
     for template in templates.values():
         for resource in template["Resources"].values():
             if resource["Type"] == "AWS::CloudWatch::Alarm":
-                found |= bool(resource["Properties"].pop("AlarmActions", None))
-    assert bool(mismatches(plan, templates)) is found
+                is_removed |= bool(resource["Properties"].pop("AlarmActions", None))
+    assert bool(mismatches(plan, templates)) is is_removed

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from delivery.cdk import CdkResult
-from plan.document import ENDPOINT_KEY, Endpoint, Pool
+from plan.document import ENDPOINT_KEY, PlannedEndpoint, PlannedPool
 from tests.unit.plan.plans import make_endpoint, make_model, make_variant
 
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
@@ -193,9 +193,9 @@ def stack_with_prefix(prefix: str) -> dict[str, Any]:
     return template
 
 
-def endpoint_with_prefix(prefix: str) -> Endpoint:
+def endpoint_with_prefix(prefix: str) -> PlannedEndpoint:
     """Return the planned endpoint of that stack."""
-    pool = Pool(instance_type="ml.m5.xlarge", prefix=prefix, target="cpu")
+    pool = PlannedPool(instance_type="ml.m5.xlarge", prefix=prefix, target="cpu")
     return make_endpoint(
         models={"model": make_model("model", prefix=prefix)},
         variants={"AllTraffic": make_variant(pools=(pool,))},

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from delivery.deploy import suspend_scaling, without_scaling
-from plan.document import ENDPOINT_KEY, EndpointSettings, HostingMode, Pool
+from plan.document import ENDPOINT_KEY, EndpointSettings, HostingMode, PlannedPool
 from release.templates import Template
 from tests.unit.plan.plans import make_endpoint, make_variant
 
@@ -20,7 +20,7 @@ def settings(
     variants = {
         name: make_variant(
             pools=tuple(
-                Pool(instance_type=kind, prefix="text/cpu/", target="cpu")
+                PlannedPool(instance_type=kind, prefix="text/cpu/", target="cpu")
                 for kind in instance_type.split(",")
             ),
             is_scaled=name in scaled,

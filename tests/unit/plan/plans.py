@@ -3,17 +3,17 @@
 from typing import Any
 
 from plan.document import (
-    Archive,
-    Component,
-    Endpoint,
     EndpointSettings,
     HostingMode,
     Limits,
-    Model,
     Plan,
-    Pool,
+    PlannedArchive,
+    PlannedComponent,
+    PlannedEndpoint,
+    PlannedModel,
+    PlannedPool,
+    PlannedVariant,
     TimeBudget,
-    Variant,
     models_digest,
 )
 
@@ -33,14 +33,14 @@ def make_model(
     prefix: str = f"text/{TARGET}/",
     engines: tuple[str, ...] = (),
     **changes: Any,
-) -> Model:
+) -> PlannedModel:
     """Return a model of a multi-model endpoint with one archive."""
     version = digest[:12]
     archive = f"{name}-{version}.tar.gz"
     values: dict[str, Any] = {
         "version": version,
         "digest": digest,
-        "archives": {f"{prefix}{archive}": Archive(target=TARGET, engines=engines)},
+        "archives": {f"{prefix}{archive}": PlannedArchive(target=TARGET, engines=engines)},
         "catalog": {
             "model": name,
             "version": version,
@@ -49,33 +49,35 @@ def make_model(
             "signature": SIGNATURE,
         },
     }
-    return Model(**(values | changes))
+    return PlannedModel(**(values | changes))
 
 
-def make_variant(instance_type: str = "ml.m5.xlarge", **changes: Any) -> Variant:
+def make_variant(instance_type: str = "ml.m5.xlarge", **changes: Any) -> PlannedVariant:
     """Return a variant with two instances and without scaling."""
     values: dict[str, Any] = {
         "weight": 1.0,
-        "pools": (Pool(instance_type=instance_type, prefix=f"text/{TARGET}/", target=TARGET),),
+        "pools": (
+            PlannedPool(instance_type=instance_type, prefix=f"text/{TARGET}/", target=TARGET),
+        ),
         "initial_count": 2,
         "instances": Limits(minimum=2, maximum=2),
         "is_scaled": False,
     }
-    return Variant(**(values | changes))
+    return PlannedVariant(**(values | changes))
 
 
 def make_endpoint(
     name: str = "prod-text",
     *,
-    models: dict[str, Model] | None = None,
-    variants: dict[str, Variant] | None = None,
-    components: dict[str, Component] | None = None,
+    models: dict[str, PlannedModel] | None = None,
+    variants: dict[str, PlannedVariant] | None = None,
+    components: dict[str, PlannedComponent] | None = None,
     hosting: HostingMode = "multi-model",
     settings: dict[str, Any] | None = None,
-) -> Endpoint:
+) -> PlannedEndpoint:
     """Return an endpoint with one variant, by default without models."""
     models = models or {}
-    return Endpoint(
+    return PlannedEndpoint(
         settings=EndpointSettings(
             name=name,
             stack=name,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plan.document import Endpoint
+from plan.document import PlannedEndpoint
 from review.measured_rates import measured_rates
 from tests.unit.plan.plans import make_endpoint, make_model
 from tests.unit.review.edits import variant
@@ -29,7 +29,7 @@ def write_result(models: Path, name: str = "result", **fields: Any) -> None:
     path.write_text(json.dumps(RESULT | fields))
 
 
-def endpoint(instance_type: str = "ml.g5.xlarge") -> Endpoint:
+def endpoint(instance_type: str = "ml.g5.xlarge") -> PlannedEndpoint:
     variants = {"AllTraffic": variant(instance_type)}
     return make_endpoint(models={"minilm": MODEL}, variants=variants)
 
@@ -40,7 +40,7 @@ def rates(models: Path, instance_type: str = "ml.g5.xlarge") -> list[str]:
     return list(measured_rates(comparison(models, None, after)))
 
 
-def comparison(models: Path, before: Endpoint | None, after: Endpoint) -> Any:
+def comparison(models: Path, before: PlannedEndpoint | None, after: PlannedEndpoint) -> Any:
     """Return a comparison of one endpoint; only the head has a models folder."""
     return SimpleNamespace(
         models=(None, models),

@@ -2,20 +2,20 @@
 
 import pytest
 
-from plan.document import Endpoint, Pool
+from plan.document import PlannedEndpoint, PlannedPool
 from review.money import HOURS_PER_MONTH, Cost, endpoint_cost
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import variant
 
 
-def endpoint(*instance_types: str) -> Endpoint:
+def endpoint(*instance_types: str) -> PlannedEndpoint:
     """Return an endpoint with a variant of 2 to 10 instances for each type."""
     return make_endpoint(variants={name: variant(name) for name in instance_types})
 
 
 def test_cost_range_of_several_instance_types() -> None:
     pools = tuple(
-        Pool(instance_type=name, prefix="a/", target="a")
+        PlannedPool(instance_type=name, prefix="a/", target="a")
         for name in ("ml.g5.xlarge", "ml.g5.2xlarge")
     )
     cost = endpoint_cost(make_endpoint(variants={"a": variant(pools=pools)}), "us-east-1")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plan.document import Component, Limits
+from plan.document import Limits, PlannedComponent
 from platform_facts.rules import checked_yaml
 from stages import load_stage
 from stages.plan import EndpointPlan, StagePlan
@@ -66,7 +66,7 @@ def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None
     assert settings.hosting == "components"
     assert settings.variants["AllTraffic"].instances == Limits(minimum=0, maximum=4)
     assert settings.components == {
-        "minilm": Component(
+        "minilm": PlannedComponent(
             name="dev-text-g5-2xlarge-minilm",
             copies=Limits(minimum=0, maximum=4),
             initial_count=1,
@@ -75,7 +75,7 @@ def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None
             accelerators=1,
             cpus=2,
         ),
-        "bert": Component(
+        "bert": PlannedComponent(
             name="dev-text-g5-2xlarge-bert",
             copies=Limits(minimum=1, maximum=1),
             initial_count=1,

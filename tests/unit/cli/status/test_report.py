@@ -19,7 +19,7 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
-from plan.document import ENDPOINT_KEY, Pool
+from plan.document import ENDPOINT_KEY, PlannedPool
 from plan.stage_record import Event
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
 from tests.unit.plan.plans import make_endpoint, make_variant
@@ -214,7 +214,7 @@ ENTRY = {
     "target_model": "minilm-a.tar.gz",
     "signature": {},
 }
-POOL = Pool(instance_type="ml.m5.xlarge", prefix="text/cpu-24.09/", target="cpu-24.09")
+POOL = PlannedPool(instance_type="ml.m5.xlarge", prefix="text/cpu-24.09/", target="cpu-24.09")
 SETTINGS = make_endpoint(variants={"AllTraffic": make_variant(pools=(POOL,))}).settings
 TEMPLATE = {
     "Metadata": {ENDPOINT_KEY: SETTINGS.metadata()},

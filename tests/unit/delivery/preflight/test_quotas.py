@@ -6,7 +6,7 @@ import pytest
 
 from delivery.preflight.account import Account, CheckFinding, Verdict
 from delivery.preflight.quotas import check_instances
-from plan.document import Limits, Pool
+from plan.document import Limits, PlannedPool
 from tests.unit.delivery.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -27,7 +27,9 @@ def endpoint(
 ) -> Any:
     """Return the plan of a stage with the endpoint prod-text."""
     variant = make_variant(
-        pools=tuple(Pool(instance_type=name, prefix="text/", target="cuda") for name in types),
+        pools=tuple(
+            PlannedPool(instance_type=name, prefix="text/", target="cuda") for name in types
+        ),
         initial_count=count,
         instances=Limits(minimum=1, maximum=max_capacity),
     )
