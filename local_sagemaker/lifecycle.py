@@ -107,6 +107,8 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         interrupted.set()
+        if done.is_set() and has_exited.is_set():
+            return  # the watcher's interrupt, after the end of the block
         if callable(handler):
             handler(number, frame)
         raise KeyboardInterrupt

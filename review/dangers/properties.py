@@ -53,6 +53,7 @@ def is_pinned(value: Any) -> bool:
     return "@sha256:" in str(value)
 
 
+RETENTION_POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
 NO_KEY = "is no longer encrypted with a customer-managed key"
 
 ROWS = (
@@ -98,7 +99,7 @@ ROWS = (
         "internet_routes", "its instances get public addresses"),
     *(Loss("*", name, lambda value: value == "Retain",
           "replaced_resources", "is no longer retained when its stack is deleted")
-      for name in ("DeletionPolicy", "UpdateReplacePolicy")),
+      for name in RETENTION_POLICIES),
 )  # fmt: skip
 
 PROTECTING = re.compile(
@@ -123,7 +124,10 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
     for change in property_changes(comparison):
-        if re.search("Polic(y|ies)", change.path.partition(".")[0]):
+        if (
+            change.path not in RETENTION_POLICIES
+            and re.search("Polic(y|ies)", change.path.partition(".")[0])
+        ):
             continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]
         findings = [

@@ -81,7 +81,7 @@ def test_missing_packages_are_an_error_with_the_fix(
     )
 
 
-@pytest.mark.parametrize(("name", "code"), [("lint", "2"), ("deliver", "1"), ("new", "2")])
+@pytest.mark.parametrize(("name", "code"), [("lock", "2"), ("deliver", "1"), ("new", "2")])
 def test_wrong_arguments_have_the_exit_code_of_the_command(
     capsys: pytest.CaptureFixture[str], name: str, code: str
 ) -> None:

@@ -17,7 +17,6 @@ import pytest
 
 from delivery import deliver as delivering
 from delivery.deploy import StageDeployment
-from plan.document import TimeBudget
 from release import checkout as checkouts
 from release.artefact import ReleaseArtefact
 from release.build import build_release
@@ -76,7 +75,6 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     monkeypatch.setattr(delivering, "record_delivery", record)
     monkeypatch.setattr(delivering, "deploy", deploy)
     monkeypatch.setattr(StageDeployment, "wait_for_operations", lambda _: None)
-    monkeypatch.setattr(StageDeployment, "time_budget", TimeBudget(rows={}, build_minutes=143))
     for step in ("run_preflight", "_refuse_deploys_by_hand", "check_catalog_before"):
         monkeypatch.setattr(delivering, step, lambda *_, **__: None)
     for step in ("build_missing_archives", "_save", "verify"):
