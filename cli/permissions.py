@@ -48,8 +48,8 @@ BOUNDED_ACTIONS = {
     *("iam:AttachRolePolicy", "iam:CreateRole"),
     *("iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"),
 }
-"""Actions that would give a role more than its boundary (IAM user guide, access_policies_boundaries,
-"Delegating responsibility to others")."""
+"""Actions that would give a role more than its boundary (IAM user guide,
+access_policies_boundaries, "Delegating responsibility to others")."""
 WITHOUT_HANDLERS = {
     "AWS::CodeBuild::Project": [
         *("codebuild:BatchGetProjects", "codebuild:CreateProject"),

@@ -5,7 +5,6 @@ from typing import Annotated
 from platform_facts.rules import existing, stage
 from stages.schema.section import Section, TextPattern, rule_validator
 
-
 NAME = "[A-Za-z0-9_+=,.@-]"
 PATH = f"({NAME}+/)*"
 """Characters of names of IAM, and a path of such names (IAM API reference, CreateRole)."""
