@@ -42,31 +42,48 @@ def _reject_bool(value: object) -> object:
 class StageConfig(Section):
     """One environment: an AWS account and region with the endpoints in it."""
 
-    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
-        [
-            *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
-            *("bucket", "model_bucket", "accounts", "regions"),
-        ],
-        "docs/not-in-a-stage.md has what to use instead",
-    ) | dict.fromkeys(
-        [
-            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
-            *("role", "role_arn", "execution_role", "execution_role_arn", "permissions_boundary"),
-            *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
-        ],
-        "write existing: at the top of the file (docs/stages.md)",
-    ) | {
-        f"existing.{name}": f"write {key}"
-        for key, names in {
-            "vpc_id": ["vpc"],
-            "subnet_ids": ["subnets"],
-            "security_group_ids": ["security_groups"],
-            "kms_key_arn": ["kms_key", "kms_key_id"],
-            "execution_role_arn": ["role", "role_arn", "execution_role"],
-            "capture_bucket": ["bucket"],
-        }.items()
-        for name in names
-    }
+    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = (
+        dict.fromkeys(
+            [
+                *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
+                *("bucket", "model_bucket", "accounts", "regions"),
+            ],
+            "docs/not-in-a-stage.md has what to use instead",
+        )
+        | dict.fromkeys(
+            [
+                *(
+                    "vpc",
+                    "vpc_id",
+                    "subnets",
+                    "subnet_ids",
+                    "security_groups",
+                    "security_group_ids",
+                ),
+                *(
+                    "role",
+                    "role_arn",
+                    "execution_role",
+                    "execution_role_arn",
+                    "permissions_boundary",
+                ),
+                *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
+            ],
+            "write existing: at the top of the file (docs/stages.md)",
+        )
+        | {
+            f"existing.{name}": f"write {key}"
+            for key, names in {
+                "vpc_id": ["vpc"],
+                "subnet_ids": ["subnets"],
+                "security_group_ids": ["security_groups"],
+                "kms_key_arn": ["kms_key", "kms_key_id"],
+                "execution_role_arn": ["role", "role_arn", "execution_role"],
+                "capture_bucket": ["bucket"],
+            }.items()
+            for name in names
+        }
+    )
     account: AccountId | None = None
     """AWS account ID. Default: the account of the credentials that deploy."""
     region: RegionName
