@@ -50,13 +50,13 @@ def text_endpoint(
         }
     )
     app, env = App(), Environment(region=region)
+    plan = StagePlan.of("dev", stage, python=python)
     stack = EndpointStack(
         app,
         "dev-text",
-        stage_name="dev",
-        stage=stage,
-        plan=StagePlan.of("dev", stage, python=python).endpoints["text"],
-        models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
+        plan=plan,
+        endpoint="text",
+        models=ModelStack(app, "dev-models", plan=plan, env=env),
         network=None,
         env=env,
     )
@@ -136,6 +136,11 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
     # Hardware encrypts NVMe storage, and SageMaker may reject a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
+
+
+def test_variant_with_volumes_has_a_volume_key() -> None:
+    properties = {"KmsKeyId": Match.any_value()}
+    text_endpoint(instance_type="ml.m5.xlarge").has_resource_properties(CONFIG, properties)
 
 
 # Settings
