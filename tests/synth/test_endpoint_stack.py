@@ -414,14 +414,16 @@ def test_concurrency_scaling_with_cooldowns() -> None:
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
 def test_scaling_limits_do_not_change_the_endpoint(strategy: str) -> None:
     # A changed resource would call UpdateEndpoint with the current configuration.
-    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
-    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
+    # With more than two instances, a rolling update takes longer than a delivery.
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": 2}
+    scaling = {"min_count": 1, "max_count": 1, "max_rps": 9}
 
     def endpoint(**settings: Any) -> dict[str, Any]:
         update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
-        return dict(text_endpoint(update=update, **settings).find_resources(ENDPOINT))
+        template = text_endpoint(update=update, instance_count=1, **settings)
+        return dict(template.find_resources(ENDPOINT))
 
     assert endpoint() == endpoint(scaling=scaling)
     assert endpoint() == endpoint(
-        scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
+        scaling={**scaling, "max_count": 2, "schedules": {"night": night}}
     )
