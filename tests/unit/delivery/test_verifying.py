@@ -72,4 +72,6 @@ def test_changes_by_hand_are_printed(
     monkeypatch.setattr("delivery.verify.endpoint_fault", lambda *_, **__: None)
     assert verify(stage_deployment, Path("models")) == []
     assert sorted(compared) == sorted(stage_deployment.assembly.templates)
-    assert "! /log: the log group was deleted: aws logs create-log-group\n" in capsys.readouterr().out
+    assert (
+        "! /log: the log group was deleted: aws logs create-log-group\n" in capsys.readouterr().out
+    )
