@@ -60,7 +60,7 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         planned, config = document.endpoints[endpoint], stage.endpoints[endpoint]
         part, self._models = planned.settings, models
-        self.template_options.metadata = {ENDPOINT_KEY: part.metadata()}
+        self.add_metadata(ENDPOINT_KEY, part.metadata())
         CfnOutput(self, DIGEST_OUTPUT, value=part.digest)
         for name in planned.models:
             # Each variant has at least one instance.
