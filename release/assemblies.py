@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from release.checkout import ERROR_SUFFIX, Checkout, NotSynthesised
-from release.templates import SUFFIX, Template, has_transform
+from release.templates import SUFFIX, Template, has_transform, reads_account
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 MAX_BYTES = 8_000_000
@@ -185,6 +185,11 @@ def _load_template(path: Path) -> Template:
         raise NotSynthesised(
             f"{path.name} has a transform: CloudFormation would run it, even for a change set, and "
             "deploy a template that was not reviewed: remove it"
+        )
+    if isinstance(content, dict) and reads_account(content):
+        raise NotSynthesised(
+            f"{path.name} takes a value from the account at deploy time, which may change after "
+            "the review: write the value, without {{resolve:...}} and AWS::SSM parameter types"
         )
     match content:
         case {"Resources": dict(resources)} if all(map(_is_resource, resources.values())):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SUFFIX = ".template.json"
+BOOTSTRAP_VERSION = re.compile(r"/cdk-bootstrap/\w+/version")
 
 Template = dict[str, Any]
 
@@ -66,3 +67,19 @@ def has_transform(template: Mapping[str, Any]) -> bool:
     compared.
     """
     return "Transform" in template or '"Fn::Transform":' in json.dumps(template)
+
+
+def reads_account(template: Mapping[str, Any]) -> bool:
+    """Return whether a template takes values from the account at deploy time.
+
+    By a dynamic reference, or a parameter that names an entry of Parameter Store
+    (CloudFormation template reference, "dynamic references", "systems-manager-specific parameter
+    types"); not the CDK's check of the bootstrap stack's version.
+    """
+    parameters = template.get("Parameters")
+    return "{{" in json.dumps(template) or any(
+        str(parameter.get("Type")).startswith("AWS::SSM::")
+        and not BOOTSTRAP_VERSION.fullmatch(str(parameter.get("Default")))
+        for parameter in (parameters.values() if isinstance(parameters, dict) else ())
+        if isinstance(parameter, dict)
+    )

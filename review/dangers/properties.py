@@ -124,9 +124,8 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
     for change in property_changes(comparison):
-        if (
-            change.path not in RETENTION_POLICIES
-            and re.search("Polic(y|ies)", change.path.partition(".")[0])
+        if change.path not in RETENTION_POLICIES and re.search(
+            "Polic(y|ies)", change.path.partition(".")[0]
         ):
             continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]

@@ -148,6 +148,24 @@ INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "has a transform",
     ),
+    "dynamic reference": (
+        lambda folder: write_json(
+            folder / "a.template.json", {**TEMPLATE, "Description": "{{resolve:ssm:/triton/a}}"}
+        ),
+        "takes a value from the account",
+    ),
+    "parameter from Parameter Store": (
+        lambda folder: write_json(
+            folder / "a.template.json",
+            {
+                **TEMPLATE,
+                "Parameters": {
+                    "P": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/triton/a"}
+                },
+            },
+        ),
+        "takes a value from the account",
+    ),
     "asset created by a program": (
         lambda folder: write_assets(folder, source={"executable": ["sh", "-c", "id"]}),
         "a.assets.json: only assets that are files or folders of the assembly",
