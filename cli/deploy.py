@@ -74,13 +74,13 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     unmanaged configuration changes to stacks and resources with drift detection").
     """
     restored = []
-    for endpoint in plan.endpoints.values():
-        catalog = Catalog(boto3.client("ssm", region), plan.name, endpoint.short_name)
+    for short_name, endpoint in plan.document.endpoints.items():
+        catalog = Catalog(boto3.client("ssm", region), plan.document.stage, short_name)
         present = catalog.entries()
-        for entry in endpoint.catalog:
-            if entry["model"] not in present:
-                catalog.set_current(entry, "deployed")
-                restored.append(f"{catalog.path}/{entry['model']}")
+        for name, model in endpoint.models.items():
+            if name not in present:
+                catalog.set_current(model.catalog.fields(), "deployed")
+                restored.append(f"{catalog.path}/{name}")
     return restored
 
 

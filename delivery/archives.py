@@ -30,8 +30,8 @@ from delivery.errors import (
 )
 from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
-from plan import parameters
 from plan.document import EndpointSettings
+from platform_facts.rules.catalog import entry_name
 
 BuildProperties = dict[str, str]
 """The input of a build: the properties of the archive's custom resource."""
@@ -210,7 +210,7 @@ class EndpointMove:
         return [prefix + archive for prefix in sorted(self.prefixes)]
 
     def _error(self, key: str, model: str, reason: str) -> NotDelivered:
-        entry = parameters.entry(self.stage, self.short_name, model)
+        entry = entry_name(self.stage, self.short_name, model)
         return NotDelivered(
             f"{key}: {reason}. {self.stage}-{self.short_name} cannot move without it. Deliver this "
             f"version of {model} before the move; or go back to a delivered version: tritonsm "
@@ -235,7 +235,8 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
             continue  # the guard refuses a change between single-model and multi-model hosting
         entries = current_entries(ssm, stage, short_name).values()
         archives = {entry["target_model"] for entry in entries if entry.get("target_model")}
-        archives |= {model.target_model for model in endpoint.models.values() if model.target_model}
+        targets = (model.catalog.target_model for model in endpoint.models.values())
+        archives.update(filter(None, targets))
         yield EndpointMove(stage, short_name, old_prefixes | new_prefixes, frozenset(archives))
 
 

@@ -10,7 +10,7 @@ from delivery.deploy import StageDeployment
 from delivery.errors import ChangedByHand
 from delivery.state import incomplete_stacks
 from delivery.steps import say
-from plan import parameters
+from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
 from release.templates import Template, resources
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _restore_entries(ssm: "SSMClient", differences: Iterable[CatalogDifference])
 
 def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, Entry]:
     """Return an endpoint's entries by parameter name; an unreadable entry is empty."""
-    path = f"{parameters.ROOT}{stage}/{endpoint}"
+    path = f"{CATALOG_ROOT}{stage}/{endpoint}"
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=path)
     return {
         parameter["Name"]: parse_entry(parameter["Value"])
@@ -214,7 +214,7 @@ def catalog_entries(template: Template) -> dict[str, str]:
     return {
         parameter["Name"]: parameter["Value"]
         for _, parameter in resources(template, "AWS::SSM::Parameter")
-        if parameter.get("Name", "").startswith(parameters.ROOT)
+        if parameter.get("Name", "").startswith(CATALOG_ROOT)
     }
 
 

@@ -15,7 +15,7 @@ from delivery.golden import Golden
 from delivery.steps import say, step
 from endpoint_client import EndpointClient, EndpointError, NoCopies
 from endpoint_client._payload import Array, Inputs
-from plan import parameters
+from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
@@ -94,7 +94,7 @@ def write_golden(session: boto3.Session, stage: str, model: str, path: Path) -> 
     """
     content = Golden.read(path)
     pages = session.client("ssm").get_paginator("get_parameters_by_path")
-    for page in pages.paginate(Path=f"{parameters.ROOT}{stage}/", Recursive=True):
+    for page in pages.paginate(Path=f"{CATALOG_ROOT}{stage}/", Recursive=True):
         for parameter in page["Parameters"]:
             _, endpoint, name = parameter["Name"].rsplit("/", 2)
             if name == model:

@@ -6,6 +6,7 @@ from constructs import Construct
 
 import platform_facts
 from plan import stage_record
+from platform_facts.rules import catalog
 from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
@@ -115,7 +116,7 @@ class DeliveryStack(Stack):
             "ssm:GetParametersByPath",
             "ssm:PutParameter",  # restores deleted entries; records deliveries
         ]
-        allow(role, actions, [self._arn("ssm", f"parameter/triton/{stage}/*")], STAGES)
+        allow(role, actions, [self._arn("ssm", f"parameter{catalog.ROOT}{stage}/*")], STAGES)
         actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"]
         allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES)
         actions = [
@@ -152,7 +153,7 @@ class DeliveryStack(Stack):
             allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own_bucket}/*"], BUCKETS)
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
             allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
-            history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
+            history = self._arn("ssm", f"parameter{catalog.deliveries_name(promotes_from)}")
             allow(role, ["ssm:GetParameter"], [history])
         else:
             prefixes = (stage_record.FOLDER, RELEASES)

@@ -13,7 +13,7 @@ from cli.status.differences import read_differences
 from delivery.aws import DENIED, client, failure_reason
 from delivery.catalog import parse_entry
 from delivery.drift import LiveDifference
-from plan import parameters
+from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
 
 TARGET_TRACKING_PREFIX = "TargetTracking-"
 """Prefix of the names of Application Auto Scaling's own alarms, one of which is in ALARM whenever
@@ -209,7 +209,7 @@ def _endpoint(record: Record) -> EndpointStatus:
 
 def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
     """Return the models of valid catalog entries; broken entries are reported as differences."""
-    root = f"{parameters.ROOT}{stage}/" if stage else parameters.ROOT
+    root = f"{CATALOG_ROOT}{stage}/" if stage else CATALOG_ROOT
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
     models = []
     for parameter in (parameter for page in pages for parameter in page["Parameters"]):

@@ -1,56 +1,18 @@
 """The catalog, in which clients look up the current archive of each model."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TypedDict
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from platform_facts.rules.catalog import check_catalog_entry
-
-
-class TensorSpec(TypedDict):
-    """An input or output: KServe v2 datatype, and shape with -1 for variable dimensions."""
-
-    name: str
-    datatype: str
-    shape: Sequence[int]
-
-
-class ModelSignature(TypedDict):
-    """The tensors of a model; `max_batch_size` is 0 without a batch axis."""
-
-    inputs: Sequence[TensorSpec]
-    outputs: Sequence[TensorSpec]
-    max_batch_size: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelEntry:
-    """How clients invoke a model by its name.
-
-    `target_model` is the `TargetModel` of InvokeEndpoint, None for single-model endpoints and
-    inference components; `inference_component` is the name of the component, if the model is one.
-    Clients pass `version` to their callers: any text that changes with the archive.
-    """
-
-    model: str
-    version: str
-    endpoint: str
-    target_model: str | None
-    inference_component: str | None = None
-    signature: ModelSignature
-
-    def as_json(self) -> str:
-        """Return the entry as the JSON text that `endpoint_client` reads."""
-        fields = asdict(self)
-        if self.inference_component is None:
-            del fields["inference_component"]
-        return json.dumps(fields, separators=(",", ":"))
+from platform_facts.rules.catalog import (
+    ModelEntry,
+    catalog_path,
+    check_catalog_entry,
+    entry_name,
+)
 
 
 class ModelCatalog(Construct):
@@ -62,7 +24,8 @@ class ModelCatalog(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: str, endpoint: str) -> None:
         super().__init__(scope, construct_id)
-        self.prefix = f"/triton/{stage}/{endpoint}"
+        self.prefix = catalog_path(stage, endpoint)
+        self._stage, self._endpoint = stage, endpoint
 
     def publish(self, entry: ModelEntry, *, after: Sequence[Construct]) -> ssm.StringParameter:
         """Write the entry of a model, after everything in `after` is deployed.
@@ -81,7 +44,7 @@ class ModelCatalog(Construct):
             self,
             model,
             description=f"Current archive of {model}",
-            parameter_name=f"{self.prefix}/{model}",
+            parameter_name=entry_name(self._stage, self._endpoint, model),
             string_value=value,
         )
         parameter.node.add_dependency(*after)

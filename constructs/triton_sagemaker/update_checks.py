@@ -8,6 +8,7 @@ from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from platform_facts.rules import catalog
 from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import handler_function, polled_provider
@@ -120,7 +121,7 @@ class UpdateChecks(Construct):
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
             ("sagemaker:DescribeModel", "model/*"),
             ("cloudformation:DescribeStacks", f"stack/{stacks}/*"),
-            ("ssm:GetParametersByPath", "parameter/triton/*"),
+            ("ssm:GetParametersByPath", f"parameter{catalog.ROOT}*"),
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])

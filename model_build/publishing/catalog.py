@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from platform_facts.rules.catalog import catalog_path
+
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
@@ -43,7 +45,7 @@ class Catalog:
     @property
     def path(self) -> str:
         """The path of the parameters."""
-        return f"/triton/{self.stage}/{self.endpoint}"
+        return catalog_path(self.stage, self.endpoint)
 
     def entries(self) -> dict[str, Entry]:
         """Return the entries by model; invalid values are ignored."""

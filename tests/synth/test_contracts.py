@@ -23,8 +23,8 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
-from plan import parameters, stage_record
-from plan.stage_record import delivered_parameter
+from plan import stage_record
+from platform_facts.rules.catalog import deliveries_name, entry_name
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stages.plan import MODELS
@@ -56,8 +56,8 @@ def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) ->
     assert entry["Name"] == "/triton/prod/text/minilm"
     unused: Any = None
     assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
-    assert parameters.entry("prod", "text", "minilm") == entry["Name"]
-    assert delivered_parameter("prod") == "/triton/prod/delivered"
+    assert entry_name("prod", "text", "minilm") == entry["Name"]
+    assert deliveries_name("prod") == "/triton/prod/delivered"
     client = EndpointClient(
         stage="prod", endpoint="text", session=boto3.Session(region_name="us-east-1")
     )

@@ -74,7 +74,7 @@ def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None
             build["Key"]: build["Digest"] for build in by_kind["Custom::TritonModel"]
         }
         entries = [json.loads(entry["Value"]) for entry in by_kind["AWS::SSM::Parameter"]]
-        assert [model.catalog for model in models] == entries
+        assert [model.catalog.fields() for model in models] == entries
         (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
         types = {name: variant.instance_types for name, variant in settings.variants.items()}
         variants = config["ProductionVariants"]
