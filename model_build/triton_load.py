@@ -26,7 +26,7 @@ from model_build.manifest import LoadRecord, Signature
 from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
 from model_build.target import BuildTarget
-from model_build.triton_request import Request, request_of_zeros
+from model_build.triton_request import TritonRequest, request_of_zeros
 
 PACKAGE = "local_sagemaker"
 SECONDS = 900
@@ -114,7 +114,7 @@ def _pack_for_cpu(build: Build, folder: Path, to: Path) -> None:
     archive.pack(folder, to)
 
 
-def _run(archive_path: Path, request: Request | None, *, package: Path) -> dict[str, Any]:
+def _run(archive_path: Path, request: TritonRequest | None, *, package: Path) -> dict[str, Any]:
     """Return the report of the program, which gets none of the build's credentials."""
     content = request and {
         "body": base64.b64encode(request.body).decode(),

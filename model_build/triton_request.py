@@ -18,14 +18,14 @@ ITEM_BYTES = {
 SEQUENCE = {"sequence_id": 1, "sequence_start": True, "sequence_end": True}
 
 
-class Request(NamedTuple):
+class TritonRequest(NamedTuple):
     """The body of a request and the value of its header Content-Type."""
 
     body: bytes
     content_type: str
 
 
-def request_of_zeros(signature: Signature, *, is_stateful: bool) -> Request:
+def request_of_zeros(signature: Signature, *, is_stateful: bool) -> TritonRequest:
     """Return a request of zeros and empty texts; variable dimensions have size 1.
 
     A request of a stateful model is a whole sequence.
@@ -40,7 +40,7 @@ def request_of_zeros(signature: Signature, *, is_stateful: bool) -> Request:
         )
     parameters = {"binary_data_output": True, **(SEQUENCE if is_stateful else {})}
     header = json.dumps({"inputs": inputs, "parameters": parameters}).encode()
-    return Request(
+    return TritonRequest(
         b"".join((header, *contents)),
         f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}",
     )
