@@ -78,10 +78,7 @@ class Templates:
             except ValidationError as error:
                 results.append("; ".join(detail["msg"] for detail in error.errors()))
                 continue
-            problems = stack.endpoint.problems
-            if problems:
-                app.node.try_remove_child(name)
-            results.append("; ".join(map(str, problems)) if problems else stack)
+            results.append(stack)
         assembly = app.synth()
         return [
             result
