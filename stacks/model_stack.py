@@ -23,10 +23,12 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
-BUILDER_RULES = ("__init__", "checked_yaml", "ranges", "rule", "server")
+BUILDER_RULES = ("__init__", "catalog", "checked_yaml", "ranges", "rule", "server")
 BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
     *("!/plan", "!/plan/**"),
+    *("!/local_sagemaker", "/local_sagemaker/*", "!/local_sagemaker/*.py"),
+    *("!/local_sagemaker/hosting", "!/local_sagemaker/hosting/**"),
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules/*"),
     *(f"!/platform_facts/rules/{name}.py" for name in BUILDER_RULES),
@@ -146,7 +148,7 @@ BUILDSPEC = {
     "phases": {
         "install": {
             "commands": [
-                "python3 -m pip install --quiet --require-hashes --only-binary :all:"
+                "python3 -m pip install --quiet --require-hashes --only-binary :all: --no-deps"
                 " --requirement requirements/build.txt",
             ]
         },

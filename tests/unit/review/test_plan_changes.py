@@ -61,10 +61,6 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     ),
     "another region": (plan_of(region="eu-west-1"), "new_environment: prod moves, us-east-1 of"),
     "no production": (plan_of(production=False), "no_longer_production: prod is no longer"),
-    "another endpoint than in the template": (
-        with_endpoint(name="prod-texts"),
-        "plan_mismatches: the plan names the endpoint",
-    ),
 }
 
 

@@ -16,6 +16,7 @@ from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMak
 
 PREFIX = "text/cpu-24.09/"
 ENDPOINT = ("dev", "text")
+NO_LOAD = ("--no-load", "the test needs only an archive")
 VERSIONS = ("1" * 12, "2" * 12, "3" * 12)
 
 
