@@ -64,7 +64,7 @@ class ExistingConfig(Section):
         ]
         | None
     ) = None
-    """Execution role of all endpoints, with the permissions of docs/permissions.md. It is not
+    """Execution role of all endpoints, with the permissions of delivery/permissions/principals/endpoint.yaml. It is not
     changed. Default: a role of each endpoint."""
     permissions_boundary: (
         Annotated[
