@@ -39,6 +39,7 @@ PUBLIC_MODULES = {
 }
 OTHER_PAGES = {
     "local-sagemaker": Path("../local_sagemaker/docs/reference.md"),
+    "local-sagemaker-faults": Path("../local_sagemaker/docs/faults.md"),
     "local-sagemaker-coverage": Path("../local_sagemaker/docs/coverage.md"),
 }
 """Files of another folder that the site shows: an empty file here stands for each."""

@@ -48,7 +48,7 @@ class StageConfig(Section):
                 *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
                 *("bucket", "model_bucket", "accounts", "regions"),
             ],
-            "docs/not-in-a-stage.md has what to use instead",
+            "docs/stages.md, What a stage cannot do, has alternatives",
         )
         | dict.fromkeys(
             [

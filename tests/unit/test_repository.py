@@ -74,7 +74,8 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
     commands = [
         command.module for name, command in COMMANDS.items() if name not in NEED_ALL_PACKAGES
     ]
-    modules = ["app", "review.judge", *commands]
+    pages = ["delivery.permissions.markdown", "platform_facts.rules.__main__", "tools.bench.page"]
+    modules = ["app", "review.judge", *pages, *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
     process = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
@@ -134,6 +135,31 @@ def _anchors(text: str) -> set[str]:
     without_code = re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", without_code, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_rules_in_the_docs_exist_in_the_review() -> None:
+    """The first column of the tables of rules; a rule is a function or a string."""
+    code = "\n".join(path.read_text() for path in (ROOT / "review").rglob("*.py"))
+    sections = (ROOT / "docs" / "review.md").read_text().split("| Rule | Detects |\n")[1:]
+    names = [
+        name
+        for section in sections
+        for line in section.partition("\n\n")[0].splitlines()[1:]
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
+    assert len(names) > 40
+    assert [name for name in names if not re.search(rf'def {name}\(|"{name}"', code)] == []
+
+
+def test_names_in_the_docs_exist_in_the_code() -> None:
+    command = ["git", "ls-files", "*.py", "*.toml", "*.yaml", "*.json", ":!docs", ":!tests"]
+    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    code = {
+        word for file in files.split() for word in re.findall(r"\w+", (ROOT / file).read_text())
+    }
+    for page in (ROOT / "docs").glob("*.md"):
+        names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", page.read_text()))
+        assert names <= code, f"{page.name}: {names - code}"
 
 
 def test_no_file_contains_local_paths_or_package_indexes() -> None:

@@ -51,11 +51,11 @@ def test_key_of_an_existing_resource_names_the_section(problems: Problems) -> No
 
 @pytest.mark.parametrize("key", ["model_bucket", "serverless", "regions"])
 def test_unsupported_key_error_links_to_the_docs(problems: Problems, key: str) -> None:
-    page = "docs/not-in-a-stage.md"
+    page, heading = "docs/stages.md", "What a stage cannot do"
     assert problems(VALID + f"    {key}: abc\n") == [
-        f"prod.yaml:7: endpoints.text.{key}: not supported; {page} has what to use instead"
+        f"prod.yaml:7: endpoints.text.{key}: not supported; {page}, {heading}, has alternatives"
     ]
-    assert (Path(__file__).parents[3] / page).exists()
+    assert f"\n## {heading}\n" in (Path(__file__).parents[3] / page).read_text()
 
 
 def test_every_key_has_a_description() -> None:
