@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from delivery import cdk
 from delivery.errors import next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from model_build.publishing.catalog import Catalog
+from plan.catalog import Catalog, ChangedMeanwhile
 from release.checkout import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
@@ -74,13 +75,15 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     unmanaged configuration changes to stacks and resources with drift detection").
     """
     restored = []
+    caller = str(boto3.client("sts", region).get_caller_identity()["Arn"])
     for endpoint in plan.endpoints.values():
-        catalog = Catalog(boto3.client("ssm", region), plan.name, endpoint.short_name)
-        present = catalog.entries()
+        catalog = Catalog(boto3.client("dynamodb", region), plan.name, endpoint.short_name)
+        present = catalog.current(entry["model"] for entry in endpoint.catalog)
         for entry in endpoint.catalog:
             if entry["model"] not in present:
-                catalog.set_current(entry, "deployed")
-                restored.append(f"{catalog.path}/{entry['model']}")
+                with suppress(ChangedMeanwhile):  # another writer has restored it
+                    catalog.write(entry, "deployed", caller=caller, replaces=None)
+                    restored.append(f"{endpoint.short_name}/{entry['model']}")
     return restored
 
 

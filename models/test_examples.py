@@ -9,12 +9,12 @@ from typing import Any
 
 import boto3
 import pytest
+from model_build.publishing.catalog import Catalog
 
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
-from model_build.publishing.catalog import Catalog
 from model_build.recipe import read
 
 MODELS = Path(__file__).parent

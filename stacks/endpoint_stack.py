@@ -64,7 +64,7 @@ class EndpointStack(Stack):
             max_instances = max(servers, len(plan.variants))
             if warning := model_plan.instance_warning(max_instances=max_instances):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
-        builds_by_model = self._create_builds()
+        builds = self._create_builds()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
         capture_prefix = plan.short_name  # in the stage's own bucket
         if models.existing.captured:
@@ -74,7 +74,7 @@ class EndpointStack(Stack):
             "Endpoint",
             update_checks=EndpointUpdateChecks(
                 checks=models.update_checks,
-                catalog=catalog.prefix,
+                catalog=catalog.name,
                 archives=[model for entry in plan.catalog if (model := entry["target_model"])],
             ),
             data_capture=settings.data_capture(config, captured, prefix=capture_prefix),
@@ -90,7 +90,6 @@ class EndpointStack(Stack):
             update=settings.update(config.update),
             variants=[variant(variant_plan, plan, models.bucket) for variant_plan in plan.variants],
         )
-        builds = [build for model_builds in builds_by_model.values() for build in model_builds]
         by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
         for variant_models in self.endpoint.models.values():
             for location, model in variant_models.items():  # location: key of an archive, or prefix
@@ -110,23 +109,17 @@ class EndpointStack(Stack):
                 topics=self._topics(stage_name, stage),
                 client_metrics=plan.client_metrics_namespace,
             )
-        # An entry depends only on its own builds and on the update check: a failed dashboard must
-        # not keep clients on old archives, and the template size must be linear in the models.
-        for entry in plan.catalog:
-            model = entry["model"]
-            components = [
-                component.resource
-                for component in self.endpoint.components
-                if component.model == model
-            ]
-            catalog.publish(
-                ModelEntry(**entry),
-                after=[*builds_by_model[model], self.endpoint.updated, *components],
-            )
+        # Only after the update check, which depends on the builds and the endpoint: a failed
+        # dashboard must not keep clients on old archives.
+        catalog.publish(
+            [ModelEntry(**entry) for entry in plan.catalog],
+            writer=models.catalog_writer,
+            after=[self.endpoint.updated],
+        )
 
-    def _create_builds(self) -> dict[str, list[CustomResource]]:
-        """Return the builds of each model."""
-        builds: dict[str, list[CustomResource]] = {}
+    def _create_builds(self) -> list[CustomResource]:
+        """Return the builds of the plan's archives, in their order."""
+        builds = []
         sources = {
             model.name: model_source(
                 self, f"{model.name}-source", folder=model.folder, digest=model.digest
@@ -145,7 +138,7 @@ class EndpointStack(Stack):
                 key=archive.key,
                 source=sources[model.name],
             )
-            builds.setdefault(model.name, []).append(build)
+            builds.append(build)
         return builds
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:

@@ -10,6 +10,7 @@ from model_build import BuildError
 from platform_facts.rules import checked_yaml
 from stacks.budget import add_budget
 from stacks.capture_stack import CaptureStack
+from stacks.catalog_stack import CatalogStack
 from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
@@ -60,6 +61,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
     add_budget(models, plan)
     existing = models.existing
+    catalog = CatalogStack(app, f"{name}-catalog", stage_name=name, key=existing.key, env=env)
     network, captured = existing.network, existing.captured
     if stage.captures and captured is None:
         stack = CaptureStack(app, f"{name}-capture", stage=stage, key=existing.key, env=env)
@@ -81,6 +83,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
+        endpoint_stack.add_stack_dependency(catalog)
         for problem in endpoint_stack.endpoint.problems:
             message = problem.message if problem.path else str(problem)
             errors[("endpoints", short_name, *problem.path), message] = None

@@ -2,19 +2,20 @@
 
 from platform_facts.rules.rule import rule
 
-MAX_CHARACTERS = 4096
+MAX_BYTES = 400 * 1024 - 4096
 
 
 @rule(
     "models",
-    "docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html: 4 KB of a "
-    "standard parameter",
+    "docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html: 400 KB of an item, "
+    "of which 4 KB are for the other attributes",
 )
 def check_catalog_entry(model: str, text: str) -> str | None:
-    """A model's catalog entry, with its signature, has at most 4,096 characters."""
-    if len(text) <= MAX_CHARACTERS:
+    """A model's catalog entry, with its signature, fits into an item of the table."""
+    size = len(text.encode())
+    if size <= MAX_BYTES:
         return None
     return (
-        f"the catalog entry of {model} has {len(text)} characters, an SSM standard parameter holds "
-        f"{MAX_CHARACTERS}: give the model fewer or shorter tensor names"
+        f"the catalog entry of {model} has {size} bytes, an item of the table holds {MAX_BYTES}: "
+        "give the model fewer or shorter tensor names"
     )

@@ -12,6 +12,7 @@ import pytest
 from aws_cdk import aws_logs as logs
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from model_build.publishing.catalog import Catalog
 
 import model_build
 from delivery import archives, deploy, store
@@ -22,7 +23,6 @@ from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
-from model_build.publishing.catalog import Catalog
 from plan import parameters, stage_record
 from plan.stage_record import delivered_parameter
 from stacks.model_stack import BUILDSPEC, build_functions

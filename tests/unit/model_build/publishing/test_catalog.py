@@ -2,8 +2,8 @@ import json
 from typing import Any
 
 import pytest
-
 from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, predecessors_and_current
+
 from tests.unit.model_build.fakes import FakeSsm
 
 
