@@ -62,7 +62,7 @@ class Revision:
     def of_item(cls, item: Item) -> "Revision":
         """Return the revision in an item."""
         texts = {name: value["S"] for name, value in item.items() if "S" in value}
-        number = item.get("latest", item["revision"]).get("N", "0")
+        number = (item.get("latest") or item["revision"]).get("N", "0")
         endpoint, _, model = texts["model_key"].partition("#")
         return cls(
             endpoint=endpoint,
@@ -168,13 +168,17 @@ class Catalog:
             "time": {"S": datetime.now(UTC).isoformat(timespec="seconds")},
             "request": {"S": replaces.request if replaces else ""},
         }
-        number = {"N": str(latest + 1)}
+        number_before, number = {"N": str(latest)}, {"N": str(latest + 1)}
         current = {"revision": {"N": "0"}, "latest": number, "endpoint": {"S": self.endpoint}}
         is_new = {"ConditionExpression": "attribute_not_exists(model_key)"}
-        is_unchanged = {  # an item without `latest` was written by hand
-            "ConditionExpression": "attribute_not_exists(latest) OR latest = :latest",
-            "ExpressionAttributeValues": {":latest": {"N": str(latest)}},
-        }
+        is_unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(entry)"}
+        if replaces and not replaces.number:  # written by hand
+            is_unchanged = {"ConditionExpression": "attribute_not_exists(latest)"}
+        elif replaces:
+            is_unchanged = {
+                "ConditionExpression": "latest = :latest",
+                "ExpressionAttributeValues": {":latest": number_before},
+            }
         table = {"TableName": table_name(self.stage)}
         try:
             self.dynamodb.transact_write_items(

@@ -163,10 +163,12 @@ class Table:
         current = {**revision, "revision": {"N": "0"}, "latest": {"N": number}}
         if entry:
             current["endpoint"] = {"S": self.endpoint}
-        is_unchanged = {
-            "ConditionExpression": "attribute_not_exists(latest) OR latest = :latest",
-            "ExpressionAttributeValues": {":latest": {"N": latest}},
-        }
+        is_unchanged: Record = {"ConditionExpression": "attribute_not_exists(latest)"}
+        if "latest" in item:
+            is_unchanged = {
+                "ConditionExpression": "latest = :latest",
+                "ExpressionAttributeValues": {":latest": {"N": latest}},
+            }
         is_new = {"ConditionExpression": "attribute_not_exists(model_key)"}
         revision["revision"] = {"N": number}
         self._dynamodb.transact_write_items(
