@@ -227,6 +227,8 @@ class CachedCatalog:
         try:
             names = ", ".join(map(_model, islice(items, MAX_LISTED_NAMES)))
         except EndpointError as error:
+            if error.retry_safe:
+                raise
             return f"models that are not listed: {error}"
         return names or "none: is the endpoint deployed?"
 

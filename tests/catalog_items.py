@@ -13,7 +13,6 @@ from ministack.services import dynamodb as ministack
 
 from plan.catalog import INDEX, Catalog, Entry, Revision, table_name
 
-
 _LOCK = threading.Lock()
 """ministack answers one request after the other."""
 
