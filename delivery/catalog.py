@@ -1,4 +1,4 @@
-"""The catalog of a stage: its differences from deployed lists, and the repair of deleted entries."""
+"""The catalog of a stage: its differences from deployed lists, and repairs of deleted entries."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
