@@ -12,12 +12,13 @@ from rich.text import Text
 
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
-from cli.printable import console, printable
+from cli.printable import console
 from delivery.bucket import model_bucket, stack_name
 from model_build.commands.arguments import Commands
 from plan import stage_record
 from plan.stage_record import Event
 from release.checkout import Checkout
+from review.escaping import printable
 
 DEFAULT_EVENTS = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}

@@ -4,18 +4,18 @@
 delivery/permissions: above all to assume the roles of `cdk bootstrap`, which change stacks and
 upload assets. `execution-*.json` are for CloudFormation's role, which has AdministratorAccess
 unless `cdk bootstrap --cloudformation-execution-policies` names others: what CloudFormation's
-schemas say that the resource types of the stage's templates need. Neither was tested on AWS.
+schemas say that the resource types of the stage's templates need. With a permissions boundary in
+the stage's file, they create and change only roles with it. Neither was tested on AWS.
 """
 
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import boto3
 import cfnlint
 
 import platform_facts
@@ -31,9 +31,25 @@ DEPLOYERS = ("delivery", "preflight", "report", "status")
 FEATURES = (None, "inference components", "preflight")
 MAX_POLICY = 6144
 """Characters of a managed policy, without white space (IAM user guide, reference_iam-quotas)."""
-SCHEMAS = Path(cfnlint.__file__).parent / "data" / "schemas"
+CFN_LINT = Path(cfnlint.__file__).parent / "data"
+SCHEMAS = CFN_LINT / "schemas"
 """The schemas of CloudFormation's resource types, as cfn-lint packs them, with the permissions that
 the handler of each operation needs."""
+ACTIONS = CFN_LINT / "AdditionalSpecs" / "Policies.json"
+"""Service -> action in lower case -> types of its resources: AWS's service authorization reference,
+as cfn-lint packs it. Handlers of some types name actions that do not exist."""
+ISSUER = "token.actions.githubusercontent.com"
+SCALING_ROLE = (
+    "aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
+    "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+)
+"""Application Auto Scaling user guide, application-auto-scaling-service-linked-roles."""
+BOUNDED_ACTIONS = {
+    *("iam:AttachRolePolicy", "iam:CreateRole"),
+    *("iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"),
+}
+"""Actions that would give a role more than its boundary (IAM user guide,
+access_policies_boundaries, "Delegating responsibility to others")."""
 WITHOUT_HANDLERS = {
     "AWS::CodeBuild::Project": [
         *("codebuild:BatchGetProjects", "codebuild:CreateProject"),
@@ -54,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
     """Write the policies into a folder; return the exit code."""
     stage, tree = options.stage, Checkout(Path.cwd())
     file, folder = tree.stage(stage), Path(f"permissions-{stage}")
-    partition = boto3.Session().get_partition_for_region(file.region)
     account = file.account or "*"
     with TemporaryDirectory(prefix="permissions-") as assembly:
         tree.synthesise(stage, to=Path(assembly))
@@ -64,9 +79,10 @@ def run(options: argparse.Namespace) -> int:
             for resource in template["Resources"].values()
         }
         qualifier = qualifier_of(next(iter(required_bootstraps(Path(assembly)))))
-    roles = f"arn:{partition}:iam::{account}:role/{stage}-*"
     policies = {"deployer": deployer_policy(stage, file.region, account, qualifier)}
-    for number, policy in enumerate(execution_policies(types, roles), start=1):
+    iam = f"arn:{platform_facts.region(file.region).partition}:iam::{account}:"
+    execution = execution_policies(types, stage, iam=iam, existing=file.existing)
+    for number, policy in enumerate(execution, start=1):
         policies[f"execution-{number}"] = policy
     folder.mkdir(exist_ok=True)
     for name, policy in policies.items():
@@ -85,7 +101,7 @@ def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> di
         region=region,
         account=account,
         qualifier=qualifier,
-        partition=boto3.Session().get_partition_for_region(region),
+        partition=platform_facts.region(region).partition,
         suffix=platform_facts.region(region).dns_suffix,
     )
     names |= {name: named.arn.format_map(names) for name, named in NAMED_RESOURCES.items()}
@@ -102,25 +118,63 @@ def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> di
     )
 
 
-def execution_policies(types: Iterable[str], roles: str) -> Iterator[dict[str, Any]]:
+def execution_policies(
+    types: Iterable[str], stage: str, *, iam: str, existing: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield policies for CloudFormation's role, each within the limit of a managed policy.
 
-    IAM's actions are limited to `roles`, an ARN; others to no resource, because CloudFormation
-    generates most names.
+    IAM's actions are limited to resources of the stage, whose ARNs begin with `iam`; others to no
+    resource, because CloudFormation generates most names. `existing` is of the stage's file.
     """
-    actions = sorted({action for name in types for action in _handler_actions(name)})
-    iam = [action for action in actions if action.startswith("iam:")]
-    statement = {"Effect": "Allow", "Action": iam, "Resource": roles}
-    others, kept = [action for action in actions if action not in iam], list[str]()
-    for action in others:
-        policy = _policy(
-            [statement, {"Effect": "Allow", "Action": [*kept, action], "Resource": "*"}]
-        )
+    services = json.loads(ACTIONS.read_text())
+    actions: dict[str, list[str]] = {}
+    for action in sorted({action for name in types for action in _handler_actions(name)}):
+        service, _, name = action.partition(":")
+        if (entry := services[service]["Actions"].get(name.lower())) is not None:
+            actions[action] = entry.get("Resources", [])
+    statements = list(_iam_statements(actions, stage, iam, existing))
+    kept: list[str] = []
+    for action in (action for action in actions if not action.startswith("iam:")):
+        policy = _policy([*statements, _allow([*kept, action], "*")])
         if len(json.dumps(policy, separators=(",", ":"))) > MAX_POLICY:
-            yield _policy([statement, {"Effect": "Allow", "Action": kept, "Resource": "*"}])
-            kept = []
+            yield _policy([*statements, _allow(kept, "*")])
+            statements, kept = [], []
         kept.append(action)
-    yield _policy([statement, {"Effect": "Allow", "Action": kept, "Resource": "*"}])
+    yield _policy([*statements, _allow(kept, "*")])
+
+
+def _iam_statements(
+    actions: Mapping[str, list[str]], stage: str, iam: str, existing: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield statements of IAM's actions, by the types of their resources.
+
+    The handlers also name actions on users and groups, which a stage does not have.
+    """
+    roles, boundary = f"{iam}role/{stage}-*", existing.get("permissions_boundary")
+    of_roles = {action for action, kinds in actions.items() if kinds == ["role"]}
+    by_resource = {
+        f"{iam}oidc-provider/{ISSUER}": {
+            action for action, kinds in actions.items() if kinds == ["oidc-provider"]
+        },
+        f"{iam}role/{SCALING_ROLE}": of_roles & {"iam:CreateServiceLinkedRole"},
+        "*": {name for name, kinds in actions.items() if name.startswith("iam:") and not kinds},
+    }
+    of_roles -= {"iam:CreateServiceLinkedRole"}
+    if role := existing.get("execution_role_arn"):
+        by_resource[role] = {"iam:GetRole", "iam:PassRole"}
+    if boundary:
+        bounded = of_roles & BOUNDED_ACTIONS
+        of_roles -= bounded | {"iam:DeleteRolePermissionsBoundary"}
+        condition = {"StringEquals": {"iam:PermissionsBoundary": f"{iam}policy/{boundary}"}}
+        yield {**_allow(bounded, roles), "Condition": condition}
+    by_resource[roles] = of_roles
+    for resource, allowed in by_resource.items():
+        if allowed:
+            yield _allow(allowed, resource)
+
+
+def _allow(actions: Iterable[str], resource: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": sorted(actions), "Resource": resource}
 
 
 def _handler_actions(resource_type: str) -> Iterator[str]:

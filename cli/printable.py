@@ -5,7 +5,6 @@ that reorder a line. `protect_output` escapes them in everything that this proce
 """
 
 import os
-import re
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO, cast
@@ -14,29 +13,10 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from review.escaping import REORDERING
+from review.escaping import escape, printable
 
-_UNSAFE_CHARACTERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
-    f"{''.join(map(chr, REORDERING))}"
-    "\ud800-\udfff]"  # surrogates, which cannot be printed: bytes of names that are not UTF-8
-)
-INDENT = "    "
 PIPE_WIDTH = 10_000
 """Columns of a pipe or a file, so that lines are not broken and can be searched."""
-
-
-def escape(text: str) -> str:
-    """Return a text with escaped unsafe characters; the escapes are valid in JSON strings."""
-    return _UNSAFE_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def printable(text: str) -> str:
-    """Return a text with escaped unsafe characters and indented continuation lines.
-
-    A new line could imitate a line of the program.
-    """
-    return escape(text.rstrip("\r\n")).replace("\n", f"\n{INDENT}")
 
 
 def protect_output() -> None:

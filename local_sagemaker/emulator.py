@@ -59,7 +59,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
     from local_sagemaker.cloudwatch.evaluator import Evaluator
     from local_sagemaker.cloudwatch.retention import Retention
-    from local_sagemaker.codebuild import projects as codebuild
+    from local_sagemaker.codebuild import cloudformation as codebuild
     from local_sagemaker.sagemaker import cloudformation as sagemaker
 
     _identify_functions_by_role()

@@ -14,6 +14,7 @@ FIRST_RELEASE_OF_NEW_ACCOUNTS = "23.12"
 class Region:
     """An AWS region with SageMaker Triton images. Source: regions.toml.
 
+    - `partition` is that of ARNs, such as "aws-cn".
     - `account_since_23_12` is the AWS account with the images of release 23.12 and later;
       `account_before_23_12` has the earlier ones (None: not listed).
     - `releases` are the names of the releases that the region has, `undocumented_releases` those
@@ -26,6 +27,7 @@ class Region:
     """
 
     name: str
+    partition: str
     dns_suffix: str
     account_since_23_12: str
     account_before_23_12: str | None
@@ -70,13 +72,15 @@ def region(name: str) -> Region:
 @cache
 def _by_name() -> dict[str, Region]:
     return {
-        name: _region(name, row, partition)
-        for partition in read_table("regions.toml")["partition"].values()
+        name: _region(name, row, partition_name, partition)
+        for partition_name, partition in read_table("regions.toml")["partition"].items()
         for name, row in partition["regions"].items()
     }
 
 
-def _region(name: str, row: dict[str, str], partition: dict[str, Any]) -> Region:
+def _region(
+    name: str, row: dict[str, str], partition_name: str, partition: dict[str, Any]
+) -> Region:
     table, before = read_table("regions.toml"), row.get("before")
 
     def with_account(releases: list[str]) -> tuple[str, ...]:
@@ -86,6 +90,7 @@ def _region(name: str, row: dict[str, str], partition: dict[str, Any]) -> Region
 
     return Region(
         name=name,
+        partition=partition_name,
         dns_suffix=partition["dns_suffix"],
         account_since_23_12=row["since"],
         account_before_23_12=before,

@@ -1,4 +1,4 @@
-"""Functions that escape texts of a change, which must not become markup or links in a report."""
+"""Functions that escape foreign texts: markup and links in a report, commands on a terminal."""
 
 import html
 import re
@@ -16,6 +16,12 @@ REORDERING = {
 }
 """Characters that change the display order of others, which could disguise a permission (Unicode
 Technical Report 36, "Bidirectional Text Spoofing"; CVE-2021-42574)."""
+_UNSAFE_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
+    f"{''.join(map(chr, REORDERING))}"
+    "\ud800-\udfff]"  # surrogates, which cannot be printed: bytes of names that are not UTF-8
+)
+INDENT = "    "
 
 
 def plain(text: str, longest: int) -> str:
@@ -49,3 +55,16 @@ def cut(text: str, longest: int) -> str:
 
 def _without_links(text: str) -> str:
     return _LINKS.sub("\\g<0>\N{ZERO WIDTH SPACE}", text)
+
+
+def escape(text: str) -> str:
+    """Return a text with escaped unsafe characters; the escapes are valid in JSON strings."""
+    return _UNSAFE_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def printable(text: str) -> str:
+    """Return a text with escaped unsafe characters and indented continuation lines.
+
+    A new line could imitate a line of the program.
+    """
+    return escape(text.rstrip("\r\n")).replace("\n", f"\n{INDENT}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic_core import to_jsonable_python
 
 from review import markdown
+from review.escaping import printable
 from review.report import ChangeReport
 from review.summary import summary
 
@@ -28,9 +29,11 @@ def write_outputs(report: ChangeReport, folder: Path) -> int:
     (folder / MARKDOWN).write_text(text, encoding="utf-8", errors="backslashreplace")
     (folder / JSON).write_text(to_json(report), encoding="utf-8")
     for gap in report.gaps:
-        print(f"error: not reviewed: {gap.part}: {gap.reason}", file=sys.stderr)  # noqa: T201
+        text = printable(f"error: not reviewed: {gap.part}: {gap.reason}")
+        print(text, file=sys.stderr)  # noqa: T201
     for danger in report.open_dangers:
-        print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)  # noqa: T201
+        text = f"danger: {printable(danger.message)}\n  {printable(danger.key)}"
+        print(text, file=sys.stderr)  # noqa: T201
     if not report.is_complete:
         return INCOMPLETE
     return DANGER if report.open_dangers else 0

@@ -57,7 +57,7 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
         part = plan.document().settings
-        self.template_options.metadata = {ENDPOINT_KEY: part.metadata()}
+        self.add_metadata(ENDPOINT_KEY, part.metadata())
         CfnOutput(self, DIGEST_OUTPUT, value=part.digest)
         for model_plan in plan.models:
             servers = plan.mode.max_servers(config, model_plan.name)

@@ -2,9 +2,11 @@
 
 The file has the events and resources of the stage's stacks, builds, endpoints, inference
 components, scaling, alarms, the ends of the logs, the plan of the working tree, and versions. It
-has no secrets that detect-secrets knows, no environment variables, and no values of requests and
-responses: of an endpoint's log only the lines that Triton writes. Read the file before you attach
-it: an error message of a model may contain what the model was given.
+has no secrets that detect-secrets knows, and no values of requests and responses: of an endpoint's
+log only the lines that Triton writes. The values of the containers' environment variables are
+masked in all files, but for those shorter than four characters, `true` and the like, and those of
+variables SAGEMAKER_*, which are settings. Values of earlier deploys are not known. Read the file
+before you attach it: an error message of a model may contain what the model was given.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.failure_report.account_state import sections
-from cli.failure_report.masking import masked
+from cli.failure_report.masking import masked, variable_values
 from cli.parsers import STAGE, add_command
 from delivery.aws import failure_reason
 from model_build.commands.arguments import Commands
@@ -44,33 +46,35 @@ def run(options: argparse.Namespace) -> int:
     stage, tree = options.stage, Checkout(Path.cwd())
     session = boto3.Session(region_name=tree.stage(stage).region)
     path = options.output or Path(f"report-{stage}.zip")
-    problems = []
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    texts, problems = dict[str, str](), list[str]()
 
-        def add(name: str, read: Callable[[], Any]) -> None:
-            """Add the masked content of a section; a failure becomes a line of problems.txt."""
-            try:
-                content = read()
-            except (BotoCoreError, ClientError) as error:
-                problems.append(f"{name}: {failure_reason(error)}")
-            except CheckoutError as error:
-                problems.append(f"{name}: {error}")
-            else:
-                text = content if isinstance(content, str) else _as_json(content)
-                archive.writestr(name, masked(text))
-
-        add("versions.json", lambda: _versions(tree, stage, is_local=options.local))
-        add("plan.json", lambda: _plan(tree, stage))
+    def add(name: str, read: Callable[[], Any]) -> None:
+        """Add the content of a section; a failure becomes a line of problems.txt."""
         try:
-            for section in sections(session, stage, tree.stages()):
-                add(section.name, section.read)
+            content = read()
         except (BotoCoreError, ClientError) as error:
-            problems.append(f"stacks: {failure_reason(error)}")
-        if options.local:
-            add("emulator.log", _emulator_log)
-        archive.writestr("problems.txt", masked("\n".join(problems)))
+            problems.append(f"{name}: {failure_reason(error)}")
+        except CheckoutError as error:
+            problems.append(f"{name}: {error}")
+        else:
+            texts[name] = content if isinstance(content, str) else _as_json(content)
+
+    add("versions.json", lambda: _versions(tree, stage, is_local=options.local))
+    add("plan.json", lambda: _plan(tree, stage))
+    try:
+        for section in sections(session, stage, tree.stages()):
+            add(section.name, section.read)
+    except (BotoCoreError, ClientError) as error:
+        problems.append(f"stacks: {failure_reason(error)}")
+    if options.local:
+        add("emulator.log", _emulator_log)
+    texts["problems.txt"] = "\n".join(problems)
+    values = variable_values(texts.values())
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in texts.items():
+            archive.writestr(name, masked(text, values))
     for problem in problems:
-        print(f"not included: {problem}")
+        print(f"not included: {masked(problem, values)}")
     print(f"{path}: read it before you attach it to a bug report")
     return 0
 
@@ -92,7 +96,7 @@ def _versions(tree: Checkout, stage: str, *, is_local: bool) -> dict[str, Any]:
 
 
 def _plan(tree: Checkout, stage: str) -> Any:
-    """Return the plan of the working tree, without the values of environment variables."""
+    """Return the plan of the working tree."""
     with TemporaryDirectory(prefix="report-") as folder:
         tree.synthesise(stage, to=Path(folder))
         return json.loads((Path(folder) / "plan.json").read_text())

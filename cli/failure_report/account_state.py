@@ -72,6 +72,9 @@ def _resource_sections(
             read = partial(sagemaker.describe_endpoint, EndpointName=name)
             yield ReportSection(f"endpoints/{name}.json", read)
             yield from _scaling(session, f"endpoint/{name}/")
+        case "AWS::SageMaker::Model":
+            read = partial(sagemaker.describe_model, ModelName=name)
+            yield ReportSection(f"models/{name}.json", read)
         case "AWS::SageMaker::EndpointConfig":
             read = partial(sagemaker.describe_endpoint_config, EndpointConfigName=name)
             yield ReportSection(f"endpoint-configs/{name}.json", read)

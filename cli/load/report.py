@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.console import Console
 
 from cli.load.step import PERCENTILES, LoadStep
-from cli.printable import printable
+from review.escaping import printable
 
 UPLOT = Path(__file__).parents[2] / "local_sagemaker" / "watch" / "page" / "uplot"
 """The plot library, with its licence, from the page of the local SageMaker, whose package

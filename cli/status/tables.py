@@ -7,8 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.printable import printable, unbroken_line
+from cli.printable import unbroken_line
 from cli.status.report import Alarm, CatalogModel, ComponentStatus, EndpointStatus, Report
+from review.escaping import printable
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
 """State -> colour (API references: DescribeEndpoint, DescribeAlarms); others are transitional."""

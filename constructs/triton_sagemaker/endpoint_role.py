@@ -1,6 +1,6 @@
 """The execution role of an endpoint's instances."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -52,14 +52,18 @@ class EndpointRole(Construct):
         super().__init__(scope, construct_id)
         self._arns = StackArns(self)
         parent: Construct = self
-        if role is None:
-            role = parent = iam.Role(
+        self.role: iam.IRole
+        add: Callable[[iam.PolicyStatement], object]
+        if role:
+            self.role, add = role, role.add_to_principal_policy
+        else:
+            self.role = parent = own_role = iam.Role(
                 self,
                 "Role",
                 assumed_by=trusted_service("sagemaker.amazonaws.com", account=self._arns.account),
                 description=f"Instances of the endpoint {endpoint_name}",
             )
-        self.role: iam.IRole = role
+            add = own_role.add_to_policy  # one jsii call; reading a returned struct costs two more
         for statement in (
             *self._read_archives(variants),
             *allow_image_pulls(self, images, partition=self._arns.partition),
@@ -69,7 +73,7 @@ class EndpointRole(Construct):
         ):
             if parent is self:
                 statement.sid = None  # other endpoints with this role have the same statements
-            self.role.add_to_principal_policy(statement)
+            add(statement)
         if vpc:
             create_vpc_policy(self, self.role, vpc, self._arns, parent=parent)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.codebuild.builds import CodeBuild
-from local_sagemaker.codebuild.projects import resource_types
+from local_sagemaker.codebuild.cloudformation import resource_types
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.support.waiting import eventually, runs
 

@@ -209,8 +209,9 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
     first_word = error_type.split("_")[0]
     if first_word == "extra":
         unsupported = getattr(schema, "UNSUPPORTED_KEYS", {})
-        if str(keys[-1]) in unsupported:
-            return f"not supported; {unsupported[str(keys[-1])]}"
+        for name in (".".join(map(str, keys)), str(keys[-1])):
+            if name in unsupported:
+                return f"not supported; {unsupported[name]}"
         allowed = list(_schema_at(schema, keys[:-1]).get("properties", {}))
         close = difflib.get_close_matches(str(keys[-1]), allowed, n=1)
         hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"

@@ -63,6 +63,17 @@ def check_role_account(arn: str | None, account: str | None) -> str | None:
     return f"the role is not in the stage's account {account}: write a role of that account"
 
 
+@rule("existing.kms_key_arn", "our choice: without account, nothing tells which one is meant")
+def check_one_account(key: str | None, role: str | None, account: str | None) -> str | None:
+    """Without `account`, `kms_key_arn` and `execution_role_arn` are of one account."""
+    if account or not (key and role) or key.split(":")[4] == role.split(":")[4]:
+        return None
+    return (
+        f"the key is of the account {key.split(':')[4]}, the role of {role.split(':')[4]}: write "
+        "account, or a key of the role's account"
+    )
+
+
 @rule("existing.capture_bucket", "our choice: an unused key is a mistake")
 def check_bucket_is_used(bucket: str | None, captures: Collection[str]) -> str | None:
     """`capture_bucket` requires an endpoint with `data_capture`."""

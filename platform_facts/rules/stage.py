@@ -135,3 +135,11 @@ def check_topic_region(arn: str, region: str) -> str | None:
         f"{arn} is not in {region}, and an alarm can notify only topics of its region: write a "
         "topic of that region"
     )
+
+
+@rule("existing", "IAM user guide, reference-arns: each region is in one partition")
+def check_partition(arn: str | None, region: Region) -> str | None:
+    """ARNs of keys, roles and topics are of the partition of the stage's region."""
+    if arn is None or arn.split(":")[1] == region.partition:
+        return None
+    return f"{arn} is not an ARN of {region.name}: write arn:{region.partition}:..."

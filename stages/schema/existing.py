@@ -5,10 +5,14 @@ from typing import Annotated
 from platform_facts.rules import existing, stage
 from stages.schema.section import Section, TextPattern, rule_validator
 
+NAME = "[A-Za-z0-9_+=,.@-]"
+PATH = f"({NAME}+/)*"
+"""Characters of names of IAM, and a path of such names (IAM API reference, CreateRole)."""
+
 
 def _id(prefix: str, kind: str) -> TextPattern:
     return TextPattern(
-        rf"{prefix}-[0-9a-f]{{8,17}}",
+        rf"{prefix}-[0-9a-f]{{8}}([0-9a-f]{{9}})?",  # EC2 user guide, resource-ids: 8 or 17 digits
         f"is not the ID of a {kind}: write {prefix}-0123456789abcdef0, as the VPC console shows it",
     )
 
@@ -53,8 +57,9 @@ class ExistingConfig(Section):
         Annotated[
             str,
             TextPattern(
-                r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]+",
-                "is not the ARN of a role: write arn:aws:iam::ACCOUNT:role/NAME",
+                rf"arn:aws[a-z-]*:iam::[0-9]{{12}}:role/{PATH}{NAME}{{1,64}}",
+                "is not the ARN of a role: write arn:aws:iam::ACCOUNT:role/NAME, with a name of at "
+                "most 64 characters",
             ),
         ]
         | None
@@ -65,9 +70,9 @@ class ExistingConfig(Section):
         Annotated[
             str,
             TextPattern(
-                r"(?!arn:)[\w+=,.@/-]{1,128}",
-                "is not the name of a managed policy: write its name in the stage's account, no "
-                "ARN",
+                f"{PATH}{NAME}{{1,128}}",
+                "is not the name of a managed policy: write its name in the stage's account, after "
+                "its path if it has one, such as teams/boundary; no ARN",
             ),
         ]
         | None
@@ -89,9 +94,13 @@ class ExistingConfig(Section):
         Annotated[
             str,
             TextPattern(
-                r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",
-                "is not the name of a bucket: write 3 to 63 lowercase letters, digits, dots and "
-                "hyphens",
+                # S3 user guide, bucketnamingrules
+                r"(?!xn--|sthree-|amzn-s3-demo-|.*\.\.|[0-9]+(\.[0-9]+){3}$)"
+                r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+                r"(?<!-s3alias)(?<!--ol-s3)(?<!\.mrap)(?<!--x-s3)(?<!--table-s3)",
+                "is not the name of a bucket: write 3 to 63 lowercase letters, digits, hyphens and "
+                "single dots, no IP address, and none of the prefixes and suffixes that S3 "
+                "reserves",
             ),
         ]
         | None

@@ -42,19 +42,47 @@ def _reject_bool(value: object) -> object:
 class StageConfig(Section):
     """One environment: an AWS account and region with the endpoints in it."""
 
-    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
-        [
-            *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
-            *("bucket", "model_bucket", "accounts", "regions"),
-        ],
-        "docs/not-in-a-stage.md has what to use instead",
-    ) | dict.fromkeys(
-        [
-            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
-            *("role", "role_arn", "execution_role", "execution_role_arn", "permissions_boundary"),
-            *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
-        ],
-        "write existing: at the top of the file (docs/stages.md)",
+    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = (
+        dict.fromkeys(
+            [
+                *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
+                *("bucket", "model_bucket", "accounts", "regions"),
+            ],
+            "docs/not-in-a-stage.md has what to use instead",
+        )
+        | dict.fromkeys(
+            [
+                *(
+                    "vpc",
+                    "vpc_id",
+                    "subnets",
+                    "subnet_ids",
+                    "security_groups",
+                    "security_group_ids",
+                ),
+                *(
+                    "role",
+                    "role_arn",
+                    "execution_role",
+                    "execution_role_arn",
+                    "permissions_boundary",
+                ),
+                *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
+            ],
+            "write existing: at the top of the file (docs/stages.md)",
+        )
+        | {
+            f"existing.{name}": f"write {key}"
+            for key, names in {
+                "vpc_id": ["vpc"],
+                "subnet_ids": ["subnets"],
+                "security_group_ids": ["security_groups"],
+                "kms_key_arn": ["kms_key", "kms_key_id"],
+                "execution_role_arn": ["role", "role_arn", "execution_role"],
+                "capture_bucket": ["bucket"],
+            }.items()
+            for name in names
+        }
     )
     account: AccountId | None = None
     """AWS account ID. Default: the account of the credentials that deploy."""
@@ -125,7 +153,7 @@ class StageConfig(Section):
                 ("endpoints", name), self._endpoint_problems(endpoint, region, release)
             )
         yield from stage.check_region_resource_types(region)
-        yield from self._existing_problems()
+        yield from self._existing_problems(region)
         zones, private = self.zones or [], self.private_network
         yield from stage.check_zones_need_network(zones, private)
         yield from stage.check_no_duplicates.at("zones")(zones)
@@ -140,14 +168,19 @@ class StageConfig(Section):
         yield from monitoring.check_topic_count(len(topics) + bool(emails))
         for topic in topics:
             yield from stage.check_topic_region(topic, self.region)
+            yield from stage.check_partition.at("notify", "topics")(topic, region)
 
-    def _existing_problems(self) -> Iterator[Violation]:
+    def _existing_problems(self, region: platform_facts.Region) -> Iterator[Violation]:
         used = self.existing
+        key, role = used.kms_key_arn, used.execution_role_arn
         groups = used.security_group_ids
         yield from existing.check_vpc_keys(used.vpc_id, used.subnet_ids, groups)
         yield from existing.check_one_network(self.private_network, used.vpc_id)
-        yield from existing.check_key_region(used.kms_key_arn, self.region)
-        yield from existing.check_role_account(used.execution_role_arn, self.account)
+        yield from existing.check_key_region(key, self.region)
+        yield from existing.check_role_account(role, self.account)
+        yield from existing.check_one_account(key, role, self.account)
+        for name, arn in {"kms_key_arn": key, "execution_role_arn": role}.items():
+            yield from stage.check_partition.at("existing", name)(arn, region)
         yield from existing.check_bucket_is_used(used.capture_bucket, self.captures)
         for name, endpoint in self.endpoints.items():
             if capture := endpoint.data_capture:

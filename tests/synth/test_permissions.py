@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import platform_facts
-from cli.permissions import MAX_POLICY, deployer_policy, execution_policies
+from cli.permissions import ACTIONS, MAX_POLICY, deployer_policy, execution_policies
 from delivery.permissions import principals
 from stages import StageConfig, load_stage
 from tests.permission_names import Place
@@ -22,7 +22,7 @@ from tests.synth.permissions import (
     resolved_principals,
     resource_policy,
 )
-from tests.synth.statements import role_allows
+from tests.synth.statements import allows, role_allows
 
 Stacks = dict[str, dict[str, Any]]
 Resources = dict[str, dict[str, Any]]
@@ -345,20 +345,87 @@ def test_bucket_policy_decides_who_may_write(
     assert result is allowed
 
 
-def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates) -> None:
+IAM = "arn:aws:iam::111122223333:"
+
+
+def execution_statements(templates: Stacks, existing: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the statements of CloudFormation's role for the stage `x`, each policy checked."""
     types = {
         resource["Type"]
-        for template in templates(stage).values()
+        for template in templates.values()
         for resource in template["Resources"].values()
     }
-    policies = list(execution_policies(types, "arn:aws:iam::*:role/x-*"))
-    policies.append(deployer_policy(stage, "us-east-1", "*", "acme"))
+    policies = list(execution_policies(types, "x", iam=IAM, existing=existing))
     assert all(len(json.dumps(each, separators=(",", ":"))) <= MAX_POLICY for each in policies)
-    allowed = [row for policy in policies for row in policy["Statement"]]
-    actions = {action for row in allowed for action in row["Action"]}
+    return [statement for policy in policies for statement in policy["Statement"]]
+
+
+def assert_actions_exist(statements: list[dict[str, Any]]) -> None:
+    services = json.loads(ACTIONS.read_text())
+    for action in (action for row in statements for action in row["Action"]):
+        service, _, name = action.partition(":")
+        assert name.lower() in services[service]["Actions"], action
+
+
+def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates) -> None:
+    policy = deployer_policy(stage, "us-east-1", "*", "acme")
+    assert len(json.dumps(policy, separators=(",", ":"))) <= MAX_POLICY
+    assert "role/cdk-acme-deploy-role-" in json.dumps(policy)
+    statements = execution_statements(templates(stage), {}) + policy["Statement"]
+    assert_actions_exist(statements)
+    actions = {action for row in statements for action in row["Action"]}
     assert {"codebuild:CreateProject", "lambda:InvokeFunction", "kms:CreateKey"} <= actions
     assert {"sagemaker:CreateEndpoint", "sagemaker:UpdateEndpoint", "sts:AssumeRole"} <= actions
-    assert "role/cdk-acme-deploy-role-" in json.dumps(policies[-1])
-    assert not any("*" in action for action in actions)
-    (roles,) = {str(row["Resource"]) for row in allowed if "iam:CreateRole" in row["Action"]}
-    assert roles == "arn:aws:iam::*:role/x-*"
+    assert allows(statements, "iam:CreateRole", resource=f"{IAM}role/x-models-A")
+    assert not allows(statements, "iam:CreateRole", resource=f"{IAM}role/other")
+    assert not allows(statements, "iam:PutUserPolicy", resource=f"{IAM}user/x-user")
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "allowed"),
+    [
+        ("iam:PassRole", f"{IAM}role/teams/serving", True),
+        ("iam:PutRolePolicy", f"{IAM}role/teams/serving", False),
+        ("iam:PassRole", f"{IAM}role/x-models-A", True),
+        (
+            "iam:CreateOpenIDConnectProvider",
+            f"{IAM}oidc-provider/token.actions.githubusercontent.com",
+            True,
+        ),
+        ("iam:CreateOpenIDConnectProvider", f"{IAM}role/x-models-A", False),
+        (
+            "iam:CreateServiceLinkedRole",
+            f"{IAM}role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
+            "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint",
+            True,
+        ),
+        ("iam:CreateServiceLinkedRole", f"{IAM}role/x-models-A", False),
+        ("iam:DeleteRolePermissionsBoundary", f"{IAM}role/x-models-A", False),
+        ("iam:DeleteRole", f"{IAM}role/x-models-A", True),
+    ],
+)
+def test_cloudformation_may_change_own_roles_only(
+    action: str, resource: str, allowed: bool, every_template: Templates
+) -> None:
+    existing = {
+        "execution_role_arn": f"{IAM}role/teams/serving",
+        "permissions_boundary": "teams/boundary",
+    }
+    statements = execution_statements(every_template("all"), existing)
+    assert_actions_exist(statements)
+    assert allows(statements, action, resource=resource) is allowed
+
+
+@pytest.mark.parametrize(
+    "action", ["AttachRolePolicy", "CreateRole", "PutRolePermissionsBoundary", "PutRolePolicy"]
+)
+def test_cloudformation_creates_no_role_without_the_boundary(
+    action: str, every_template: Templates
+) -> None:
+    existing = {"permissions_boundary": "teams/boundary"}
+    statements = execution_statements(every_template("all"), existing)
+    for boundary, allowed in {"teams/boundary": True, "teams/other": False}.items():
+        context = {"iam:PermissionsBoundary": f"{IAM}policy/{boundary}"}
+        role = f"{IAM}role/x-models-A"
+        assert allows(statements, f"iam:{action}", resource=role, context=context) is allowed
+    assert not allows(statements, f"iam:{action}", resource=role)

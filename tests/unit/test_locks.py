@@ -15,7 +15,8 @@ from stacks.model_stack import BUILDSPEC
 ROOT = Path(__file__).parents[2]
 LOCKS = [
     ROOT / "requirements.txt",
-    *(ROOT / "requirements" / f"{name}.txt" for name in ("build", "cdk", "checkov", "torch")),
+    # Of gpu.txt, docs/security.md says why it has none.
+    *(path for path in ROOT.glob("requirements/*.txt") if path.name != "gpu.txt"),
     *ROOT.glob("tests/*/requirements*.txt"),
     *ROOT.glob("local_sagemaker/hosting/backends/*/requirements.txt"),
     ROOT / "docs" / "requirements.txt",

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from cli.printable import printable
+from review.escaping import printable
 from tests.unit.test_repository import ROOT
 
 HOSTILE = "\x1b]0;title\x07 \x1b[2J \x9b31m \u202edesrever\u2066 \udcff"

@@ -8,6 +8,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from delivery import smoke
 from delivery.deploy import StageDeployment
+from delivery.drift import LiveDifference
 from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
 from delivery.verify import verify
 from endpoint_client import EndpointError
@@ -50,3 +51,27 @@ def test_stack_in_a_failed_state_is_an_error(
     command = "aws cloudformation describe-stack-events --stack-name prod-"
     with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):
         verify(stage_deployment, Path("models"))
+
+
+def test_changes_by_hand_are_printed(
+    stage_deployment: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """CloudFormation does not notice them, so a delivery that changes nothing succeeds."""
+    change = LiveDifference("/log", "the log group was deleted", "aws logs create-log-group")
+    compared = []
+
+    def manual_changes(_: Any, stack: str, __: Any) -> list[LiveDifference]:
+        compared.append(stack)
+        return [change] if stack == "prod-text" else []
+
+    monkeypatch.setattr("delivery.verify.manual_changes", manual_changes)
+    monkeypatch.setattr(smoke, "invoke_all", lambda *_, **__: smoke.SmokeTestResult([], []))
+    monkeypatch.setattr("delivery.verify.check_catalog_after", lambda _: None)
+    monkeypatch.setattr("delivery.verify.endpoint_fault", lambda *_, **__: None)
+    assert verify(stage_deployment, Path("models")) == []
+    assert sorted(compared) == sorted(stage_deployment.assembly.templates)
+    assert (
+        "! /log: the log group was deleted: aws logs create-log-group\n" in capsys.readouterr().out
+    )

@@ -63,6 +63,15 @@ def test_unknown_model_error_lists_few_models(doubled: Path) -> None:
         find_model(doubled.parent, "nett50")
 
 
+def test_find_names_a_folder_that_is_no_model(doubled: Path, write_files: WriteFiles) -> None:
+    """It does not suggest another model for a folder that exists."""
+    models = doubled.parent
+    write_files(models, {"auto/auto/1/model.onnx": "", "double/notes.txt": ""})
+    assert find_model(models, "auto").folder == models / "auto"  # lint says what it lacks
+    with pytest.raises(ModelNotFound, match=r"models/double is not a model: it has no recipe"):
+        find_model(models, "double")
+
+
 def test_find_ignores_broken_recipes_of_other_models(
     doubled: Path, write_files: WriteFiles
 ) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -16,6 +17,7 @@ from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange
 from review.model_changes import ModelChange
 from review.money import CostChange
+from review.output_files import INCOMPLETE, write_outputs
 from review.report import ChangeReport, Gap
 from review.stack_differences import StackDifference
 from tests.unit.review.test_outputs import COST, REPORT, STAGE
@@ -96,6 +98,18 @@ def test_bidi_control_characters_are_escaped() -> None:
     comment = markdown.render(hostile_report("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", comment)
     assert "may now U+202E" in comment
+
+
+def test_printed_text_is_no_terminal_command_and_forges_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CI and `tritonsm review` print gaps and dangers by a process of their own."""
+    report = hostile_report("a\x1b[2J\u202e\nreview.out/review.md")
+    assert write_outputs(report, tmp_path) == INCOMPLETE
+    printed = capsys.readouterr().err
+    assert r"not reviewed: a\u001b[2J\u202e" in printed
+    assert r"danger: a\u001b[2J\u202e" in printed
+    assert not re.search("[\x1b\u202e]|^review.out", printed, re.M)
 
 
 def test_long_report_is_truncated() -> None:

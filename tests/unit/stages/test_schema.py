@@ -535,6 +535,12 @@ ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcd
             "security_group_ids: [default]",
             "security_group_ids.0: 'default' is not the ID of a security group: write sg-",
         ),
+        ("vpc_id: vpc-012345678", "vpc_id: 'vpc-012345678' is not the ID of a VPC"),
+        (
+            "security_group_ids: [sg-0123456789abcdef]",
+            "security_group_ids.0: 'sg-0123456789abcdef' is not the ID of a security group",
+        ),
+        ("subnets: [subnet-01234567]", "subnets: not supported; write subnet_ids"),
         (
             f"security_group_ids: [{', '.join(f'sg-0123456{n}' for n in range(5))}]",
             "security_group_ids: 5 security groups: write at most 4",
@@ -559,6 +565,21 @@ ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcd
             "permissions_boundary: arn:aws:iam::aws:policy/x",
             "permissions_boundary: 'arn:aws:iam::aws:policy/x' is not the name of a managed policy",
         ),
+        ("permissions_boundary: /teams/boundary", "permissions_boundary: '/teams/boundary' is not"),
+        ("permissions_boundary: teams/", "permissions_boundary: 'teams/' is not the name of a"),
+        (
+            f"execution_role_arn: arn:aws:iam::111122223333:role/teams/{'r' * 65}",
+            "execution_role_arn: 'arn:aws:iam::111122223333:role/teams/rrr",
+        ),
+        (
+            f"kms_key_arn: {ARN.replace('aws', 'aws-cn', 1)}",
+            "kms_key_arn: arn:aws-cn:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-"
+            "456789abcdef is not an ARN of us-east-1: write arn:aws:...",
+        ),
+        (
+            "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving",
+            "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving is not an ARN of",
+        ),
         (
             "bootstrap_qualifier: Acme-Team",
             "bootstrap_qualifier: 'Acme-Team' is not a qualifier: write the 1 to 10",
@@ -567,6 +588,9 @@ ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcd
             "capture_bucket: s3://records",
             "capture_bucket: 's3://records' is not the name of a bucket: write 3 to 63",
         ),
+        ("capture_bucket: 10.0.0.1", "capture_bucket: '10.0.0.1' is not the name of a bucket"),
+        ("capture_bucket: a..b", "capture_bucket: 'a..b' is not the name of a bucket"),
+        ("capture_bucket: a-s3alias", "capture_bucket: 'a-s3alias' is not the name of a bucket"),
         (
             "capture_bucket: records",
             "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}",
@@ -578,6 +602,24 @@ def test_invalid_existing_resource_has_its_line(
 ) -> None:
     (problem,) = problems(f'{VALID}account: "111122223333"\nexisting: {{ {existing} }}\n')
     assert problem.startswith(f"prod.yaml:8: existing.{message}")
+
+
+def test_key_and_role_of_two_accounts_need_the_account(load: Load, problems: Problems) -> None:
+    role = "arn:aws:iam::999988887777:role/teams/serving"
+    existing = f"existing: {{ kms_key_arn: {ARN}, execution_role_arn: {role} }}\n"
+    assert problems(f"{VALID}{existing}") == [
+        "prod.yaml:7: existing.kms_key_arn: the key is of the account 111122223333, the role of "
+        "999988887777: write account, or a key of the role's account"
+    ]
+    assert load(f'{VALID}{existing}account: "999988887777"\n').account == "999988887777"
+
+
+def test_topic_of_another_partition_is_an_error(problems: Problems) -> None:
+    topic = "arn:aws-cn:sns:us-east-1:111122223333:alarms"
+    text = PRODUCTION.replace("email: [team@company.com]", f"topics: [{topic}]")
+    assert f"{topic} is not an ARN of us-east-1: write arn:aws:..." in "".join(
+        problems(f"{VALID}{text}")
+    )
 
 
 def test_existing_vpc_excludes_a_private_network(problems: Problems) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.failure_report.masking import masked
+from cli.failure_report.masking import masked, variable_values
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
@@ -27,6 +27,15 @@ JSON_TOKEN = ".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", "d
         ("alarms to on-call@example.com", "on-call@example.com"),
         ('request: {"inputs": [{"name": "X", "data": [[1.5, 2.5]]}]}', "1.5"),
         (json.dumps({"message": json.dumps({"data": ["a secret text"]})}), "a secret text"),
+        ('{"data": ["he said \\"]\\", then a secret text"], "x": 1}', "secret text"),
+        ('{"data": ["a\\\\"], "prompt": "a secret text"}', "secret text"),
+        (json.dumps([json.dumps(json.dumps({"data": ['"], "', "a secret text"]}))]), "secret text"),
+        ("ValueError: {'data': ['it\\'s', 'a secret text']}", "secret text"),
+        ('{"text_input": "a \\"quoted\\" secret text"}', "secret text"),
+        ('{"fp32_contents": [1.25], "shape": [1]}', "1.25"),
+        ('{"data": {"b": 1.25}}', "1.25"),
+        ('{"data": 1.25}', "1.25"),
+        ('{"data": [[1.25, 2.5', "1.25"),
         (json.dumps({"Environment": {"TOKEN": "plain words"}}), "plain words"),
         (json.dumps({"endpoints": {"a": {"environment": {"X": "plain words"}}}}), "plain words"),
     ],
@@ -46,3 +55,44 @@ def test_secrets_and_payloads_are_masked(text: str, secret: str) -> None:
 )
 def test_what_explains_a_failure_stays(text: str) -> None:
     assert masked(text) == text
+
+
+def test_text_after_a_payload_stays() -> None:
+    text = '{"data": ["a\\"]"], "shape": [1, 7]}\nfailed to load'
+    assert masked(f"in {text}") == 'in {"data": "<masked>", "shape": [1, 7]}\nfailed to load'
+    assert masked('{"data": [1, 2\nfailed to load') == '{"data": "<masked>"\nfailed to load'
+
+
+VARIABLES = {
+    "PHRASE": 'correct "horse"\nbattery staple',
+    "PLACE": "Zürich/See 7",
+    "WORKERS": "16",
+    "VERBOSE": "True",
+    "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm",
+}
+
+
+@pytest.mark.parametrize("place", ["environment", "Environment", "EnvironmentVariables"])
+def test_values_of_variables_are_known(place: str) -> None:
+    description = json.dumps({"Containers": [{place: VARIABLES, "Image": "triton"}]})
+    assert variable_values([description, "a log"]) == {
+        *(VARIABLES["PHRASE"], *VARIABLES["PHRASE"].splitlines()),
+        VARIABLES["PLACE"],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the model logs battery staple",
+        json.dumps({"message": VARIABLES["PHRASE"]}),
+        json.dumps([json.dumps(VARIABLES["PHRASE"])]),
+        "https://host/?place=Z%C3%BCrich%2FSee+7&x=1",
+        json.dumps({"message": VARIABLES["PLACE"]}),
+        f"PLACE={VARIABLES['PLACE']}",
+    ],
+)
+def test_values_of_variables_are_masked_everywhere(text: str) -> None:
+    hidden = masked(text, variable_values([json.dumps({"Environment": VARIABLES})]))
+    for part in ("horse", "staple", "rich", "See"):
+        assert part not in hidden

@@ -59,6 +59,8 @@ CODE = {
     "recipe": ("models/minilm/recipe.yaml", "files: {}", "models/minilm"),
     "packages of a model": ("models/minilm/tokenizer/requirements.txt", LOCK, "models/minilm"),
     "folder named like a stage": ("stages/prod.yaml/evil.py", "evil", "stages"),
+    "model named like a test": ("models/test_x/x/1/model.py", "evil", "models/test_x"),
+    "cron that never fires": (".github/workflows/drift.yml", "on: {}\njobs: {}\n", ".github"),
     "settings of pip": (".config/pip.conf", "[global]", ".config"),
     "owners": ("docs/CODEOWNERS", "* @mallory", "docs"),
 }
