@@ -60,7 +60,7 @@ class CatalogWriter(Construct):
             reason = "Lists are assets, whose names change with their content."
             allow(role, ["s3:GetObject"], [lists], reason)
         if encryption_key:
-            encryption_key.grant_encrypt_decrypt(role)
+            encryption_key.grant_decrypt(role)  # at the request of DynamoDB
         self._service_token = provider(self, on_event=self.function).service_token
 
     def write(

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
 import boto3
@@ -12,27 +13,30 @@ import pytest
 from aws_cdk import aws_logs as logs
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
-from model_build.publishing.catalog import Catalog
 
 import model_build
 from delivery import archives, deploy, store
 from delivery import bucket as archive_bucket
-from endpoint_client import EndpointClient
+from endpoint_client import EndpointClient, _catalog
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
-from plan import parameters, stage_record
+from plan import catalog, stage_record
+from plan.catalog import Catalog
 from plan.stage_record import delivered_parameter
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
-from tests.synth.conftest import Templates
-from triton_sagemaker import AlarmThresholds, model_bucket
+from tests import catalog_items
+from tests.catalog_items import create_table, memory_dynamodb, write_entry
+from tests.synth.conftest import Assembly, Templates
+from triton_sagemaker import AlarmThresholds, catalog_table, model_bucket
 from triton_sagemaker.build_handler import index
+from triton_sagemaker.catalog_table import catalog_table_name
 from triton_sagemaker.model_bucket import ENGINE_JOBS
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
@@ -40,33 +44,36 @@ OUTPUTS = (archives.START_FUNCTION, archives.POLL_FUNCTION)
 MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
-@pytest.fixture
-def entry(templates: Templates) -> dict[str, Any]:
-    """Return the parameter of the catalog entry of prod's minilm."""
-    resources = templates("prod")["prod-text"]["Resources"].values()
-    (result,) = (
-        resource["Properties"]
-        for resource in resources
-        if resource["Type"] == "AWS::SSM::Parameter"
+def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> None:
+    (table,) = (
+        resource["Properties"] for resource in templates("prod")["prod-catalog"]["Resources"].values()
     )
-    return dict(result)
-
-
-def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) -> None:
-    assert entry["Name"] == "/triton/prod/text/minilm"
-    unused: Any = None
-    assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
-    assert parameters.entry("prod", "text", "minilm") == entry["Name"]
+    name = table["TableName"]
+    assert (name, catalog_table_name("prod")) == (catalog.table_name("prod"),) * 2
+    assert {key: table[key] for key in catalog_items.SCHEMA} == catalog_items.SCHEMA
+    assert (catalog_table.INDEX, _catalog.INDEX) == (catalog.INDEX,) * 2
+    for handler in ("catalog_handler", "update_handler"):
+        code = Path("constructs/triton_sagemaker", handler, "index.py").read_text()
+        assert f'"{catalog.INDEX}"' in code
     assert delivered_parameter("prod") == "/triton/prod/delivered"
-    client = EndpointClient(
-        stage="prod", endpoint="text", session=boto3.Session(region_name="us-east-1")
-    )
-    with Stubber(client._catalog._ssm) as ssm:
-        answer = {"Parameter": {"Name": entry["Name"], "Value": entry["Value"]}}
-        ssm.add_response("get_parameter", answer, {"Name": entry["Name"]})
-        result = client.resolve("minilm")
+
+
+def test_client_reads_an_entry_of_the_deployed_list(assembly: Assembly) -> None:
+    folder = Path(assembly("prod").directory)
+    entries = [
+        json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()
+    ]
+    (entry,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
+    dynamodb = memory_dynamodb()
+    create_table(dynamodb, "prod")
+    write_entry(Catalog(dynamodb, "prod", "text"), entry)
+    session = boto3.Session(region_name="us-east-1")
+    client = EndpointClient(stage="prod", endpoint="text", session=session)
+    client._catalog._dynamodb = dynamodb
+    result = client.resolve("minilm")
     assert (result.model, result.endpoint) == ("minilm", "prod-text")
     assert [tensor.name for tensor in result.inputs] == ["TEXT"]
+    assert client.models() == ["minilm"]
 
 
 def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:

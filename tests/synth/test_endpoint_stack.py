@@ -22,7 +22,7 @@ MODEL, CONFIG, ENDPOINT = (
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
-ENTRY = "AWS::SSM::Parameter"
+CATALOG = "Custom::TritonCatalog"
 
 
 def text_endpoint(
@@ -241,10 +241,10 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
         "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
-        "AWS::SSM::Parameter",
         "AWS::SageMaker::Endpoint",
         "AWS::SageMaker::EndpointConfig",
         "AWS::SageMaker::Model",
+        "Custom::TritonCatalog",
         "Custom::TritonModel",
         "Custom::TritonUpdateCheck",
         "Custom::TritonUpdateGuard",
@@ -261,14 +261,15 @@ def test_update_guard_and_check_order(templates: Templates) -> None:
     guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
     assert guard in resources[only(ENDPOINT)]["DependsOn"]
     assert only(ENDPOINT) in resources[check]["DependsOn"]
-    assert check in resources[only("AWS::SSM::Parameter")]["DependsOn"]
+    assert resources[only(CATALOG)]["DependsOn"] == [check]
     config = {"Fn::GetAtt": [only(CONFIG), "EndpointConfigName"]}
     for name in (guard, check):
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
-    assert resources[guard]["Properties"]["Catalog"] == "/triton/dev/text"
-    entry = json.loads(resources[only("AWS::SSM::Parameter")]["Properties"]["Value"])
-    assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
+    assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
+    build = resources[only("Custom::TritonModel")]["Properties"]
+    archive = build["Key"].rpartition("/")[2]
+    assert resources[guard]["Properties"]["Archives"] == [archive]
 
 
 def test_guard_changes_with_the_update_policy() -> None:
