@@ -9,13 +9,14 @@ from typing import Any
 
 import boto3
 import pytest
-from model_build.publishing.catalog import Catalog
 
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
 from model_build.recipe import read
+from plan.catalog import Catalog
+from tests.catalog_items import write_entry
 
 MODELS = Path(__file__).parent
 ROOT = MODELS.parent
@@ -53,16 +54,14 @@ def _publish_model(
     model, version = name or served_model.manifest["model"], served_model.manifest["digest"][:12]
     archive = f"{model}-{version}.tar.gz"
     boto3.client("s3").upload_file(str(served_model.archive), BUCKET, f"{endpoint}/{archive}")
-    Catalog(boto3.client("ssm"), "examples", endpoint).set_current(
-        {
-            "model": model,
-            "version": version,
-            "endpoint": f"examples-{endpoint}",
-            "target_model": archive if is_multi_model else None,
-            "signature": served_model.manifest["signature"],
-        },
-        "published",
-    )
+    entry = {
+        "model": model,
+        "version": version,
+        "endpoint": f"examples-{endpoint}",
+        "target_model": archive if is_multi_model else None,
+        "signature": served_model.manifest["signature"],
+    }
+    write_entry(Catalog(boto3.client("dynamodb"), "examples", endpoint), entry)
     return f"s3://{BUCKET}/{endpoint}/{archive}"
 
 

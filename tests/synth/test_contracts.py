@@ -24,7 +24,7 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
 from plan import catalog, stage_record
-from plan.catalog import Catalog
+from plan.catalog import Catalog, Entry
 from plan.stage_record import delivered_parameter
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
@@ -45,9 +45,8 @@ MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
 def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> None:
-    (table,) = (
-        resource["Properties"] for resource in templates("prod")["prod-catalog"]["Resources"].values()
-    )
+    (resource,) = templates("prod")["prod-catalog"]["Resources"].values()
+    table = resource["Properties"]
     name = table["TableName"]
     assert (name, catalog_table_name("prod")) == (catalog.table_name("prod"),) * 2
     assert {key: table[key] for key in catalog_items.SCHEMA} == catalog_items.SCHEMA
@@ -58,12 +57,16 @@ def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> No
     assert delivered_parameter("prod") == "/triton/prod/delivered"
 
 
-def test_client_reads_an_entry_of_the_deployed_list(assembly: Assembly) -> None:
-    folder = Path(assembly("prod").directory)
-    entries = [
-        json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()
-    ]
-    (entry,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
+@pytest.fixture
+def entry(assembly: Assembly) -> Entry:
+    """Return the entry of minilm in the list that a deploy writes for prod's endpoint `text`."""
+    lists = [path.read_text() for path in Path(assembly("prod").directory).glob("*.jsonl")]
+    entries: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
+    (result,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
+    return result
+
+
+def test_client_reads_an_entry_of_the_deployed_list(entry: Entry) -> None:
     dynamodb = memory_dynamodb()
     create_table(dynamodb, "prod")
     write_entry(Catalog(dynamodb, "prod", "text"), entry)
@@ -81,9 +84,9 @@ def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
     assert store.PREFIX == model_bucket.RELEASES
 
 
-def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
+def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
+    assert entry == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(

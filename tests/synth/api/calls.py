@@ -62,6 +62,7 @@ CREATIONS = {
     "AWS::EC2::SubnetRouteTableAssociation": Creation("ec2", "AssociateRouteTable"),
     "AWS::EC2::VPC": Creation("ec2", "CreateVpc"),
     "AWS::EC2::VPCEndpoint": Creation("ec2", "CreateVpcEndpoint", documents=("PolicyDocument",)),
+    "AWS::DynamoDB::Table": Creation("dynamodb", "CreateTable", "TableName"),
     "AWS::IAM::OIDCProvider": Creation("iam", "CreateOpenIDConnectProvider"),
     "AWS::IAM::Role": Creation(
         "iam", "CreateRole", "RoleName", documents=("AssumeRolePolicyDocument",)
@@ -76,7 +77,6 @@ CREATIONS = {
         "s3", "PutBucketPolicy", renamed={"PolicyDocument": "Policy"}, documents=("Policy",)
     ),
     "AWS::SNS::Subscription": Creation("sns", "Subscribe"),
-    "AWS::SSM::Parameter": Creation("ssm", "PutParameter"),
     "AWS::SageMaker::Endpoint": Creation("sagemaker", "CreateEndpoint"),
     "AWS::SageMaker::EndpointConfig": Creation(
         "sagemaker", "CreateEndpointConfig", "EndpointConfigName"

@@ -26,11 +26,11 @@ UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**
 CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
-    type="AWS::SSM::Parameter",
+    type="Custom::TritonCatalog",
     impact="WILL_UPDATE",
-    properties=("Value",),
-    before={"Type": "AWS::SSM::Parameter"},
-    after={"Type": "AWS::SSM::Parameter"},
+    properties=("Digest",),
+    before={"Type": "Custom::TritonCatalog"},
+    after={"Type": "Custom::TritonCatalog"},
 )
 
 
