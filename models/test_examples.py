@@ -30,6 +30,7 @@ Serve = Callable[[Path], Any]
 def _local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")):
         boto3.client("s3").create_bucket(Bucket=BUCKET)
+        create_table(boto3.client("dynamodb"), "examples")
         yield
 
 

@@ -22,6 +22,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
+from plan.catalog import Catalog
 from tests.local.commands import run_as
 from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, local_target
 from tests.local.invoking import call_repeatedly, predict
@@ -192,8 +193,7 @@ def test_destroy_keeps_archives_and_stops_triton(
 
 
 def _entry() -> dict[str, Any]:
-    parameter = boto3.client("ssm").get_parameter(Name="/triton/local/text/line")["Parameter"]
-    return dict(json.loads(parameter["Value"]))
+    return Catalog(boto3.client("dynamodb"), "local", "text").current()["line"].entry
 
 
 def _prefix(deployed: Checkout) -> str:
