@@ -16,7 +16,7 @@ from model_build.export import weights
 from model_build.progress import Printer
 from model_build.recipe import read
 from plan.catalog import Catalog
-from tests.catalog_items import write_entry
+from tests.catalog_items import create_table, write_entry
 
 MODELS = Path(__file__).parent
 ROOT = MODELS.parent

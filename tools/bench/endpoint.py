@@ -26,7 +26,7 @@ from botocore.config import Config
 from endpoint_client import EndpointClient
 from local_sagemaker.serving import TritonServer, serve
 from plan.catalog import Catalog
-from tests.catalog_items import write_entry
+from tests.catalog_items import create_table, write_entry
 from tools.bench.local_endpoint import NAME, echo_archive, host, local_sagemaker
 from tools.bench.turns import Results, Turn, cpu_seconds
 
