@@ -76,14 +76,14 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     """
     restored = []
     caller = str(boto3.client("sts", region).get_caller_identity()["Arn"])
-    for endpoint in plan.endpoints.values():
-        catalog = Catalog(boto3.client("dynamodb", region), plan.name, endpoint.short_name)
-        present = catalog.current(entry["model"] for entry in endpoint.catalog)
-        for entry in endpoint.catalog:
-            if entry["model"] not in present:
+    for short_name, endpoint in plan.document.endpoints.items():
+        catalog = Catalog(boto3.client("dynamodb", region), plan.document.stage, short_name)
+        present = catalog.current(endpoint.models)
+        for name, model in endpoint.models.items():
+            if name not in present:
                 with suppress(ChangedMeanwhile):  # another writer has restored it
-                    catalog.write(entry, "deployed", caller=caller, replaces=None)
-                    restored.append(f"{endpoint.short_name}/{entry['model']}")
+                    catalog.write(model.catalog.fields(), "deployed", caller=caller, replaces=None)
+                    restored.append(f"{short_name}/{name}")
     return restored
 
 

@@ -42,6 +42,7 @@ from model_build.publishing.folder import save_archive
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
+from model_build.triton_load import skip_load
 
 ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20
@@ -165,7 +166,8 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
     """Write the archive, and delete archives of the model's earlier digests."""
     engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
-        save_archive(built, archive, progress=progress)
+        load = skip_load("tritonsm try loads it itself")
+        save_archive(built, archive, load=load, progress=progress)
     for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * VERSION_DIGITS}.*"):
         if earlier not in (archive, archive.with_name(manifest_key(archive.name))):
             earlier.unlink()

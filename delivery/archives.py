@@ -236,7 +236,8 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
             revision.entry for revision in Catalog(dynamodb, stage, short_name).current().values()
         ]
         archives = {entry["target_model"] for entry in entries if entry.get("target_model")}
-        archives |= {model.target_model for model in endpoint.models.values() if model.target_model}
+        targets = (model.catalog.target_model for model in endpoint.models.values())
+        archives.update(filter(None, targets))
         yield EndpointMove(stage, short_name, old_prefixes | new_prefixes, frozenset(archives))
 
 

@@ -146,7 +146,7 @@ def deployed_entries(session: boto3.Session, template: Template) -> Entries:
 def _new_entries(deployment: StageDeployment) -> dict[str, Entries]:
     """Return short name of the endpoint -> entries of the commit."""
     return {
-        name: {model: dict(planned.catalog) for model, planned in endpoint.models.items()}
+        name: {model: planned.catalog.fields() for model, planned in endpoint.models.items()}
         for name, endpoint in deployment.assembly.plan.endpoints.items()
     }
 

@@ -31,8 +31,8 @@ from plan.stage_record import (
     Delivery,
     DeliveryOutcome,
     Event,
-    delivered_parameter,
 )
+from platform_facts.rules.catalog import deliveries_name
 from release.checkout import CheckoutError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class History:
     ) -> None:
         self._ssm, self._events = ssm, events
         self.stage = stage
-        self.parameter = delivered_parameter(stage)
+        self.parameter = deliveries_name(stage)
         self.current_delivery: Delivery | None = None
 
     def deliveries(self) -> Sequence[Delivery]:

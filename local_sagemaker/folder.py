@@ -134,7 +134,9 @@ class Folder:
             return running
         if self._state.exists():
             raise self.ended()
-        raise LocalSageMakerError("the local SageMaker is not running: run `up` first")
+        raise LocalSageMakerError(
+            "the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`"
+        )
 
     def ended(self) -> LocalSageMakerError:
         """Return the error after the local SageMaker has ended without `down`."""

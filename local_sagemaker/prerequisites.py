@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from local_sagemaker.errors import LocalSageMakerError
 
@@ -19,6 +21,8 @@ UNSHARE = (
     *("--fork", "--kill-child", "--mount-proc"),
 )
 """Prefix of a command that runs in new namespaces (network, pid, ipc, mount), without root."""
+NOBODY = 65534
+"""The id of the user nobody, which owns no files (systemd, docs/UIDS-GIDS.md)."""
 IMAGE_PYTHON = "3.10"
 """Python version in the image of 24.09, the SageMaker release closest to the local Triton."""
 
@@ -50,18 +54,31 @@ class TritonInstallation:
     """The Triton in the nvidia-pytriton wheel.
 
     `own_python` runs this program and the stand-ins for C++ backends; `model_python` runs Python
-    models. `isolated` is whether the kernel allows unprivileged namespaces.
+    models. `isolated` is whether the kernel allows unprivileged namespaces. `user` is the id of the
+    user that servers run as, None for this program's.
     """
 
     root: Path
     own_python: Interpreter
     model_python: Interpreter
     isolated: bool
+    user: int | None = None
 
     @property
     def binary(self) -> Path:
         """The `tritonserver` program."""
         return self.root / "bin" / "tritonserver"
+
+    def as_nobody(self) -> Self:
+        """Return the installation with servers that run as nobody instead of as root.
+
+        Unchanged with namespaces, for other users, or if nobody cannot read the installation.
+        """
+        paths = [self.binary, self.own_python.stub, self.own_python.program]
+        paths += [self.model_python.stub, self.model_python.program]
+        if self.isolated or os.geteuid() or not _readable_by_nobody(paths):
+            return self
+        return replace(self, user=NOBODY)
 
     @property
     def isolation_warning(self) -> str | None:
@@ -163,6 +180,14 @@ def _can_unshare() -> bool:
         finished = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return False
+    return finished.returncode == 0
+
+
+def _readable_by_nobody(paths: Sequence[Path]) -> bool:
+    """Return whether the user nobody can execute files. Only root can ask."""
+    script = 'for path; do [ -x "$path" ] || exit 1; done'
+    command = ["sh", "-c", script, "sh", *map(str, paths)]
+    finished = subprocess.run(command, user=NOBODY, group=NOBODY, extra_groups=[], check=False)
     return finished.returncode == 0
 
 

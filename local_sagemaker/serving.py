@@ -21,9 +21,9 @@ from local_sagemaker.hosting.invocation import INVOKE_SECONDS
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.hosting.triton import Response
-from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.prerequisites import TritonInstallation, find_triton
 
-__all__ = ["Response", "ServingError", "TritonServer", "serve"]
+__all__ = ["Response", "ServingError", "TritonServer", "UnansweredError", "serve"]
 
 START_SECONDS = 300
 """Timeout of the start, for a busy machine; a failed start ends the process earlier."""
@@ -46,6 +46,10 @@ T = TypeVar("T")
 
 class ServingError(LocalSageMakerError):
     """Triton cannot load or run a model; the message contains the first error in Triton's log."""
+
+
+class UnansweredError(ServingError):
+    """A model returned no response for a request that it has executed."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class TritonServer:
                     raise
             quiet_size, earlier_size = self._log_size(), quiet_size
             if quiet_size == earlier_size and (name := self._unanswering_model(log_size)):
-                raise ServingError(
+                raise UnansweredError(
                     f"model {name} has executed the request without a response, and Triton never "
                     "answers it: return a list with one InferenceResponse for each request from "
                     "execute, not None"
@@ -174,14 +178,19 @@ def _error_text(message: str) -> str:
 
 @contextmanager
 def serve(
-    archives: Path, *, cache: bool = True, load_seconds: float = LOAD_SECONDS
+    archives: Path,
+    *,
+    installation: TritonInstallation | None = None,
+    cache: bool = True,
+    load_seconds: float = LOAD_SECONDS,
 ) -> Iterator[TritonServer]:
     """Start a server for a folder of archives, and stop it after the `with` block.
 
-    Without `cache`, models are unloaded after each call. `load_seconds` is the timeout of a load.
-    Raise `LocalSageMakerError` if the server does not start.
+    `installation` is that of `find_triton` by default. Without `cache`, models are
+    unloaded after each call. `load_seconds` is the timeout of a load. Raise `LocalSageMakerError`
+    if the server does not start.
     """
-    installation = find_triton()
+    installation = installation or find_triton()
     model = {
         "Mode": "MultiModel",
         "ModelDataUrl": "s3://archives/",
@@ -190,6 +199,8 @@ def serve(
     }
     with TemporaryDirectory(prefix="triton-") as scratch:
         folder = Path(scratch)
+        if installation.user is not None:
+            folder.chmod(0o755)
         backends.install(installation, folder / "backends")
         host = Host(
             installation,

@@ -20,7 +20,14 @@ from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.steps import run_step
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import JobResult
-from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, StoredSource
+from model_build.manifest import (
+    BUILT_WITH,
+    EngineOrigin,
+    LoadRecord,
+    Manifest,
+    Signature,
+    StoredSource,
+)
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -47,12 +54,14 @@ class Build:
         self,
         archive: Archive,
         *,
+        load: LoadRecord,
         checksum: Mapping[str, str | int] = MappingProxyType({}),
         source: StoredSource | None = None,
     ) -> Manifest:
         """Return the manifest of the packed build.
 
-        `checksum` is the archive's checksum in S3, `source` describes the source in the bucket.
+        `load` is the archive's load into Triton, `checksum` its checksum in S3, `source` describes
+        the source in the bucket.
         """
         return Manifest(
             model=self.name,
@@ -67,6 +76,7 @@ class Build:
                 for path, result in self.engines.items()
             },
             built_with={name: metadata.version(name) for name in BUILT_WITH},
+            load=load,
             source=source,
         )
 

@@ -28,6 +28,8 @@ class Format:
     """Other file names, by `platform` or the parameter `model_type`."""
     instead_of_file: tuple[str, ...] = ()
     """Files of which the backend makes the model file when it loads the model."""
+    loads_in_builds: bool = True
+    """Whether the Triton of builds, on a CPU, has the backend or a stand-in for it."""
     steps: tuple[type[RecipeStep], ...] = ()
     """The recipe steps, selected by `to:`."""
     config_rules: tuple[Callable[[Model], Problems], ...] = ()

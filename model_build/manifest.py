@@ -69,6 +69,28 @@ class StoredSource(BaseModel):
     alternative: str | None
 
 
+class LoadRecord(BaseModel):
+    """The load of an archive into the Triton of the build.
+
+    triton, python: their versions; Python models run in that Python.
+    isolation: what separated Triton from the build: `namespaces`, the `user` nobody, or `none`.
+    stand_ins: the framework that replaced a C++ backend, by backend.
+    request: the request that the model answered; None for a decoupled model, which got none.
+    rejection: the error with which the model answered.
+    not_loaded: the reason if Triton did not load the model; the other fields are then None.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    not_loaded: str | None = None
+    triton: str | None = None
+    python: str | None = None
+    isolation: str | None = None
+    stand_ins: dict[str, str] = {}
+    request: str | None = None
+    rejection: str | None = None
+
+
 class Manifest(BaseModel):
     """The JSON file beside an archive. It depends only on the digest and the target."""
 
@@ -82,6 +104,8 @@ class Manifest(BaseModel):
     engines: dict[str, EngineOrigin] = {}
     """Origins of the TensorRT plans by path; empty in manifests of earlier builders."""
     built_with: dict[str, str]
+    load: LoadRecord | None = None
+    """None in manifests of earlier builders."""
     source: StoredSource | None = None
     """None if no source is stored: local builds, `publish`, earlier builders."""
 

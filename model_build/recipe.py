@@ -59,12 +59,21 @@ VersionFiles = Annotated[Files, AfterValidator(_check_version_files)]
 AlternativeName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
+class Load(Strict):
+    """The load of the archive into Triton, which a build does before it publishes it."""
+
+    skip: Annotated[str, Field(min_length=10)]
+    """The reason why the Triton of builds, on a CPU, cannot load the model."""
+
+
 class Recipe(Strict):
     """A model folder's `recipe.yaml`."""
 
     description: str
     weights: Weights | None = None
     """The weights that the steps use, None if they need none."""
+    load: Load | None = None
+    """None if the archive is loaded."""
     files: VersionFiles = Field(default_factory=dict)
     alternatives: dict[AlternativeName, VersionFiles] = Field(default_factory=dict)
     """Other formats of the same model, by name: their files replace the model files in the same
@@ -79,6 +88,11 @@ class Recipe(Strict):
                     f"{name} makes no model file: add a model file, or remove the alternative"
                 )
         return alternatives
+
+    @property
+    def load_skip(self) -> str | None:
+        """The reason why the archive is not loaded into Triton, None if it is."""
+        return self.load.skip if self.load else None
 
     @property
     def seed(self) -> int:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-INDEX = "by-endpoint"
-TABLE_PREFIX = "triton-catalog-"
+from platform_facts.rules.catalog import INDEX, TABLE_PREFIX, table_name
+
 KEYS_PER_BATCH = 100
 """Maximum number of keys of a BatchGetItem (API reference)."""
 
@@ -76,19 +76,9 @@ class Revision:
         )
 
 
-def table_name(stage: str) -> str:
-    """Return the name of a stage's table."""
-    return f"{TABLE_PREFIX}{stage}"
-
-
 def entry_text(entry: Entry) -> str:
     """Return the JSON text of an entry, as in items and in lists of models."""
     return json.dumps(entry, separators=(",", ":"))
-
-
-def list_text(entries: Iterable[Entry]) -> str:
-    """Return the list of the models of an endpoint, one entry a line, which a deploy writes."""
-    return "".join(sorted(f"{entry_text(entry)}\n" for entry in entries))
 
 
 def parse_entry(text: str) -> Entry:

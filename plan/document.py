@@ -13,6 +13,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from platform_facts.rules.catalog import ModelEntry
+
 FILE = "plan.json"
 """The file of a cloud assembly."""
 ENDPOINT_KEY = "TritonSageMaker::Plan"
@@ -103,27 +105,13 @@ class PlannedModel(Record):
     version: str
     digest: str
     archives: dict[str, PlannedArchive]
-    catalog: dict[str, JsonValue]
+    catalog: ModelEntry
     default_model: str | None = None
     is_stateful: bool = False
 
-    @property
-    def signature(self) -> dict[str, Any]:
-        """The inputs, the outputs and the maximum batch size."""
-        signature: Any = self.catalog["signature"]
-        return dict(signature)
-
-    @property
-    def target_model(self) -> str | None:
-        """The `TargetModel` of an invocation, None if the endpoint does not host many models."""
-        target_model: Any = self.catalog["target_model"]
-        return None if target_model is None else str(target_model)
-
-    @property
-    def component(self) -> str | None:
-        """The name of the model's inference component, None if it has none."""
-        component: Any = self.catalog.get("inference_component")
-        return None if component is None else str(component)
+    def archive_key(self, prefix: str) -> str:
+        """Return the key of the archive below a prefix, empty if there is none."""
+        return next((key for key in self.archives if key.startswith(prefix)), "")
 
 
 class EndpointSettings(Record):

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import platform_facts
-from plan import catalog
 from plan.document import (
     DIGEST_OUTPUT,
     EndpointSettings,
@@ -25,6 +24,8 @@ from plan.document import (
     PlannedVariant,
 )
 from platform_facts.rules import server
+from platform_facts.rules.catalog import list_text, table_name
+from platform_facts.rules.names import metrics_log_group
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
@@ -224,8 +225,8 @@ class _Expected:
         config = f"<{CONFIG}.EndpointConfigName>"
         checks = {"ServiceToken": ANY, "Endpoint": self._name, "ConfigName": config}
         checks |= {"SecurityGroup": ANY, "Components": ANY}
-        archives = [model.target_model for model in self._endpoint.models.values()]
-        table = catalog.table_name(self._plan.stage)
+        archives = [model.catalog.target_model for model in self._endpoint.models.values()]
+        table = table_name(self._plan.stage)
         name = f"{table}/{self._short_name}"
         guard = {"Archives": [*filter(None, archives)], "Catalog": name, "Deployment": ANY}
         scaling = [*self._scaling()]
@@ -263,7 +264,7 @@ class _Expected:
 
     def _catalog(self, table: str) -> Properties:
         """Return the resource that writes a list of models, which must have this digest."""
-        text = catalog.list_text(model.catalog for model in self._endpoint.models.values())
+        text = list_text(model.catalog.as_json() for model in self._endpoint.models.values())
         own = {"Table": table, "Endpoint": self._short_name}
         others = {"ServiceToken": ANY, "List": ANY}
         return {**own, "Digest": hashlib.sha256(text.encode()).hexdigest(), **others}
@@ -278,7 +279,7 @@ class _Expected:
             key: self._model(variant, key, {"Mode": "SingleModel"}, model)
             for model in self._endpoint.models.values()
             for pool in variant.pools
-            for key in [_archive(model, pool.prefix)]
+            for key in [model.archive_key(pool.prefix)]
         }
 
     def _model(
@@ -290,9 +291,7 @@ class _Expected:
     ) -> Properties:
         environment = server.variables(self._settings["server"], multi_model=self._many)
         if namespace := self._endpoint.settings.metrics_namespace:
-            environment |= server.metrics_variables(
-                f"{INSTANCES}/{self._name}/triton-metrics", namespace
-            )
+            environment |= server.metrics_variables(metrics_log_group(self._name), namespace)
         if model and model.default_model:
             environment[server.DEFAULT_MODEL] = model.default_model
         gpu = self._type(variant).gpu
@@ -357,7 +356,7 @@ class _Expected:
                 "Priority": priority,
                 "ModelNameOverride": None
                 if pool.prefix == first.prefix
-                else _reference(MODEL, models[_archive(model, pool.prefix)], "ModelName"),
+                else _reference(MODEL, models[model.archive_key(pool.prefix)], "ModelName"),
             }
             for priority, pool in enumerate(variant.pools, start=1)
         ]
@@ -393,7 +392,7 @@ class _Expected:
 
     def _component(self, model: str, component: PlannedComponent) -> Properties:
         (variant_name, variant), *_ = self._variants.items()
-        key = _archive(self._endpoint.models[model], variant.pools[0].prefix)
+        key = self._endpoint.models[model].archive_key(variant.pools[0].prefix)
         resource = self._models(variant)[key]
         update = CopiesUpdate.of(self._times)
         return {
@@ -573,10 +572,6 @@ class _Expected:
 
 def _without_tags(resource: Mapping[str, Any]) -> Properties:
     return {name: item for name, item in resource.get("Properties", {}).items() if name != "Tags"}
-
-
-def _archive(model: PlannedModel, prefix: str) -> str:
-    return next((key for key in model.archives if key.startswith(prefix)), "")
 
 
 def _reference(kind: str, properties: Properties, attribute: str) -> Properties:

@@ -19,6 +19,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from platform_facts.rules.catalog import deliveries_name
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
@@ -91,17 +93,12 @@ class Deliveries:
         return self.entries[-1] if age < MAX_DURATION else None
 
 
-def delivered_parameter(stage: str) -> str:
-    """Return the name of the parameter that lists a stage's deliveries."""
-    return f"/triton/{stage}/delivered"
-
-
 def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
     """Return the latest deliveries of a stage; warn about invalid entries and skip them.
 
     Raise `BrokenRecord` if the parameter does not contain a list of deliveries.
     """
-    name = delivered_parameter(stage)
+    name = deliveries_name(stage)
     try:
         parameter = ssm.get_parameter(Name=name)["Parameter"]
     except ssm.exceptions.ParameterNotFound:

@@ -32,6 +32,8 @@ accelerator=$(compile --universal --no-annotate requirements/app.in |
   without_accelerators compile --python-platform x86_64-manylinux_2_35 \
     requirements/build.in --constraint requirements.txt --no-annotate
   cat requirements/torch.txt
+  echo "# The tritonserver that loads archives. Its Python package, which has dependencies, is not used."
+  awk '/^nvidia-pytriton==/ { entry = 1 } /^ *# via/ { entry = 0 } entry' requirements.txt
 } > requirements/build.txt
 {
   echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."

@@ -13,6 +13,7 @@ from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers.danger import REPOSITORY, Danger
 from review.files.file_review import FileReview, review_files
 from review.report import ChangeReport, Gap
+from review.secrets import added_secrets, masked
 from review.stage_review import StageReview, review_stage
 
 ERRORS = (CheckoutError, InvalidPlan, checked_yaml.InvalidFile)
@@ -46,6 +47,11 @@ def review_change(
         read_acknowledgements(head.root)
     with _recorded_gap(gaps, "acknowledgements"):
         acknowledgements = read_acknowledgements(base.root)
+    stages = [*stages]
+    try:
+        secret_dangers, secrets = added_secrets(base, head, stages)
+    except Exception as error:  # nothing is printed that may be a secret
+        return incomplete_report(name, f"secrets are not found: {type(error).__name__}", head)
     reviews: list[StageReview] = []
     for stage in stages:
         with _recorded_gap(gaps, stage):
@@ -60,17 +66,19 @@ def review_change(
             for danger in dangers
         )
 
-    return ChangeReport(
+    report = ChangeReport(
         base=name,
         stages=tuple(
             replace(review, dangers=with_acknowledgements(review.dangers)) for review in reviews
         ),
-        dangers=with_acknowledgements(files.dangers),
+        dangers=with_acknowledgements((*secret_dangers, *files.dangers)),
         notes=files.notes,
         code=files.code,
         commits=commit_range(base, head),
         gaps=tuple(gaps),
     )
+    masked_report: ChangeReport = masked(report, secrets)
+    return masked_report
 
 
 def incomplete_report(name: str, reason: str, tree: Checkout) -> ChangeReport:

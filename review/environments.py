@@ -72,7 +72,7 @@ def _triton_registries(region: str) -> set[str]:
 
 
 def _joined(value: dict[str, Any]) -> Any:
-    """Return a function of only pseudo parameters as text, and an Fn::Join with joined texts."""
+    """Return a value with joined texts, pseudo parameters as text, and sorted resources."""
     match value:
         case {"Fn::Sub": str(text)} if all(map(_PSEUDO.fullmatch, _SUBSTITUTION.findall(text))):
             return text
@@ -84,4 +84,6 @@ def _joined(value: dict[str, Any]) -> Any:
                 else:
                     joined.append(part)
             return joined[0] if len(joined) == 1 else {"Fn::Join": ["", joined]}
+        case {"Effect": str(), "Resource": list(resources)}:  # the CDK sorted them before
+            return {**value, "Resource": sorted(resources, key=json.dumps)}
     return value

@@ -8,15 +8,14 @@ from pydantic import BaseModel, ValidationError
 
 import platform_facts
 from plan.document import PlannedEndpoint, PlannedModel
+from platform_facts import HOURS_PER_MONTH
+from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from review.comparison import Comparison
-from review.money import HOURS_PER_MONTH
 
 LAPTOP = "laptop"
 FOLDER = Path("tests", "sizing")
 """Folder of results below the model's folder; files in `tests` do not change the model's digest
 (model_build/digest.py)."""
-SCALING_TARGET_SHARE = 0.5
-"""Share of max_rps that is the scaling target of each instance (stages/schema/scaling.py)."""
 
 
 class Measurement(BaseModel):

@@ -1,6 +1,6 @@
 """The change of each model of an endpoint, and its causes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -69,7 +69,7 @@ def _model_change(
         model=name,
         state=state,
         causes=causes,
-        breaking_changes=tuple(_breaking_changes(old.signature, new.signature)),
+        breaking_changes=tuple(_breaking_changes(old.catalog.signature, new.catalog.signature)),
     )
 
 
@@ -102,7 +102,7 @@ def _file_contents(models: Path, model: str) -> dict[str, bytes]:
     }
 
 
-def _breaking_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+def _breaking_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the changes between two signatures that break clients."""
     for kind in ("input", "output"):
         before, after = ({tensor["name"]: tensor for tensor in side[f"{kind}s"]}

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import platform_facts
 from plan.document import PlannedEndpoint
+from platform_facts import HOURS_PER_MONTH
 from review.comparison import Comparison
-
-HOURS_PER_MONTH = 730
-"""Average hours of a month."""
 
 
 @dataclass(frozen=True, kw_only=True)

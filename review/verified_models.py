@@ -28,7 +28,7 @@ def unverified_models(plan: Plan, models: Path) -> Iterator[tuple[str, str]]:
             continue
         if expected.digest != model.digest:
             yield name, f"its files have the digest {expected.digest}, the plan says {model.digest}"
-        elif expected.signature.model_dump() != model.signature:
+        elif expected.signature.model_dump() != model.catalog.signature:
             yield name, "its files have other inputs, outputs or batches than the plan says"
         elif expected.is_stateful != model.is_stateful:
             yield name, "the plan does not say whether its sequences have state as its files do"

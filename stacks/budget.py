@@ -40,7 +40,7 @@ def add_budget(scope: Stack, plan: StagePlan) -> None:
         "Budget",
         budget=budgets.CfnBudget.BudgetDataProperty(
             budget_limit=budgets.CfnBudget.SpendProperty(amount=round(usd or 0), unit="USD"),
-            budget_name=f"{plan.name}-sagemaker-{stage.region}",
+            budget_name=f"{plan.document.stage}-sagemaker-{stage.region}",
             budget_type="COST",
             cost_filters={"Service": [SERVICE]},
             time_unit="MONTHLY",

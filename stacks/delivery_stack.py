@@ -5,7 +5,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
-from plan import catalog, stage_record
+from plan import stage_record
+from platform_facts.rules import catalog
 from stacks.model_stack import asset_prefix, build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
@@ -110,7 +111,7 @@ class DeliveryStack(Stack):
             for name in BOOTSTRAP_ROLES
         ]
         allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
-        record = self._arn("ssm", f"parameter/triton/{stage}/delivered")
+        record = self._arn("ssm", f"parameter{catalog.deliveries_name(stage)}")
         allow(role, ["ssm:GetParameter", "ssm:PutParameter"], [record])
         table = self._arn("dynamodb", f"table/{catalog.table_name(stage)}")
         read = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"]
@@ -155,7 +156,7 @@ class DeliveryStack(Stack):
             allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own_bucket}/*"], BUCKETS)
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
             allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
-            history = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
+            history = self._arn("ssm", f"parameter{catalog.deliveries_name(promotes_from)}")
             allow(role, ["ssm:GetParameter"], [history])
         else:
             prefixes = (stage_record.FOLDER, RELEASES)

@@ -16,20 +16,24 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+import platform_facts
+from model_build import BuildTarget, ModelPlan
 from model_build.digest import IGNORED
-from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY
+from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedModel
 from stacks import settings
 from stacks.existing import Network
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
-from stacks.variants import variant
+from stacks.variants import variants
 from stages import StageConfig
-from stages.plan import EndpointPlan
+from stages.plan import StagePlan
 from triton_sagemaker import (
     EndpointUpdateChecks,
     ModelCatalog,
-    ModelEntry,
     TritonEndpoint,
 )
+
+CLIENT_NAMESPACE = "Triton/Client"
+"""The default namespace of `endpoint_client.metrics`; copied, to avoid the import."""
 
 
 class EndpointStack(Stack):
@@ -44,57 +48,62 @@ class EndpointStack(Stack):
         scope: Construct,
         construct_id: str,
         *,
-        stage_name: str,
-        stage: StageConfig,
-        plan: EndpointPlan,
+        plan: StagePlan,
+        endpoint: str,
         models: ModelStack,
         network: Network | None,
         captured: s3.IBucket | None = None,
         env: Environment,
     ) -> None:
-        prefix = asset_prefix(stage_name)
-        synthesizer = DefaultStackSynthesizer(bucket_prefix=prefix)
+        document, stage = plan.document, plan.config
+        synthesizer = DefaultStackSynthesizer(bucket_prefix=asset_prefix(document.stage))
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
-        self._plan, self._models, config = plan, models, plan.config
-        part = plan.document().settings
+        planned, config = document.endpoints[endpoint], stage.endpoints[endpoint]
+        part, self._models = planned.settings, models
         self.add_metadata(ENDPOINT_KEY, part.metadata())
         CfnOutput(self, DIGEST_OUTPUT, value=part.digest)
-        for model_plan in plan.models:
-            servers = plan.mode.max_servers(config, model_plan.name)
-            max_instances = max(servers, len(plan.variants))
-            if warning := model_plan.instance_warning(max_instances=max_instances):
+        for name in planned.models:
+            # Each variant has at least one instance.
+            max_servers = max(len(part.variants), *_server_counts(part, name))
+            if warning := plan.sources[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
-        builds = self._create_builds()
-        catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
-        capture_prefix = plan.short_name  # in the stage's own bucket
+        builds = {
+            name: self._builds(model, plan.sources[name]) for name, model in planned.models.items()
+        }
+        catalog = ModelCatalog(self, "Catalog", stage=document.stage, endpoint=endpoint)
+        capture_prefix = endpoint  # in the stage's own bucket
         if models.existing.captured:
-            capture_prefix = f"{stage_name}/{plan.short_name}"
+            capture_prefix = f"{document.stage}/{endpoint}"
+        targets = [model.catalog.target_model for model in planned.models.values()]
+        types = {name for variant in part.variants.values() for name in variant.instance_types}
+        # Types with NVMe storage have no EBS volumes to encrypt.
+        has_volumes = not any(platform_facts.instance_type(name).local_nvme for name in types)
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
             update_checks=EndpointUpdateChecks(
                 checks=models.update_checks,
                 catalog=catalog.name,
-                archives=[model for entry in plan.catalog if (model := entry["target_model"])],
+                archives=[target for target in targets if target],
             ),
             data_capture=settings.data_capture(config, captured, prefix=capture_prefix),
             detailed_observability=config.detailed_observability,
-            encryption_key=models.bucket.key if plan.has_volumes else None,
-            endpoint_name=plan.name,
-            log=models.logs[plan.short_name],
+            encryption_key=models.bucket.key if has_volumes else None,
+            endpoint_name=part.name,
+            log=models.logs[endpoint],
             role=models.existing.role,
             security_groups=network.security_groups if network else [],
             vpc=network.vpc if network else None,
             vpc_subnets=network.subnets if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
-            variants=[variant(variant_plan, plan, models.bucket) for variant_plan in plan.variants],
+            variants=variants(planned, config, document.release, models.bucket),
         )
-        by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
+        by_key = {key: build for by_key in builds.values() for key, build in by_key.items()}
         for variant_models in self.endpoint.models.values():
             for location, model in variant_models.items():  # location: key of an archive, or prefix
-                dependencies = [by_key[location]] if location in by_key else builds
-                model.node.add_dependency(*dependencies)
+                needed = [by_key[location]] if location in by_key else list(by_key.values())
+                model.node.add_dependency(*needed)
         if config.scaling:
             for endpoint_variant in self.endpoint.instance_production_variants:
                 count = endpoint_variant.auto_scale_instance_count(
@@ -106,40 +115,37 @@ class EndpointStack(Stack):
         if stage.production:
             self.endpoint.monitor(
                 settings.thresholds(config.alarms),
-                topics=self._topics(stage_name, stage),
-                client_metrics=plan.client_metrics_namespace,
+                topics=self._topics(document.stage, stage),
+                client_metrics=CLIENT_NAMESPACE if config.client_metrics else None,
             )
         # Only after the update check, which depends on the builds and the endpoint: a failed
         # dashboard must not keep clients on old archives.
         catalog.publish(
-            [ModelEntry(**entry) for entry in plan.catalog],
+            [model.catalog for model in planned.models.values()],
             writer=models.catalog_writer,
             after=[self.endpoint.updated],
         )
 
-    def _create_builds(self) -> list[CustomResource]:
-        """Return the builds of the plan's archives, in their order."""
-        builds = []
-        sources = {
-            model.name: model_source(
-                self, f"{model.name}-source", folder=model.folder, digest=model.digest
-            )
-            for model in self._plan.models
+    def _builds(self, model: PlannedModel, source: ModelPlan) -> dict[str, CustomResource]:
+        """Return the build of each archive of a model, by the archive's key."""
+        name = source.name
+        asset = model_source(self, f"{name}-source", folder=source.folder, digest=model.digest)
+        targets = {
+            key: BuildTarget.parse(archive.target) for key, archive in model.archives.items()
         }
-        for archive in self._plan.archives:
-            model, target = archive.model, archive.target
-            build = self._models.builder.build(
+        return {
+            key: self._models.builder.build(
                 self,
-                f"{model.name}-{target.processor}{target.compute_capability or ''}",
-                model=model.name,
-                alternative=model.alternative or "",
+                f"{name}-{target.processor}{target.compute_capability or ''}",
+                model=name,
+                alternative=source.alternative or "",
                 digest=model.digest,
                 target=str(target),
-                key=archive.key,
-                source=sources[model.name],
+                key=key,
+                source=asset,
             )
-            builds.append(build)
-        return builds
+            for key, target in targets.items()
+        }
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
         """Return the SNS topics to notify: the stage's own topic and `notify.topics`.
@@ -152,6 +158,13 @@ class EndpointStack(Stack):
         return [
             sns.Topic.from_topic_arn(self, f"Topic{number}", arn) for number, arn in enumerate(arns)
         ]
+
+
+def _server_counts(settings: EndpointSettings, model: str) -> list[int]:
+    """Return the maximum numbers of instances of the variants, or of copies of the model."""
+    if component := settings.components.get(model):
+        return [component.copies.maximum]
+    return [variant.instances.maximum for variant in settings.variants.values()]
 
 
 def model_source(

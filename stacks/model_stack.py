@@ -12,8 +12,7 @@ from constructs import Construct
 import platform_facts
 from stacks.existing import existing_resources
 from stacks.settings import RETENTION
-from stages import StageConfig
-from stages.hosting import MODES
+from stages.plan import StagePlan
 from triton_sagemaker import (
     AlarmTopic,
     CatalogWriter,
@@ -25,10 +24,12 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
-BUILDER_RULES = ("__init__", "checked_yaml", "ranges", "rule", "server")
+BUILDER_RULES = ("__init__", "catalog", "checked_yaml", "ranges", "rule", "server")
 BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
     *("!/plan", "!/plan/**"),
+    *("!/local_sagemaker", "/local_sagemaker/*", "!/local_sagemaker/*.py"),
+    *("!/local_sagemaker/hosting", "!/local_sagemaker/hosting/**"),
     *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules/*"),
     *(f"!/platform_facts/rules/{name}.py" for name in BUILDER_RULES),
@@ -52,11 +53,11 @@ class ModelStack(Stack):
         scope: Construct,
         construct_id: str,
         *,
-        stage_name: str,
-        stage: StageConfig,
+        plan: StagePlan,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
+        stage_name, stage = plan.document.stage, plan.config
         self.existing = existing_resources(self, stage.existing)
         self.bucket = ModelBucket(self, "Models", encryption_key=self.existing.key)
         has_gpus = platform_facts.region(stage.region).codebuild_gpu
@@ -104,16 +105,15 @@ class ModelStack(Stack):
             name: EndpointLog(
                 self,
                 f"Log-{name}",
-                endpoint_name=MODES[endpoint.hosting].endpoint_name(
-                    f"{stage_name}-{name}", endpoint
-                ),
-                components=MODES[endpoint.hosting].component_names(
-                    f"{stage_name}-{name}", endpoint
-                ),
-                metrics=endpoint.publish_metrics,
+                endpoint_name=endpoint.settings.name,
+                components={
+                    model: component.name
+                    for model, component in endpoint.settings.components.items()
+                },
+                metrics=endpoint.settings.metrics_namespace is not None,
                 retention=RETENTION[stage.log_retention_days],
             )
-            for name, endpoint in stage.endpoints.items()
+            for name, endpoint in plan.document.endpoints.items()
         }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
@@ -158,7 +158,7 @@ BUILDSPEC = {
     "phases": {
         "install": {
             "commands": [
-                "python3 -m pip install --quiet --require-hashes --only-binary :all:"
+                "python3 -m pip install --quiet --require-hashes --only-binary :all: --no-deps"
                 " --requirement requirements/build.txt",
             ]
         },

@@ -35,11 +35,10 @@ def synthesise(
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
         plan = StagePlan.of(stage_name, config, python=python)
-        document = plan.document()
         add_stacks(app, plan)
         assembly = app.synth()
         check_templates(stage_name, assembly)
-    document.write(Path(assembly.directory))
+    plan.document.write(Path(assembly.directory))
     return assembly
 
 
@@ -50,7 +49,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     """
     disable_cdk_limits(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    name, stage = plan.name, plan.config
+    name, stage = plan.document.stage, plan.config
     if qualifier := stage.existing.bootstrap_qualifier:
         app.node.set_context("@aws-cdk/core:bootstrapQualifier", qualifier)
     if boundary := stage.existing.permissions_boundary:
@@ -58,7 +57,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     env = Environment(account=stage.account, region=stage.region)
     for key, value in stage.tags.items():
         Tags.of(app).add(key, value)
-    models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
+    models = ModelStack(app, f"{name}-models", plan=plan, env=env)
     add_budget(models, plan)
     existing = models.existing
     catalog = CatalogStack(app, f"{name}-catalog", stage_name=name, key=existing.key, env=env)
@@ -78,9 +77,9 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
     errors = dict[tuple[checked_yaml.Keys, str], None]()  # unique: variants repeat a problem
-    for short_name, endpoint in plan.endpoints.items():
+    for short_name, endpoint in plan.document.endpoints.items():
         endpoint_stack = EndpointStack(
-            app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
+            app, endpoint.settings.stack, plan=plan, endpoint=short_name, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         endpoint_stack.add_stack_dependency(catalog)

@@ -1,13 +1,13 @@
-"""Conversion of variant plans to `triton_sagemaker.Variant`."""
-
-from collections.abc import Callable
+"""Conversion of planned variants to `triton_sagemaker.Variant`."""
 
 from aws_cdk import Duration, Size
 from aws_cdk import aws_s3 as s3
 
-from model_build import ModelPlan
+import platform_facts
+from plan.document import PlannedEndpoint, PlannedModel, PlannedPool, PlannedVariant
+from platform_facts.rules.names import metrics_log_group
 from stacks import settings
-from stages.plan import EndpointPlan, PoolPlan, VariantPlan
+from stages.schema.endpoint import EndpointConfig
 from triton_sagemaker import (
     ComponentHosting,
     Fallback,
@@ -18,81 +18,76 @@ from triton_sagemaker import (
     SingleModelHosting,
     TritonContainer,
     Variant,
-    metrics_log_name,
 )
 
 
-def variant(variant_plan: VariantPlan, endpoint_plan: EndpointPlan, models: s3.IBucket) -> Variant:
-    """Return a variant of an endpoint, whose archives are in the bucket `models`."""
-    config, minutes = endpoint_plan.config, endpoint_plan.config.provision_timeout_minutes
-    preferred, *others = variant_plan.pools
-    metrics = None
-    if endpoint_plan.metrics_namespace:
-        metrics = PublishedMetrics(
-            log_group=metrics_log_name(endpoint_plan.name),
-            namespace=endpoint_plan.metrics_namespace,
+def variants(
+    plan: PlannedEndpoint, config: EndpointConfig, release: str, models: s3.IBucket
+) -> list[Variant]:
+    """Return the variants of an endpoint, whose archives are in the bucket `models`."""
+    namespace, metrics = plan.settings.metrics_namespace, None
+    if namespace:
+        log_group = metrics_log_group(plan.settings.name)
+        metrics = PublishedMetrics(log_group=log_group, namespace=namespace)
+    container = TritonContainer(
+        release=platform_facts.release(release),
+        environment=config.environment,
+        options=settings.server_options(config.server, metrics),
+    )
+    minutes = config.provision_timeout_minutes
+    return [
+        Variant(
+            variant_name=name,
+            initial_variant_weight=variant.weight,
+            container=container,
+            hosting=_hosting(plan, variant, config, models),
+            instance_type=platform_facts.instance_type(variant.instance_types[0]),
+            initial_instance_count=variant.initial_count,
+            fallbacks=[
+                Fallback(
+                    instance_type=platform_facts.instance_type(pool.instance_type),
+                    hosting=_archive(model, pool, models),
+                )
+                for model in plan.models.values()
+                for pool in variant.pools[1:]
+            ],
+            provision_timeout=Duration.minutes(minutes) if minutes else None,
         )
-    return Variant(
-        variant_name=variant_plan.name,
-        initial_variant_weight=variant_plan.weight,
-        container=TritonContainer(
-            release=endpoint_plan.release,
-            environment=config.environment,
-            options=settings.server_options(config.server, metrics),
-        ),
-        hosting=HOSTINGS[config.hosting](preferred, endpoint_plan, models),
-        instance_type=preferred.instance_type,
-        initial_instance_count=config.instance_count,
-        fallbacks=[
-            Fallback(
-                instance_type=pool.instance_type, hosting=_single_model(pool, endpoint_plan, models)
+        for name, variant in plan.settings.variants.items()
+    ]
+
+
+def _hosting(
+    plan: PlannedEndpoint, variant: PlannedVariant, config: EndpointConfig, models: s3.IBucket
+) -> HostingMode:
+    pool = variant.pools[0]
+    archives = {name: _archive(model, pool, models) for name, model in plan.models.items()}
+    match plan.settings.hosting:
+        case "multi-model":
+            return MultiModelHosting(
+                bucket=models, prefix=pool.prefix, cache_models=config.cache_models
             )
-            for pool in others
-        ],
-        provision_timeout=Duration.minutes(minutes) if minutes else None,
-    )
-
-
-def _multi_model(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
-    cache = plan.config.cache_models
-    return MultiModelHosting(bucket=models, prefix=pool.prefix, cache_models=cache)
-
-
-def _single_model(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> SingleModelHosting:
-    (model,) = plan.models
-    return _archive(model, pool, models)
-
-
-def _components(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
-    names = plan.mode.component_names(plan.full_name, plan.config)
-    components, instances = plan.config.components, plan.config.instances
-    assert components is not None
-    assert instances is not None
-    return ComponentHosting(
-        components={
-            model.name: ModelComponent(
-                name=names[model.name],
-                source=_archive(model, pool, models),
-                memory=Size.mebibytes(components[model.name].memory_mb),
-                cpus=components[model.name].cpus,
-                accelerators=components[model.name].accelerators,
-                initial_copy_count=max(1, components[model.name].copies.min),
+        case "single-model":
+            (archive,) = archives.values()
+            return archive
+        case "components":
+            return ComponentHosting(
+                components={
+                    model: ModelComponent(
+                        name=component.name,
+                        source=archives[model],
+                        memory=Size.mebibytes(component.memory_mb),
+                        cpus=component.cpus,
+                        accelerators=component.accelerators,
+                        initial_copy_count=component.initial_count,
+                    )
+                    for model, component in plan.settings.components.items()
+                },
+                max_instance_count=variant.instances.maximum,
+                min_instance_count=variant.instances.minimum,
             )
-            for model in plan.models
-        },
-        max_instance_count=instances.max,
-        min_instance_count=instances.min,
-    )
 
 
-def _archive(model: ModelPlan, pool: PoolPlan, models: s3.IBucket) -> SingleModelHosting:
-    key = f"{pool.prefix}{model.target_model}"
-    return SingleModelHosting(bucket=models, key=key, default_model=model.entry)
-
-
-HOSTINGS: dict[str, Callable[[PoolPlan, EndpointPlan, s3.IBucket], HostingMode]] = {
-    "multi-model": _multi_model,
-    "single-model": _single_model,
-    "components": _components,
-}
-"""Hosting mode in a stage file -> function that returns the construct library's mode."""
+def _archive(model: PlannedModel, pool: PlannedPool, models: s3.IBucket) -> SingleModelHosting:
+    key = model.archive_key(pool.prefix)
+    return SingleModelHosting(bucket=models, key=key, default_model=model.default_model)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from platform_facts.rules import checked_yaml
 from platform_facts.rules.names import MAX_NAME, check_component_name
-from stages.hosting import MODES
 from stages.schema.names import STACKS
 from stages.schema.stage import StageConfig
 
@@ -13,7 +12,7 @@ from stages.schema.stage import StageConfig
 def endpoint_names(name: str, stage: StageConfig) -> dict[str, str]:
     """Return short name -> SageMaker endpoint name, for all endpoints of a stage."""
     return {
-        endpoint: MODES[config.hosting].endpoint_name(f"{name}-{endpoint}", config)
+        endpoint: config.endpoint_name(f"{name}-{endpoint}")
         for endpoint, config in stage.endpoints.items()
     }
 
@@ -30,7 +29,7 @@ def name_problems(
     """
     names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():
-        full_name, mode = names[endpoint], MODES[config.hosting]
+        full_name = names[endpoint]
         first_endpoint = next(key for key in names if names[key] == full_name)
         if first_endpoint != endpoint:
             yield (
@@ -38,7 +37,7 @@ def name_problems(
                 f"the endpoint would be called {full_name}, like {first_endpoint}: write "
                 "another name",
             )
-        for model, component in mode.component_names(f"{name}-{endpoint}", config).items():
+        for model, component in config.component_names(f"{name}-{endpoint}").items():
             rule = check_component_name.at("endpoints", endpoint, "components", model)
             yield from rule(component)
         if len(full_name) > MAX_NAME:

@@ -11,7 +11,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from ministack.services import dynamodb as ministack
 
-from plan.catalog import INDEX, Catalog, Entry, Revision, table_name
+from plan.catalog import Catalog, Entry, Revision
+from platform_facts.rules.catalog import INDEX, table_name
 
 _LOCK = threading.Lock()
 """ministack answers one request after the other."""

@@ -1,5 +1,8 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
+from platform_facts.rules.catalog import ModelEntry as ModelEntry
+from platform_facts.rules.catalog import ModelSignature as ModelSignature
+from platform_facts.rules.catalog import TensorSpec as TensorSpec
 from triton_sagemaker.alarm_thresholds import AlarmThresholds as AlarmThresholds
 from triton_sagemaker.alarm_thresholds import Severity as Severity
 from triton_sagemaker.alarm_topic import AlarmTopic as AlarmTopic
@@ -11,7 +14,6 @@ from triton_sagemaker.component_metrics import ComponentMetrics as ComponentMetr
 from triton_sagemaker.data_capture import DataCapture as DataCapture
 from triton_sagemaker.endpoint_component import EndpointComponent as EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog as EndpointLog
-from triton_sagemaker.endpoint_log import metrics_log_name as metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics as EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring as EndpointMonitoring
 from triton_sagemaker.endpoint_variant import EndpointVariant as EndpointVariant
@@ -22,9 +24,6 @@ from triton_sagemaker.inference_component import ModelComponent as ModelComponen
 from triton_sagemaker.model_bucket import ModelBucket as ModelBucket
 from triton_sagemaker.model_builder import ModelBuilder as ModelBuilder
 from triton_sagemaker.model_catalog import ModelCatalog as ModelCatalog
-from triton_sagemaker.model_catalog import ModelEntry as ModelEntry
-from triton_sagemaker.model_catalog import ModelSignature as ModelSignature
-from triton_sagemaker.model_catalog import TensorSpec as TensorSpec
 from triton_sagemaker.multi_model_hosting import MultiModelHosting as MultiModelHosting
 from triton_sagemaker.problems import Problem as Problem
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount as ScalableCopyCount

@@ -5,14 +5,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from platform_facts.rules.catalog import INDEX, table_name
 from triton_sagemaker.problems import reject_plain_values
-
-INDEX = "by-endpoint"
-
-
-def catalog_table_name(stage: str) -> str:
-    """Return the name of a stage's table, from which clients derive it too."""
-    return f"triton-catalog-{stage}"
 
 
 class CatalogTable(dynamodb.Table):
@@ -49,7 +43,7 @@ class CatalogTable(dynamodb.Table):
             ),
             removal_policy=RemovalPolicy.RETAIN,
             sort_key=dynamodb.Attribute(name="revision", type=number),
-            table_name=catalog_table_name(stage),
+            table_name=table_name(stage),
         )
         self.add_global_secondary_index(
             index_name=INDEX,

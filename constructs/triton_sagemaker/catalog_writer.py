@@ -10,8 +10,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from platform_facts.rules.catalog import INDEX, list_text, table_name
 from triton_sagemaker.allow import StackArns, allow
-from triton_sagemaker.catalog_table import INDEX, catalog_table_name
 from triton_sagemaker.handler_function import handler_function, provider
 
 
@@ -38,7 +38,7 @@ class CatalogWriter(Construct):
         encryption_key: kms.IKey | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.table_name, self._lists = catalog_table_name(stage), lists
+        self.table_name, self._lists = table_name(stage), lists
         self.function = handler_function(
             self,
             "OnEvent",
@@ -67,7 +67,7 @@ class CatalogWriter(Construct):
         self, scope: Construct, construct_id: str, *, endpoint: str, entries: Sequence[str]
     ) -> CustomResource:
         """Return a custom resource that writes entries, JSON texts, of an endpoint's models."""
-        content = "".join(sorted(f"{entry}\n" for entry in entries)).encode()
+        content = list_text(entries).encode()
         digest = hashlib.sha256(content).hexdigest()
         group = Construct(scope, construct_id)
         with tempfile.TemporaryDirectory() as folder:

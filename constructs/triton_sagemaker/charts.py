@@ -1,17 +1,17 @@
 """The charts of a dashboard, with the alarms of their metrics."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from platform_facts.rules import stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.chart import MICROSECONDS_PER_MS, AlarmedMetric, Chart
-from triton_sagemaker.endpoint_metrics import MINUTE, EndpointMetrics
-
-if TYPE_CHECKING:
-    from triton_sagemaker.variant import Variant
+from triton_sagemaker.chart import BELOW, MICROSECONDS_PER_MS, AlarmedMetric, Chart
+from triton_sagemaker.component_hosting import ComponentHosting
+from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, MINUTE, EndpointMetrics
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
+from triton_sagemaker.variant import Variant
 
 TRITON_CHARTS = {
     "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
@@ -58,14 +58,19 @@ def request_charts(metrics: EndpointMetrics, thresholds: AlarmThresholds) -> Ite
 
 
 def variant_charts(
-    metrics: EndpointMetrics,
-    variant: "Variant",
-    thresholds: AlarmThresholds,
-    cache_charts: Iterable[Chart],
+    metrics: EndpointMetrics, variant: Variant, thresholds: AlarmThresholds
 ) -> Iterator[Chart]:
-    """Yield the charts of a variant, including `cache_charts` of the model cache."""
+    """Yield the charts of a variant; with components, one of the resources that they reserve."""
+    if isinstance(variant.hosting, ComponentHosting):
+        reserved = [
+            metrics.metric(INSTANCES_NAMESPACE, f"{resource}Reservation", "Average")
+            for resource in ("CPU", "GPU", "Memory")
+        ]
+        yield Chart("Reserved by copies (percent)", other_metrics=reserved)
+        return
     yield from request_charts(metrics, thresholds)
-    yield from cache_charts
+    if isinstance(variant.hosting, MultiModelHosting):
+        yield from _cache_charts(metrics, variant.hosting, thresholds)
     if published_metrics := variant.container.options.publish_metrics:
         for title, names in TRITON_CHARTS.items():
             namespace = f'Namespace="{published_metrics.namespace}"'
@@ -92,6 +97,29 @@ def variant_charts(
             for metrics_of_type in by_type
         ]
         yield Chart("p99 latency by instance type (microseconds)", other_metrics=latencies)
+
+
+def _cache_charts(
+    metrics: EndpointMetrics, hosting: MultiModelHosting, thresholds: AlarmThresholds
+) -> Iterator[Chart]:
+    """Yield the charts of the models in memory."""
+    if not hosting.cache_models:  # every request misses the cache: no alarm
+        thresholds = replace(thresholds, **{name: {} for name in stage.CACHE_ALARMS})
+    cache_hits = AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
+        metrics.metric_model_cache_hit_rate(), thresholds.cache_hit_rate_below,
+        comparison=BELOW)  # fmt: skip
+    yield Chart("Model cache hits (share of requests)", [cache_hits])
+    wait = AlarmedMetric("LoadingWait", "longest wait for a model",
+        metrics.metric_model_loading_wait(), thresholds.loading_wait_max_ms,
+        scale=MICROSECONDS_PER_MS)  # fmt: skip
+    durations = [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()]
+    yield Chart("Waiting for models (microseconds)", [wait], durations)
+    unloads = AlarmedMetric("Unloads", "models unloaded per minute",
+        metrics.metric_model_unloads(), thresholds.unloads_per_minute)  # fmt: skip
+    loaded_models = AlarmedMetric("LoadedModels", "too few models in memory during requests",
+        metrics.metric_loaded_models(), thresholds.loaded_models_below,
+        comparison=BELOW, requests=metrics.metric_invocations())  # fmt: skip
+    yield Chart("Models in memory", [unloads, loaded_models])
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:

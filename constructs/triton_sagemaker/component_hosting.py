@@ -2,28 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
-from constructs import Construct
 
 from platform_facts import InstanceType
 from platform_facts.rules import components as rules
 from platform_facts.rules import names
-from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.chart import Chart
-from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.endpoint_component import EndpointComponent
-from triton_sagemaker.endpoint_log import component_log_name
-from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, EndpointMetrics
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, VpcConfig
-from triton_sagemaker.inference_component import ModelComponent, component_resource
+from triton_sagemaker.inference_component import ModelComponent
 from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
-
-if TYPE_CHECKING:
-    from triton_sagemaker.variant import Variant
 
 Cfn = sagemaker.CfnEndpointConfig
 
@@ -55,7 +45,7 @@ class ComponentHosting(HostingMode):
     @property
     def log_groups(self) -> list[str]:
         """The log groups of the copies."""
-        return [component_log_name(component.name) for component in self.components.values()]
+        return [names.component_log_group(component.name) for component in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
         """Return the instance type, because its change requires a new endpoint.
@@ -83,60 +73,6 @@ class ComponentHosting(HostingMode):
                 status="ENABLED",
             )
         }
-
-    def inference_components(
-        self,
-        scope: Construct,
-        update: UpdatePolicy,
-        *,
-        endpoint: sagemaker.CfnEndpoint,
-        variant: "Variant",
-        models: Mapping[str, sagemaker.CfnModel],
-        model_error_rate: float,
-    ) -> list[EndpointComponent]:
-        """Return the component of each model."""
-        endpoint_components = []
-        for model, component in self.components.items():
-            metrics = ComponentMetrics(
-                endpoint_name=endpoint.endpoint_name or "",
-                variant_name=variant.variant_name,
-                component_name=component.name,
-                model=model,
-            )
-            model_name = models[component.source.location].attr_model_name
-            resource = component_resource(
-                scope,
-                metrics,
-                component,
-                id_suffix=self.id_suffix(variant.instance_type),
-                endpoint=endpoint,
-                model_name=model_name,
-                update=update,
-                model_error_rate=model_error_rate,
-            )
-            endpoint_components.append(
-                EndpointComponent(
-                    **vars(metrics),
-                    endpoint=scope,
-                    updated=resource,
-                    component=component,
-                    resource=resource,
-                    model_name=model_name,
-                )
-            )
-        return endpoint_components
-
-    def charts(
-        self, metrics: EndpointMetrics, variant: "Variant", thresholds: AlarmThresholds
-    ) -> Iterator[Chart]:
-        """Yield a chart of the resources that copies reserve."""
-        yield Chart(
-            "Reserved by copies (percent)",
-            other_metrics=[
-                metrics.metric(INSTANCES_NAMESPACE, f"{resource}Reservation", "Average")
-                for resource in ("CPU", "GPU", "Memory")
-            ],
-        )
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""

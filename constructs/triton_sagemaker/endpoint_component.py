@@ -1,6 +1,6 @@
 """Metrics, scaling and charts of an inference component."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aws_cdk import aws_sagemaker as sagemaker
@@ -9,9 +9,12 @@ from constructs import Construct
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import AlarmedMetric, Chart
 from triton_sagemaker.charts import memory_chart, request_charts
+from triton_sagemaker.component_hosting import ComponentHosting
 from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.inference_component import ModelComponent
+from triton_sagemaker.inference_component import ModelComponent, component_resource
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount
+from triton_sagemaker.updates import UpdatePolicy
+from triton_sagemaker.variant import Variant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,3 +58,47 @@ class EndpointComponent(ComponentMetrics):
             "Memory and CPU (percent of the copies')",
             self.metric_memory_utilization(), self.metric_cpu_utilization(), thresholds,
         )  # fmt: skip
+
+
+def create_components(
+    scope: Construct,
+    variant: Variant,
+    models: Mapping[str, sagemaker.CfnModel],
+    *,
+    endpoint: sagemaker.CfnEndpoint,
+    update: UpdatePolicy,
+    model_error_rate: float,
+) -> list[EndpointComponent]:
+    """Return the inference components of a variant; `models` maps locations to Models."""
+    hosting, components = variant.hosting, list[EndpointComponent]()
+    if not isinstance(hosting, ComponentHosting):
+        return components
+    for model, component in hosting.components.items():
+        metrics = ComponentMetrics(
+            endpoint_name=endpoint.endpoint_name or "",
+            variant_name=variant.variant_name,
+            component_name=component.name,
+            model=model,
+        )
+        model_name = models[component.source.location].attr_model_name
+        resource = component_resource(
+            scope,
+            metrics,
+            component,
+            id_suffix=hosting.id_suffix(variant.instance_type),
+            endpoint=endpoint,
+            model_name=model_name,
+            update=update,
+            model_error_rate=model_error_rate,
+        )
+        components.append(
+            EndpointComponent(
+                **vars(metrics),
+                endpoint=scope,
+                updated=resource,
+                component=component,
+                resource=resource,
+                model_name=model_name,
+            )
+        )
+    return components

@@ -7,21 +7,10 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from platform_facts.rules.names import component_log_group, log_group, metrics_log_group
+
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
 """Retention of the log of Triton's metrics, which CloudWatch extracts on arrival."""
-
-
-def metrics_log_name(endpoint_name: str) -> str:
-    """Return the name of the log group of an endpoint's Triton metrics."""
-    return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
-
-
-def component_log_name(component: str) -> str:
-    """Return the name of the log group of an inference component's copies.
-
-    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (observed on AWS).
-    """
-    return f"/aws/sagemaker/InferenceComponents/{component}"
 
 
 class EndpointLog(Construct):
@@ -47,13 +36,12 @@ class EndpointLog(Construct):
         components: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(scope, construct_id)
-        name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
-        self.group = self._group("Group", name, retention)
+        self.group = self._group("Group", log_group(endpoint_name), retention)
         self.node.default_child = self.group.node.default_child
         for model, component in components.items():
-            self._group(f"Component-{model}", component_log_name(component), retention)
+            self._group(f"Component-{model}", component_log_group(component), retention)
         if metrics:
-            self._group("Metrics", metrics_log_name(endpoint_name), METRICS_RETENTION)
+            self._group("Metrics", metrics_log_group(endpoint_name), METRICS_RETENTION)
 
     def _group(self, construct_id: str, name: str, retention: logs.RetentionDays) -> logs.LogGroup:
         return logs.LogGroup(

@@ -7,6 +7,7 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import Chart
+from triton_sagemaker.charts import variant_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.variant import Variant
@@ -39,4 +40,4 @@ class EndpointVariant(EndpointMetrics):
 
     def charts(self, thresholds: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the variant."""
-        yield from self.variant.hosting.charts(self, self.variant, thresholds)
+        yield from variant_charts(self, self.variant, thresholds)

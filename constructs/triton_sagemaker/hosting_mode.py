@@ -3,24 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
-from constructs import Construct
 
 from platform_facts import InstanceType
-from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.chart import Chart
-from triton_sagemaker.charts import variant_charts
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem, reject_plain_values
 from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
-
-if TYPE_CHECKING:
-    from triton_sagemaker.endpoint_component import EndpointComponent
-    from triton_sagemaker.variant import Variant
 
 
 class VpcConfig(TypedDict):
@@ -77,37 +68,10 @@ class HostingMode(ABC):
     def variant_properties(self, models: Mapping[str, str]) -> dict[str, Any]:
         """Return properties of a production variant; `models` maps locations to names of Models."""
 
-    def inference_components(
-        self,
-        scope: Construct,
-        update: UpdatePolicy,
-        *,
-        endpoint: sagemaker.CfnEndpoint,
-        variant: "Variant",
-        models: Mapping[str, sagemaker.CfnModel],
-        model_error_rate: float,
-    ) -> "list[EndpointComponent]":
-        """Return the inference components of a variant; `models` maps locations to Models."""
-        return []
-
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, has_data_capture: bool
     ) -> Iterator[Problem]:
         """Yield the settings of the endpoint that this mode does not support."""
-        yield from ()
-
-    def charts(
-        self, metrics: EndpointMetrics, variant: "Variant", thresholds: AlarmThresholds
-    ) -> Iterator[Chart]:
-        """Yield the charts of a variant."""
-        yield from variant_charts(
-            metrics, variant, thresholds, self.cache_charts(metrics, thresholds)
-        )
-
-    def cache_charts(
-        self, metrics: EndpointMetrics, thresholds: AlarmThresholds
-    ) -> Iterator[Chart]:
-        """Yield the charts of the model cache."""
         yield from ()
 
 

@@ -1,61 +1,17 @@
 """The catalog, in which clients look up the current archive of each model."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TypedDict
 
 from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from platform_facts.rules.catalog import check_catalog_entry
+from platform_facts.rules.catalog import INDEX, ModelEntry, check_catalog_entry, table_name
 from triton_sagemaker.allow import StackArns
-from triton_sagemaker.catalog_table import INDEX, catalog_table_name
 from triton_sagemaker.catalog_writer import CatalogWriter
 from triton_sagemaker.endpoint_base import checked_models
 from triton_sagemaker.problems import reject_plain_values
-
-
-class TensorSpec(TypedDict):
-    """An input or output: KServe v2 datatype, and shape with -1 for variable dimensions."""
-
-    name: str
-    datatype: str
-    shape: Sequence[int]
-
-
-class ModelSignature(TypedDict):
-    """The tensors of a model; `max_batch_size` is 0 without a batch axis."""
-
-    inputs: Sequence[TensorSpec]
-    outputs: Sequence[TensorSpec]
-    max_batch_size: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelEntry:
-    """How clients invoke a model by its name.
-
-    `target_model` is the `TargetModel` of InvokeEndpoint, None for single-model endpoints and
-    inference components; `inference_component` is the name of the component, if the model is one.
-    Clients pass `version` to their callers: any text that changes with the archive.
-    """
-
-    model: str
-    version: str
-    endpoint: str
-    target_model: str | None
-    inference_component: str | None = None
-    signature: ModelSignature
-
-    def as_json(self) -> str:
-        """Return the entry as the JSON text that `endpoint_client` reads."""
-        fields = asdict(self)
-        if self.inference_component is None:
-            del fields["inference_component"]
-        return json.dumps(fields, separators=(",", ":"))
 
 
 class ModelCatalog(Construct):
@@ -76,7 +32,7 @@ class ModelCatalog(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         reject_plain_values(encryption_key=encryption_key)
-        self._table, self._endpoint, self._key = catalog_table_name(stage), endpoint, encryption_key
+        self._table, self._endpoint, self._key = table_name(stage), endpoint, encryption_key
         self.name = f"{self._table}/{endpoint}"
 
     def publish(

@@ -1,16 +1,13 @@
 """Hosting of many models below an S3 prefix."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType
-from platform_facts.rules import server, stage, variants
-from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.chart import BELOW, MICROSECONDS_PER_MS, AlarmedMetric, Chart
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from platform_facts.rules import server, variants
 from triton_sagemaker.hosting_mode import ModelHosting
 from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.server_options import ServerOptions
@@ -57,25 +54,3 @@ class MultiModelHosting(ModelHosting):
         yield from as_problems(server.check_inference_type_is_infer(options.inference_type))
         yield from as_problems(server.check_ping_mode(options.ping_mode))
         yield from as_problems(variants.check_single_gpu(instance_type))
-
-    def cache_charts(
-        self, metrics: EndpointMetrics, thresholds: AlarmThresholds
-    ) -> Iterator[Chart]:
-        """Yield the charts of the models in memory."""
-        if not self.cache_models:  # every request misses the cache: no alarm
-            thresholds = replace(thresholds, **{name: {} for name in stage.CACHE_ALARMS})
-        cache_hits = AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
-            metrics.metric_model_cache_hit_rate(), thresholds.cache_hit_rate_below,
-            comparison=BELOW)  # fmt: skip
-        yield Chart("Model cache hits (share of requests)", [cache_hits])
-        wait = AlarmedMetric("LoadingWait", "longest wait for a model",
-            metrics.metric_model_loading_wait(), thresholds.loading_wait_max_ms,
-            scale=MICROSECONDS_PER_MS)  # fmt: skip
-        durations = [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()]
-        yield Chart("Waiting for models (microseconds)", [wait], durations)
-        unloads = AlarmedMetric("Unloads", "models unloaded per minute",
-            metrics.metric_model_unloads(), thresholds.unloads_per_minute)  # fmt: skip
-        loaded_models = AlarmedMetric("LoadedModels", "too few models in memory during requests",
-            metrics.metric_loaded_models(), thresholds.loaded_models_below,
-            comparison=BELOW, requests=metrics.metric_invocations())  # fmt: skip
-        yield Chart("Models in memory", [unloads, loaded_models])

@@ -15,7 +15,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_base import EndpointBase, checked_models
 from triton_sagemaker.endpoint_checks import endpoint_problems
-from triton_sagemaker.endpoint_component import EndpointComponent
+from triton_sagemaker.endpoint_component import EndpointComponent, create_components
 from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_monitoring import (
     EndpointMonitoring,
@@ -168,12 +168,12 @@ class TritonEndpoint(EndpointBase):
             suffix=suffix,
         )
         for variant in first_variants:
-            components = variant.hosting.inference_components(
+            components = create_components(
                 self,
-                update,
+                variant,
+                self.models[variant.variant_name],
                 endpoint=self.endpoint,
-                variant=variant,
-                models=self.models[variant.variant_name],
+                update=update,
                 model_error_rate=rollback_error_rate,
             )
         self.updated: Construct = self.endpoint

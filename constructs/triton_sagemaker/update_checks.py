@@ -8,8 +8,8 @@ from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from platform_facts.rules import catalog
 from triton_sagemaker.allow import StackArns, allow
-from triton_sagemaker.catalog_table import INDEX, catalog_table_name
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import handler_function, polled_provider
 
@@ -121,7 +121,7 @@ class UpdateChecks(Construct):
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
             ("sagemaker:DescribeModel", "model/*"),
             ("cloudformation:DescribeStacks", f"stack/{stacks}/*"),
-            ("dynamodb:Query", f"table/{catalog_table_name('*')}/index/{INDEX}"),
+            ("dynamodb:Query", f"table/{catalog.table_name('*')}/index/{catalog.INDEX}"),
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])

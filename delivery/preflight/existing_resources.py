@@ -64,6 +64,13 @@ def _check_subnets(account: Account, ids: list[str]) -> Faults:
     subnets = ec2.describe_subnets(SubnetIds=ids)["Subnets"]
     filters = [{"Name": "vpc-id", "Values": [vpc]}]
     tables = ec2.describe_route_tables(Filters=filters)["RouteTables"]
+    service = f"com.amazonaws.{account.region}.s3"
+    endpoints = [
+        endpoint
+        for endpoint in ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+        if (endpoint["VpcId"], endpoint["ServiceName"]) == (vpc, service)
+        and endpoint["State"].lower() == "available"
+    ]
     zones = {subnet["AvailabilityZone"] for subnet in subnets}
     if len(zones) < 2:
         yield f"all subnets are in {', '.join(zones)}", "write subnets of two or more zones"
@@ -75,36 +82,34 @@ def _check_subnets(account: Account, ids: list[str]) -> Faults:
         if subnet["AvailableIpAddressCount"] < ADDRESSES:
             free = subnet["AvailableIpAddressCount"]
             yield f"{name} has {free} free addresses", "write a subnet with free addresses"
-        routes = _routes(tables, name)
+        table = _route_table(tables, name)
+        routes = [route for route in table["Routes"] if route.get("State") == "active"]
         if any(route.get("GatewayId", "").startswith("igw-") for route in routes):
             yield (
                 f"{name} is public: it has a route to an internet gateway, and instances get no "
                 "public address",
                 "write a private subnet",
             )
-        elif not any(_leads_to_s3(route) for route in routes):
+        elif not any(
+            table["RouteTableId"] in endpoint.get("RouteTableIds", ())  # of a gateway endpoint
+            or endpoint.get("PrivateDnsEnabled")
+            for endpoint in endpoints
+        ) and not any(route.get("DestinationCidrBlock") == "0.0.0.0/0" for route in routes):
             yield (
                 f"{name} has no route to S3, where instances load models",
-                f"aws ec2 create-vpc-endpoint --vpc-id {vpc} --service-name "
-                f"com.amazonaws.{account.region}.s3 --route-table-ids ...",
+                f"aws ec2 create-vpc-endpoint --vpc-id {vpc} --service-name {service} "
+                f"--route-table-ids {table['RouteTableId']}",
             )
 
 
-def _routes(tables: list[dict[str, Any]], subnet: str) -> list[dict[str, Any]]:
-    """Return the active routes of a subnet: of its own table, or of the VPC's main table."""
+def _route_table(tables: list[dict[str, Any]], subnet: str) -> dict[str, Any]:
+    """Return the route table of a subnet: its own, or the main table of the VPC."""
     by_subnet = {
-        association.get("SubnetId", "main"): table["Routes"]
+        association.get("SubnetId", "main"): table
         for table in tables
         for association in table["Associations"]
     }
-    routes = by_subnet.get(subnet, by_subnet.get("main", []))
-    return [route for route in routes if route.get("State") == "active"]
-
-
-def _leads_to_s3(route: dict[str, Any]) -> bool:
-    """Return whether a route is of a gateway endpoint, or the default route of the subnet."""
-    is_endpoint = "DestinationPrefixListId" in route and "vpce-" in route.get("GatewayId", "")
-    return is_endpoint or route.get("DestinationCidrBlock") == "0.0.0.0/0"
+    return by_subnet.get(subnet) or by_subnet["main"]
 
 
 def _check_groups(account: Account, ids: list[str]) -> Faults:

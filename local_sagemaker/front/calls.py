@@ -113,11 +113,10 @@ def _permissions(
         return [("lambda:GetAccountSettings", "*")]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
-        request = _json(body)
         if operation == "TransactWriteItems":
-            return _transaction_permissions(request)
+            return _transaction_permissions(_json(body))
         action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
-        return [(action, _resource_arn(service, request))]
+        return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
     action = REST_ACTIONS.get(f"{method} {path.rstrip('/')}", "")

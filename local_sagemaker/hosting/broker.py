@@ -1,14 +1,15 @@
 """A program that runs a server in its own namespaces, and sends sockets to its parent process.
 
-Usage: `broker.py DESCRIPTOR COMMAND...`, with the environment variables of the server as a JSON
-object on standard input. They are the container's: a variable such as LD_PRELOAD must not have an
-effect on a program that starts the sandbox, or that has capabilities.
+Usage: `broker.py DESCRIPTOR USER COMMAND...`, with the environment variables of the server as a
+JSON object on standard input. They are the container's: a variable such as LD_PRELOAD must not have
+an effect on a program that starts the sandbox, or that has capabilities.
 
-DESCRIPTOR is a Unix socket connected to the parent. A TCP
-socket always belongs to the network namespace in which it was created (network_namespaces(7)): for
-each byte from the parent, the broker creates a socket and sends it over SCM_RIGHTS, and the parent
-connects it to the server's port. The server inherits standard output and error. When the parent
-closes its socket or exits, the broker ends the server and itself.
+DESCRIPTOR is a Unix socket connected to the parent. A TCP socket always belongs to the network
+namespace in which it was created (network_namespaces(7)): for each byte from the parent, the broker
+creates a socket and sends it over SCM_RIGHTS, and the parent connects it to the server's port. The
+server inherits standard output and error. When the parent closes its socket or exits, the broker
+ends the server and itself. The server runs as the user with the id USER, or as the broker's user if
+USER is `-`.
 """
 
 import asyncio
@@ -67,13 +68,20 @@ def send_new_socket(parent: socket.socket, closed: asyncio.Event) -> None:
         socket.send_fds(parent, [b"s"], [new.fileno()])
 
 
-async def run(descriptor: int, command: list[str], environment: dict[str, str]) -> int:
+async def run(
+    descriptor: int, command: list[str], environment: dict[str, str], user: int | None = None
+) -> int:
     """Run `command` until it ends or the parent closes its socket; return the exit status."""
     closed = asyncio.Event()
     with socket.socket(fileno=descriptor) as parent:
         parent.setblocking(False)
         server = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.DEVNULL, env=environment
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            env=environment,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
         )
         asyncio.get_running_loop().add_reader(parent, send_new_socket, parent, closed)
         ended = asyncio.ensure_future(server.wait())
@@ -95,4 +103,6 @@ if __name__ == "__main__":
         bring_loopback_up()
         mount_private_shared_memory()
         drop_capabilities()
-    sys.exit(asyncio.run(run(int(sys.argv[1]), sys.argv[2:], json.load(sys.stdin))))
+    number, name, *server_command = sys.argv[1:]
+    user_id = None if name == "-" else int(name)
+    sys.exit(asyncio.run(run(int(number), server_command, json.load(sys.stdin), user_id)))

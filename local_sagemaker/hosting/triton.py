@@ -86,9 +86,10 @@ class Triton:
             log.flush()
             variables_file.write(json.dumps(variables).encode())
             variables_file.seek(0)
+            user = "-" if installation.user is None else str(installation.user)
             broker_command = [sys.executable, "-IS", broker.__file__, str(broker_end.fileno())]
             self._process = subprocess.Popen(
-                [*isolation, *broker_command, *server],
+                [*isolation, *broker_command, user, *server],
                 pass_fds=[broker_end.fileno()],
                 stdin=variables_file,
                 stdout=log,

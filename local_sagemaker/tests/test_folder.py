@@ -43,7 +43,7 @@ def test_written_state_is_read(folder: Folder, running: RunningSageMaker) -> Non
     assert running.url == "http://127.0.0.1:4566"
     folder.delete_state()
     folder.delete_state()
-    with pytest.raises(LocalSageMakerError, match="is not running: run `up` first"):
+    with pytest.raises(LocalSageMakerError, match="is not running: run `tritonsm up` or"):
         folder.require_running()
 
 

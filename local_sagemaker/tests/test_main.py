@@ -31,7 +31,9 @@ def test_env_without_a_running_local_sagemaker_fails(
     assert main(["env"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == ("error: the local SageMaker is not running: run `up` first\n")
+    assert printed.err == (
+        "error: the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`\n"
+    )
 
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

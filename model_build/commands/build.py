@@ -8,7 +8,7 @@ import boto3
 
 from model_build.archive import file_name
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_command, add_model, add_target
+from model_build.commands.arguments import Commands, add_command, add_load, add_model, add_target
 from model_build.commands.outcome import Outcome
 from model_build.digest import VERSION_DIGITS
 from model_build.engines.accepted_results import FolderResultStore
@@ -38,6 +38,7 @@ def add_to(commands: Commands) -> None:
         ],
     )
     add_model(parser)
+    add_load(parser)
     add_target(parser)
     destination = parser.add_mutually_exclusive_group(required=True)
     destination.add_argument(
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> Outcome:
             model, name=name, target=options.target, progress=progress, engines=engines
         ) as result:
             path = options.output / file_name(name, model.digest[:VERSION_DIGITS])
-            manifest = save_archive(result, path, progress=progress)
+            manifest = save_archive(result, path, load=options.load, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")
     url = f"s3://{options.bucket}/{options.key}"
@@ -112,7 +113,13 @@ def run(options: argparse.Namespace) -> Outcome:
     ) as result:
         source = sources.store_source(s3, result, bucket=options.bucket)
         publish(
-            s3, result, bucket=options.bucket, key=options.key, progress=progress, source=source
+            s3,
+            result,
+            bucket=options.bucket,
+            key=options.key,
+            load=options.load,
+            progress=progress,
+            source=source,
         )
     return Outcome(text=f"published {url}", data={"path": url, "built": True})
 

@@ -6,7 +6,13 @@ import boto3
 
 from model_build.archive import file_name
 from model_build.build import build
-from model_build.commands.arguments import Commands, add_command, add_endpoint, add_model
+from model_build.commands.arguments import (
+    Commands,
+    add_command,
+    add_endpoint,
+    add_load,
+    add_model,
+)
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
@@ -36,6 +42,7 @@ def add_to(commands: Commands) -> None:
     )
     add_endpoint(parser)
     add_model(parser)
+    add_load(parser)
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -66,7 +73,7 @@ def run(options: argparse.Namespace) -> Outcome:
             progress=progress,
             engines=stage_engines(prefix.bucket, stage=options.stage),
         ) as result:
-            publish(s3, result, **location, progress=progress)
+            publish(s3, result, **location, load=options.load, progress=progress)
     if served_prefixes(endpoint_name) != prefixes:
         raise BuildError(
             f"{endpoint_name} was updated during the build and now loads archives from another "

@@ -17,5 +17,6 @@ def openvino_settings(model: Model) -> Problems:
 FORMAT = Format(
     backend="openvino",
     file="model.xml",
+    loads_in_builds=False,
     config_rules=(openvino_settings,),
 )

@@ -14,6 +14,7 @@ from model_build.manifest import StoredSource
 from model_build.progress import Progress
 from model_build.publishing import upload
 from model_build.publishing.manifests import manifest_key, read_existing
+from model_build.triton_load import Load
 from model_build.write_once import write_once
 
 if TYPE_CHECKING:
@@ -47,13 +48,15 @@ def publish(
     *,
     bucket: str,
     key: str,
+    load: Load,
     progress: Progress,
     source: StoredSource | None = None,
 ) -> None:
     """Upload the archive of a build, then its manifest; `source` is the stored source, if any.
 
-    Existing objects are not overwritten. Unfinished uploads of the key are removed. Raises
-    `BuildError` if the existing archive or manifest has another SHA-256.
+    Nothing is uploaded unless `load` accepts the archive. Existing objects are not
+    overwritten. Unfinished uploads of the key are removed. Raises `BuildError` if the existing
+    archive or manifest has another SHA-256.
     """
     existing_manifest = read_existing(s3, bucket, manifest_key(key))
     with TemporaryDirectory(prefix="archive-") as scratch:
@@ -68,6 +71,7 @@ def publish(
             raise _checksum_error(
                 bucket, manifest_key(key), _recorded_checksum(existing_manifest), checksum
             )
+        record = load(build, path, progress)
         progress(f"uploading {packed_archive.bytes / 1e6:.1f} MB to s3://{bucket}/{key}")
         try:
             upload.upload(s3, path, bucket=bucket, key=key)
@@ -77,6 +81,7 @@ def publish(
                 raise _checksum_error(bucket, key, object_checksum, checksum) from None
     manifest = build.manifest(
         packed_archive,
+        load=record,
         checksum={"checksum": checksum, "part_bytes": upload.PART_BYTES},
         source=source,
     )

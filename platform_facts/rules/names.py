@@ -18,6 +18,24 @@ CODE_VARIABLES = (
 HOME/.local); `serve` is a bash script, and Triton's Python backend embeds Python."""
 
 
+def log_group(endpoint: str) -> str:
+    """Return the name of the log group of an endpoint (developer guide, logging-cloudwatch)."""
+    return f"/aws/sagemaker/Endpoints/{endpoint}"
+
+
+def metrics_log_group(endpoint: str) -> str:
+    """Return the name of the log group of an endpoint's Triton metrics."""
+    return f"{log_group(endpoint)}/triton-metrics"
+
+
+def component_log_group(component: str) -> str:
+    """Return the name of the log group of an inference component's copies.
+
+    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (observed on AWS).
+    """
+    return f"/aws/sagemaker/InferenceComponents/{component}"
+
+
 @rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")
 def check_endpoint_name(name: str) -> str | None:
     """The full endpoint name has up to 63 letters and digits, with hyphens only between them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from review.comparison import Comparison
-from review.dangers import access, endpoints, properties, resources, stages
+from review.dangers import access, endpoints, identities, properties, resources, stages
 from review.dangers.danger import Danger, merge_explained, merge_groups
 
 Rule = Callable[[Comparison], Iterator[Danger]]
@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     endpoints.scaling_suspended_during_update,
     endpoints.dropped_models,
     endpoints.broken_clients,
+    identities.shared_identities,
     resources.replaced_resources,
     stages.no_longer_production,
     endpoints.low_availability,

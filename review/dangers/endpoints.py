@@ -134,8 +134,8 @@ def _split_models(endpoint: PlannedEndpoint) -> dict[str, str]:
     copies = {component.name: component.copies.maximum for component in components}
     instances = sum(variant.instances.maximum for variant in endpoint.settings.variants.values())
     counts = {
-        name: (copies[model.component], "copies")
-        if model.component in copies
+        name: (copies[component], "copies")
+        if (component := model.catalog.inference_component) in copies
         else (instances, "instances")
         for name, model in endpoint.models.items()
         if model.is_stateful

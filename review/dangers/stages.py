@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from plan.document import Plan
-from release.templates import resources
+from plan.mismatches import mismatches
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
@@ -25,20 +25,11 @@ def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
     plan, (_, models) = comparison.plan_after, comparison.models
     if plan is None:
         return
-    planned = {endpoint.settings.stack: endpoint.settings.name
-               for endpoint in plan.endpoints.values()}  # fmt: skip
-    in_templates = {
-        stack: properties.get("EndpointName", "an endpoint without a name")
-        for stack, template in comparison.after.items()
-        for _, properties in resources(template, "AWS::SageMaker::Endpoint")
-    }
-    for stack in sorted(planned.keys() | in_templates.keys()):
-        if planned.get(stack) != in_templates.get(stack):
-            yield Danger(
-                stack,
-                f"the plan names the endpoint {planned.get(stack, 'none')} for {stack}, the "
-                f"template {in_templates.get(stack, 'none')}",
-            )
+    # The shortest sentence names the resource itself, longer ones name resources that refer to it.
+    for sentence in sorted(mismatches(plan, comparison.after), key=len):
+        stack = sentence.partition(":")[0]
+        text = f"template and plan differ: {sentence}"
+        yield Danger(f"{stack}.{digest(sentence)}", text, group=stack)
     for name, problem in unverified_models(plan, models) if models else ():
         yield Danger(f"{name}.{digest(problem)}", f"the model {name} of the plan: {problem}")
 

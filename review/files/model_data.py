@@ -27,7 +27,7 @@ Finding = tuple[str, str]
 def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Finding]:
     """Yield every changed field of a model's data; `model_exists`: after the change."""
     name = file.path.rpartition("/")[2]
-    readers = {"config.pbtxt": _read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
+    readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
     if not file.path.startswith("models/") or name not in readers:
         return
     try:
@@ -102,7 +102,7 @@ def _fewer_values(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Finding]
             yield "", f"the expected values of the output {name} change"
 
 
-def _read_config(content: bytes) -> dict[str, Any]:
+def read_config(content: bytes) -> dict[str, Any]:
     """Return the fields of a `config.pbtxt`. Raise `Unreadable`."""
     try:
         message = model_config.parse(read_text(content))

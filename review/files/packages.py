@@ -1,7 +1,7 @@
 """Changed packages in pip's requirements files and in package-lock.json.
 
-Requirements are read by pip's own reader, of the pip that installs them. Nothing is resolved,
-downloaded or installed.
+Requirements are read by pip's rules for lines and by `packaging`; a form that locks do not need is
+an error, so that pip cannot read it otherwise. Nothing is resolved, downloaded or installed.
 """
 
 import re
@@ -10,13 +10,6 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from pip._internal.req.req_file import (
-    OptionParsingError,
-    get_line_parser,
-    ignore_comments,
-    join_lines,
-)
-from pip._internal.utils.encoding import auto_decode
 
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text
@@ -91,37 +84,52 @@ def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> 
 def _read_requirements(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
     """Return name -> pin, and the options of a file. Raise `Unreadable`."""
     text = read_text(content or b"")
-    try:
-        if auto_decode(content or b"") != text:
-            raise Unreadable("has a mark or a comment with an encoding, which pip follows")
-    except (LookupError, ValueError):
-        raise Unreadable("has a comment with an encoding that does not exist") from None
+    if text.startswith("\ufeff") or any(map(_ENCODING.match, text.split("\n")[:2])):
+        raise Unreadable("has a mark or a comment with an encoding, which pip follows")
     pins: dict[str, _Pin] = {}
     options: set[str] = set()
-    parse = get_line_parser(None)
-    for number, line in ignore_comments(join_lines(enumerate(text.splitlines(), 1))):
-        try:
-            requirement, values = parse(line)
-        except (OptionParsingError, ValueError):
-            raise Unreadable(f"line {number}: pip does not read it: {line[:200]}") from None
+    for number, line in _logical_lines(text):
         if "${" in line:
             raise Unreadable(f"line {number}: pip inserts an environment variable: {line[:200]}")
-        if not requirement:
+        if not re.fullmatch("[ -~]+", line):
+            raise Unreadable(f"line {number}: has characters that names do not have: {line[:200]}")
+        if line.startswith("-"):
             options.add(line)
             continue
+        requirement, *own_options = re.split(" +(?=-)", line)
+        if other := [option for option in own_options if not _HASH.fullmatch(option)]:
+            raise Unreadable(f"line {number}: an option that no lock needs: {other[0][:200]}")
         name, version = _split_requirement(requirement)
         if name in pins:
             raise Unreadable(f"line {number}: {name} is there twice")
-        hashes: dict[str, list[str]] = getattr(values, "hashes", None) or {}
-        pins[name] = _Pin(
-            version,
-            frozenset(
-                f"{kind}:{value}"
-                for kind, values_of_kind in hashes.items()
-                for value in values_of_kind
-            ),
-        )
+        hashes = frozenset(option[len("--hash=") :] for option in own_options)
+        pins[name] = _Pin(version, hashes)
     return pins, options
+
+
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=]")
+_COMMENT = re.compile(r"(^|\s+)#.*$")
+_HASH = re.compile(r"--hash[= ]sha(256|384|512):[0-9a-f]+")
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that is not empty, without comments.
+
+    A backslash joins a line and the next one, but not a comment and the next line (pip
+    documentation, requirements-file-format). Control characters end a line, as in pip.
+    """
+    parts: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        is_comment = bool(_COMMENT.match(line))
+        if line.endswith("\\") and not is_comment:
+            parts.append(line.strip("\\"))
+            continue
+        whole = "".join((*parts, " " if is_comment else "", line))
+        parts.clear()
+        if stripped := _COMMENT.sub("", whole).strip():
+            yield number, stripped
+    if stripped := _COMMENT.sub("", "".join(parts)).strip():
+        yield len(text.splitlines()), stripped
 
 
 def _split_requirement(text: str) -> tuple[str, str]:

@@ -6,10 +6,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 import platform_facts
+from plan.document import Limits
 from platform_facts.rules import (
     Keys,
     Violation,
+    components,
     pools,
+    prefix_violations,
     ranges,
     scaling,
     server,
@@ -104,8 +107,54 @@ class EndpointConfig(Section):
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         raise_problems(pools.check_instance_type_keys(self.instance_type, self.instance_types))
-        raise_problems(self._common_problems())
+        raise_problems((*self._common_problems(), *self._hosting_problems()))
         return self
+
+    def endpoint_name(self, stack: str) -> str:
+        """Return the SageMaker endpoint name: the name of the stack.
+
+        With components, the instance type follows, because a new type requires a new endpoint.
+        """
+        if self.hosting != "components":
+            return stack
+        instance_type = self.instance_type or ""
+        return f"{stack}-{instance_type.removeprefix('ml.').replace('.', '-')}"
+
+    def component_names(self, stack: str) -> dict[str, str]:
+        """Return model -> name of its inference component: the endpoint's name and the model's."""
+        models = self.models if self.hosting == "components" else []
+        return {model: f"{self.endpoint_name(stack)}-{model}" for model in models}
+
+    @property
+    def instance_limits(self) -> Limits:
+        """The limits of the number of instances of a variant, with schedules."""
+        if self.instances:
+            return Limits(minimum=self.instances.min, maximum=self.instances.max)
+        if self.scaling is None:
+            return Limits(minimum=self.instance_count, maximum=self.instance_count)
+        limits = [self.scaling, *self.scaling.schedules.values()]
+        return Limits(
+            minimum=min(item.min_count for item in limits),
+            maximum=max(item.max_count for item in limits),
+        )
+
+    @property
+    def minimum_counts(self) -> dict[Keys, int]:
+        """The settings of minimums of instances and copies by key; of components, those above 0."""
+        if self.hosting == "components":
+            counts: dict[Keys, int] = {
+                ("components", model, "copies", "min"): component.copies.min
+                for model, component in (self.components or {}).items()
+            }
+            if self.instances:
+                counts["instances", "min"] = self.instances.min
+            return {keys: count for keys, count in counts.items() if count}
+        counts = {("instance_count",): self.instance_count}
+        if self.scaling and self.instance_count >= 2:
+            counts["scaling", "min_count"] = self.scaling.min_count
+            for name, schedule in self.scaling.schedules.items():
+                counts["scaling", "schedules", name, "min_count"] = schedule.min_count
+        return counts
 
     @property
     def instance_type_settings(self) -> Iterator[tuple[Keys, platform_facts.InstanceType]]:
@@ -152,3 +201,48 @@ class EndpointConfig(Section):
             yield from pools.check_equal_gpu_counts(types)
         if scaling_config and scaling_config.cpu_percent is not None:
             yield from pools.check_equal_vcpu_counts(types)
+
+    def _hosting_problems(self) -> Iterator[Violation]:
+        """Yield settings that the hosting mode does not support."""
+        match self.hosting:
+            case "components":
+                yield from self._component_problems()
+            case "single-model":
+                yield from stage.check_single_model(len(self.models))
+            case "multi-model":
+                yield from self._multi_model_problems()
+        if self.hosting != "multi-model":
+            yield from stage.check_cache_models(self.cache_models)
+        if self.hosting != "components":
+            keys = [key for key in ("components", "instances") if getattr(self, key) is not None]
+            yield from components.check_component_keys(keys)
+
+    def _multi_model_problems(self) -> Iterator[Violation]:
+        yield from server.check_inference_type_is_infer(self.server.inference_type)
+        yield from server.check_ping_mode(self.server.ping_mode)
+        if self.scaling:
+            yield from scaling.check_no_concurrency_scaling(self.scaling.concurrency)
+        for keys, instance_type in self.instance_type_settings:
+            yield from prefix_violations(keys, variants.check_single_gpu(instance_type))
+        for name in stage.CACHE_ALARMS:
+            if getattr(self.alarms, name):
+                yield from stage.check_cache_alarm.at("alarms", name)(self.cache_models)
+
+    def _component_problems(self) -> Iterator[Violation]:
+        configs, instances = self.components or {}, self.instances
+        yield from components.check_component_per_model(configs, self.models)
+        yield from components.check_instances_key(instances)
+        yield from components.check_no_instance_scaling(self.scaling)
+        yield from components.check_single_instance_type(self.instance_types)
+        yield from components.check_single_variant(len(self.variants))
+        yield from components.check_component_update_strategy(self.update.strategy)
+        yield from components.check_no_data_capture(self.data_capture is not None)
+        yield from components.check_no_published_metrics(self.publish_metrics)
+        if instances:
+            minimum = max(1, instances.min)
+            yield from scaling.check_instance_count(self.instance_count, minimum, instances.max)
+        for model, component in configs.items():
+            rule = components.check_copy_resources.at("components", model)
+            resources = component.memory_mb, component.cpus, component.accelerators
+            for _, instance_type in self.instance_type_settings:
+                yield from rule(*resources, instance_type)

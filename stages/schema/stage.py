@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 import platform_facts
 from platform_facts.rules import (
     Violation,
+    components,
     existing,
     monitoring,
     pools,
@@ -16,7 +17,6 @@ from platform_facts.rules import (
     stage,
     variants,
 )
-from stages.hosting import MODES
 from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
@@ -196,8 +196,6 @@ class StageConfig(Section):
         region: platform_facts.Region,
         release: platform_facts.Release,
     ) -> Iterator[Violation]:
-        mode = MODES[endpoint.hosting]
-        yield from mode.problems(endpoint)
         for keys, instance_type in endpoint.instance_type_settings:
             yield from prefix_violations(keys, variants.check_gpu_release(instance_type, release))
         if endpoint.instance_types:
@@ -210,7 +208,10 @@ class StageConfig(Section):
                 yield from server.check_option_release.at("server", option)(option, release)
         if endpoint.publish_metrics:
             yield from server.check_option_release.at("publish_metrics")("publish_metrics", release)
-        yield from mode.region_problems(endpoint, region, self.unconfirmed)
+        if endpoint.hosting == "components":
+            if endpoint.instances:
+                yield from components.check_zero_instances(endpoint.instances.min, region)
+            yield from components.check_components_confirmed(self.unconfirmed)
         if self.production:
-            for keys, count in mode.minimum_counts(endpoint).items():
-                yield from stage.check_production_count.at(*keys)(keys[-1], count)
+            for keys, count in endpoint.minimum_counts.items():
+                yield from stage.check_production_count.at(*keys)(str(keys[-1]), count)

@@ -5,12 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from platform_facts.rules import ranges
-from platform_facts.rules.updates import (
-    CONTAINER_SECONDS,
-    PROVISIONING_SECONDS,
-    TERMINATION_WAIT_SECONDS,
-    UpdateTimes,
-)
+from platform_facts.rules.updates import TERMINATION_WAIT_SECONDS, UpdateTimes
 from stages.schema.section import Section, range_field
 
 
@@ -34,7 +29,6 @@ class UpdateConfig(Section):
         rolling = self.strategy == "rolling"
         return UpdateTimes(
             strategy=self.strategy,
-            start=PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS,
             percent=self.percent,
             wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
             termination_wait=0 if rolling else TERMINATION_WAIT_SECONDS,

@@ -99,9 +99,15 @@ class Repository(Checkout):
             text=True,
         )
 
-    def write_model(self, name: str, code: str, *, answer: float) -> None:
-        """Write a model without a recipe, and its golden file with the output for 7."""
+    def write_model(self, name: str, code: str, *, answer: float, loads: bool = True) -> None:
+        """Write a model, and its golden file with the output for 7.
+
+        With `loads`, it has no recipe, and its build loads it.
+        """
         folder = write_python(self.path / "models" / name, code)
+        if not loads:
+            recipe = "description: x\nload: { skip: the test opens its barrier later }\n"
+            (folder / "recipe.yaml").write_text(recipe)
         (folder / "tests").mkdir(exist_ok=True)
         golden = {
             "inputs": {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}},

@@ -208,7 +208,7 @@ def test_next_delivery_resumes_an_interrupted_delivery(
 ) -> None:
     barrier = new_barrier()
     live_repository = replace(repository, stage="live")
-    repository.write_model("plus", pause_on_load(barrier, PLUS_ONE), answer=8)
+    repository.write_model("plus", pause_on_load(barrier, PLUS_ONE), answer=8, loads=False)
     repository.commit("waits for the barrier while loading")
     with call_live_endpoints():
         with live_repository.start_delivery() as interrupted:

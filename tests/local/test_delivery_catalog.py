@@ -193,7 +193,7 @@ def test_changes_during_a_delivery_are_refused(
 ) -> None:
     barrier = new_barrier()
     model = pause_on_load(barrier, TIMES.replace("FACTOR", "5"))
-    repository.write_model("times", model, answer=35)
+    repository.write_model("times", model, answer=35, loads=False)
     repository.commit("five times, after the barrier")
     with repository.start_delivery() as delivery:
         barrier.wait_until_reached()

@@ -41,7 +41,7 @@ def synthesised(name: str) -> SynthesisedStage:
         plan = StagePlan.of(name, stage)
         add_stacks(app, plan)
         app.synth()
-        return SynthesisedStage(name, plan.document(), templates(Path(folder)))
+        return SynthesisedStage(name, plan.document, templates(Path(folder)))
 
 
 def _stage(name: str) -> StageConfig:

@@ -12,8 +12,8 @@ from aws_cdk.assertions import Template
 
 from endpoint_client import CatalogEntry, ModelCall
 from endpoint_client.metrics import NAMESPACE, EmfLogger
+from stacks.endpoint_stack import CLIENT_NAMESPACE
 from stages import load_stage
-from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import SampleStack
 from tests.unit.endpoint_client.conftest import entry_text

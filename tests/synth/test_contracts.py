@@ -23,9 +23,9 @@ from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
-from plan import catalog, stage_record
+from plan import stage_record
 from plan.catalog import Catalog, Entry
-from plan.stage_record import delivered_parameter
+from platform_facts.rules import catalog
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stages.plan import MODELS
@@ -34,9 +34,8 @@ from stages.schema.stage import RetentionDays
 from tests import catalog_items
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.synth.conftest import Assembly, Templates
-from triton_sagemaker import AlarmThresholds, catalog_table, model_bucket
+from triton_sagemaker import AlarmThresholds, model_bucket
 from triton_sagemaker.build_handler import index
-from triton_sagemaker.catalog_table import catalog_table_name
 from triton_sagemaker.model_bucket import ENGINE_JOBS
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
@@ -48,13 +47,16 @@ def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> No
     (resource,) = templates("prod")["prod-catalog"]["Resources"].values()
     table = resource["Properties"]
     name = table["TableName"]
-    assert (name, catalog_table_name("prod")) == (catalog.table_name("prod"),) * 2
+    assert name == catalog.table_name("prod")
+    session = boto3.Session(region_name="us-east-1")
+    client = EndpointClient(stage="prod", endpoint="text", session=session)
+    assert client._catalog._table == name
     assert {key: table[key] for key in catalog_items.SCHEMA} == catalog_items.SCHEMA
-    assert (catalog_table.INDEX, _catalog.INDEX) == (catalog.INDEX,) * 2
+    assert _catalog.INDEX == catalog.INDEX
     for handler in ("catalog_handler", "update_handler"):
         code = Path("constructs/triton_sagemaker", handler, "index.py").read_text()
         assert f'"{catalog.INDEX}"' in code
-    assert delivered_parameter("prod") == "/triton/prod/delivered"
+    assert catalog.deliveries_name("prod") == "/triton/prod/delivered"
 
 
 @pytest.fixture

@@ -50,13 +50,13 @@ def text_endpoint(
         }
     )
     app, env = App(), Environment(region=region)
+    plan = StagePlan.of("dev", stage, python=python)
     stack = EndpointStack(
         app,
         "dev-text",
-        stage_name="dev",
-        stage=stage,
-        plan=StagePlan.of("dev", stage, python=python).endpoints["text"],
-        models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
+        plan=plan,
+        endpoint="text",
+        models=ModelStack(app, "dev-models", plan=plan, env=env),
         network=None,
         env=env,
     )
@@ -128,6 +128,11 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
     # Hardware encrypts NVMe storage, and SageMaker may reject a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
+
+
+def test_variant_with_volumes_has_a_volume_key() -> None:
+    properties = {"KmsKeyId": Match.any_value()}
+    text_endpoint(instance_type="ml.m5.xlarge").has_resource_properties(CONFIG, properties)
 
 
 # Settings
@@ -402,14 +407,16 @@ def test_concurrency_scaling_with_cooldowns() -> None:
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
 def test_scaling_limits_do_not_change_the_endpoint(strategy: str) -> None:
     # A changed resource would call UpdateEndpoint with the current configuration.
-    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
-    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
+    # With more than two instances, a rolling update takes longer than a delivery.
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": 2}
+    scaling = {"min_count": 1, "max_count": 1, "max_rps": 9}
 
     def endpoint(**settings: Any) -> dict[str, Any]:
         update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
-        return dict(text_endpoint(update=update, **settings).find_resources(ENDPOINT))
+        template = text_endpoint(update=update, instance_count=1, **settings)
+        return dict(template.find_resources(ENDPOINT))
 
     assert endpoint() == endpoint(scaling=scaling)
     assert endpoint() == endpoint(
-        scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
+        scaling={**scaling, "max_count": 2, "schedules": {"night": night}}
     )

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
 from endpoint_client import _catalog
-from plan.catalog import list_text
+from platform_facts.rules.catalog import list_text
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import CatalogTable, CatalogWriter, ModelCatalog, ModelEntry, TensorSpec
 
@@ -41,7 +41,7 @@ def test_entries_are_written_after_given_constructs() -> None:
     properties = resource["Properties"]
     names = (catalog.name, f"{properties['Table']}/{properties['Endpoint']}")
     assert names == ("triton-catalog-prod/text",) * 2
-    text = list_text([json.loads(entry.as_json()) for entry in entries])
+    text = list_text(entry.as_json() for entry in entries)
     assert properties["Digest"] == hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -16,9 +16,9 @@ from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
 from model_build import BuildError
-from plan.catalog import list_text
 from plan.document import DIGEST_OUTPUT, EndpointSettings, Plan
 from platform_facts.rules import checked_yaml
+from platform_facts.rules.catalog import list_text
 from stacks import stage_stacks, synthesise
 from stages import load_stage, stage_names
 from stages.schema.capture import DataCaptureConfig
@@ -76,7 +76,7 @@ def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None
             build["Key"]: build["Digest"] for build in by_kind["Custom::TritonModel"]
         }
         (catalog,) = by_kind["Custom::TritonCatalog"]
-        text = list_text(model.catalog for model in models)
+        text = list_text(model.catalog.as_json() for model in models)
         assert catalog["Digest"] == hashlib.sha256(text.encode()).hexdigest()
         assert text in {path.read_text() for path in Path(cloud.directory).glob("*.jsonl")}
         (config,) = by_kind["AWS::SageMaker::EndpointConfig"]

@@ -60,7 +60,8 @@ class Templates:
         env = Environment(account=ACCOUNT, region=REGION)
         # Endpoint stacks use only the name of the model stack, so the first state is enough.
         any_stage = StageConfig.model_validate(stage_content(states[0]))
-        models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
+        any_plan = self._stage_plan(states[0], any_stage)
+        models = ModelStack(app, f"{STAGE}-models", plan=any_plan, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env, models=models.bucket).network
         content_with_capture = merge(
             stage_content(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}}
@@ -100,21 +101,22 @@ class Templates:
         capture: CaptureStack,
         env: Environment,
     ) -> EndpointStack:
-        with patch.object(
-            plan, "planned_model", lambda name: self._plan(name, state["models"][name])
-        ):
-            planned = plan.StagePlan.of(STAGE, stage).endpoints[ENDPOINT]
         return EndpointStack(
             app,
             construct_id,
-            stage_name=STAGE,
-            stage=stage,
-            plan=planned,
+            plan=self._stage_plan(state, stage),
+            endpoint=ENDPOINT,
             models=models,
             network=network if stage.private_network else None,
             captured=capture.bucket if stage.captures else None,
             env=env,
         )
+
+    def _stage_plan(self, state: State, stage: StageConfig) -> plan.StagePlan:
+        with patch.object(
+            plan, "planned_model", lambda name: self._plan(name, state["models"][name])
+        ):
+            return plan.StagePlan.of(STAGE, stage)
 
     def _plan(self, name: str, version: int) -> ModelPlan:
         if (name, version) not in self._plans:

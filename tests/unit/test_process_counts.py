@@ -13,6 +13,7 @@ from delivery import cdk
 from local_sagemaker import Folder
 from model_build.__main__ import main
 from tests.catalog_items import create_table, memory_dynamodb
+from tests.unit.model_build.commands.conftest import NO_LOAD
 from tests.unit.model_build.fakes import FakeSts
 from tests.unit.test_repository import ROOT
 
@@ -43,7 +44,7 @@ def test_build_without_export_starts_no_process(tmp_path: Path, commands: list[l
     (model / "double" / "config.pbtxt").write_text(CONFIG)
     (model / "double" / "1" / "model.py").write_text(MODEL)
     to = str(tmp_path / "out")
-    assert main(["build", str(model), "--target", "cpu-24.09", "--output", to]) == 0
+    assert main(["build", str(model), "--target", "cpu-24.09", "--output", to, *NO_LOAD]) == 0
     assert commands == []
 
 

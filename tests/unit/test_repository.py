@@ -93,7 +93,7 @@ def test_build_lock_covers_imports_of_builds() -> None:
     }
     assert {"torch", "yaml"} <= imported_packages
     assert missing <= PROVIDED_PACKAGES
-    assert locked.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
+    assert locked.keys().isdisjoint({"aws-cdk-lib", "ministack", "gevent", "pytest"})
 
 
 def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:

@@ -51,7 +51,7 @@ class Broker:
     def __init__(self, server: list[str]) -> None:
         self.parent_socket, broker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with broker_socket, Path("log").open("ab") as log:
-            program = [sys.executable, broker.__file__, str(broker_socket.fileno()), *server]
+            program = [sys.executable, broker.__file__, str(broker_socket.fileno()), "-", *server]
             self.process = subprocess.Popen(
                 program,
                 pass_fds=[broker_socket.fileno()],

@@ -261,7 +261,7 @@ def test_root_of_a_user_namespace_cannot_undo_the_sandbox(user: User) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         descriptor = listener.fileno()
         undo = [sys.executable, "-IS", "-c", UNDO_MOUNTS, str(user.home)]
-        brokered = [sys.executable, broker.__file__, str(descriptor), *undo]
+        brokered = [sys.executable, broker.__file__, str(descriptor), "-", *undo]
         result = user.run(*brokered, descriptor=descriptor)
     failed, succeeded = "-1\n", "0\n"
     assert result.stdout == 2 * failed + succeeded + 3 * failed + f"{MISSING}\n", result.stderr

@@ -77,6 +77,7 @@ class GraphDef(_KerasExport):
 FORMAT = Format(
     backend="tensorflow",
     file="model.graphdef",
+    loads_in_builds=False,
     other_files={"tensorflow_savedmodel": "model.savedmodel"},
     steps=(TensorFlowOnnx, GraphDef),
 )

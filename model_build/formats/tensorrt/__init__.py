@@ -132,6 +132,7 @@ def tensorrt_settings(model: Model) -> Problems:
 FORMAT = Format(
     backend="tensorrt",
     file="model.plan",
+    loads_in_builds=False,
     steps=(TensorRt,),
     config_rules=(tensorrt_settings,),
 )

@@ -1,14 +1,18 @@
 """Reports of typical changes, as snapshots."""
 
+import json
 import re
+import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from release.assemblies import SynthesisedTree
 from review import markdown
 from review.report import ChangeReport
-from review.stage_review import StageReview
+from review.stage_review import StageReview, review_stage
 from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 
@@ -138,6 +142,24 @@ def test_report_of_a_change(change: str, reviewer: Reviewer, snapshot: SnapshotA
 def test_report_of_a_renamed_stage(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
     renamed = [(STAGE, STAGE_FILE, ""), ("stages/main.yaml", "", STAGE_FILE)]
     assert _stable(_report(reviewer.review(*renamed, stages=("live", "main")))) == snapshot
+
+
+def test_template_edited_after_the_plan_was_written(base: SynthesisedTree, tmp_path: Path) -> None:
+    head = SynthesisedTree(base.root, tmp_path / "assemblies")
+    shutil.copytree(base.assemblies, head.assemblies)
+    path = head.assemblies / "live" / "live-text.template.json"
+    template = json.loads(path.read_text())
+    ((name, target),) = [
+        (name, resource)
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+    ]
+    target["Properties"]["MaxCapacity"] = 3
+    path.write_text(json.dumps(template))
+    assert review_stage("live", base, base).dangers == ()
+    (danger,) = review_stage("live", base, head).dangers
+    assert (danger.rule, danger.endpoint) == ("plan_mismatches", "live-text")
+    assert f"live-text: {name}.MaxCapacity: 3, and the plan has 10" in danger.message
 
 
 def _report(stages: Iterable[StageReview]) -> str:

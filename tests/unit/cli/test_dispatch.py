@@ -102,7 +102,7 @@ def test_local_option_configures_the_local_sagemaker(
     command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == (
-        "error: the local SageMaker is not running: run `up` first\n"
+        "error: the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`\n"
     )
     folder, environment = Folder.default(), dict[str, str]()
     folder.root.mkdir()

@@ -11,7 +11,8 @@ from botocore.response import StreamingBody
 
 from delivery.catalog import CatalogDifference, _restore_entries, deployed_entries, differences
 from delivery.errors import ChangedByHand
-from plan.catalog import Catalog, list_text
+from plan.catalog import Catalog, entry_text
+from platform_facts.rules.catalog import list_text
 from release.templates import Template
 from tests.catalog_items import (
     break_entry,
@@ -139,7 +140,9 @@ def test_deployed_entries_are_those_of_the_list_in_the_template() -> None:
 
         def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
             assert (Bucket, Key) == ("assets-1-us-east-1", "prod/list.jsonl")
-            content = list_text([entry("a"), {**entry("b"), "model": "bert"}]).encode()
+            content = list_text(
+                map(entry_text, [entry("a"), {**entry("b"), "model": "bert"}])
+            ).encode()
             return {"Body": StreamingBody(io.BytesIO(content), len(content))}
 
     bucket = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}

@@ -17,6 +17,7 @@ from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
+from model_build.manifest import LoadRecord
 from tests.unit.model_build.checks.cases import files
 from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import ProgressLines, no_engines
@@ -65,7 +66,8 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
     with _start_build(folder, target) as finished_build:
         content, archive = _pack(finished_build)
-        return content, _contents(content), finished_build.manifest(archive).json_bytes()
+        manifest = finished_build.manifest(archive, load=LoadRecord(not_loaded="a test"))
+        return content, _contents(content), manifest.json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str) -> Any:

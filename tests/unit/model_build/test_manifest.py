@@ -7,7 +7,7 @@ from model_build.archive import Archive
 from model_build.build import Build
 from model_build.export.gate import GateReport
 from model_build.gpu_step.result import JobResult
-from model_build.manifest import Manifest, ManifestTensor, Signature, StoredSource
+from model_build.manifest import LoadRecord, Manifest, ManifestTensor, Signature, StoredSource
 from model_build.source import ModelSource
 from tests.unit.model_build.conftest import WriteConfigs
 
@@ -64,6 +64,7 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
     )
     return build.manifest(
         Archive(bytes=7, unpacked_bytes=9, sha256="e"),
+        load=LoadRecord(triton="2.51.0", python="3.11", isolation="user", request="zeros"),
         checksum={"checksum": "abc=-2", "part_bytes": 5},
         source=StoredSource(model="bert", alternative="onnx"),
     )
@@ -109,6 +110,15 @@ def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.Monke
         },
         "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
         "built_with": {"isal": "1.2.3"},
+        "load": {
+            "not_loaded": None,
+            "triton": "2.51.0",
+            "python": "3.11",
+            "isolation": "user",
+            "stand_ins": {},
+            "request": "zeros",
+            "rejection": None,
+        },
         "source": {"model": "bert", "alternative": "onnx"},
     }
 

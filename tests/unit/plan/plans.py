@@ -16,6 +16,7 @@ from plan.document import (
     TimeBudget,
     models_digest,
 )
+from platform_facts.rules.catalog import ModelEntry
 
 SIGNATURE: Any = {
     "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 4]}],
@@ -41,13 +42,13 @@ def make_model(
         "version": version,
         "digest": digest,
         "archives": {f"{prefix}{archive}": PlannedArchive(target=TARGET, engines=engines)},
-        "catalog": {
-            "model": name,
-            "version": version,
-            "endpoint": endpoint,
-            "target_model": archive,
-            "signature": SIGNATURE,
-        },
+        "catalog": ModelEntry(
+            model=name,
+            version=version,
+            endpoint=endpoint,
+            target_model=archive,
+            signature=SIGNATURE,
+        ),
     }
     return PlannedModel(**(values | changes))
 

@@ -3,7 +3,8 @@
 import pytest
 
 from plan.document import PlannedEndpoint, PlannedPool
-from review.money import HOURS_PER_MONTH, Cost, endpoint_cost
+from platform_facts import HOURS_PER_MONTH
+from review.money import Cost, endpoint_cost
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import variant
 

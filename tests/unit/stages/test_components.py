@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from plan.document import Limits, PlannedComponent
+from plan.document import Limits, Plan, PlannedComponent, PlannedEndpoint
 from platform_facts.rules import checked_yaml
 from stages import load_stage
-from stages.plan import EndpointPlan, StagePlan
+from stages.plan import StagePlan
 from tests.unit.stages.conftest import Load, Problems
 
 STAGE = """\
@@ -35,34 +35,39 @@ endpoints:
 
 
 @pytest.fixture
-def plan(load: Load) -> EndpointPlan:
-    return StagePlan.of("dev", load(STAGE)).endpoints["text"]
+def plan(load: Load) -> Plan:
+    return StagePlan.of("dev", load(STAGE)).document
 
 
-def test_names_contain_the_instance_type(plan: EndpointPlan) -> None:
-    assert plan.name == "dev-text-g5-2xlarge"
-    assert plan.full_name == "dev-text"
-    entries = {entry["model"]: entry for entry in plan.catalog}
-    assert entries["minilm"]["endpoint"] == "dev-text-g5-2xlarge"
-    assert entries["minilm"]["inference_component"] == "dev-text-g5-2xlarge-minilm"
-    assert entries["minilm"]["target_model"] is None
-    assert entries["bert"]["inference_component"] == "dev-text-g5-2xlarge-bert"
+@pytest.fixture
+def endpoint(plan: Plan) -> PlannedEndpoint:
+    return plan.endpoints["text"]
+
+
+def test_names_contain_the_instance_type(endpoint: PlannedEndpoint) -> None:
+    assert endpoint.settings.name == "dev-text-g5-2xlarge"
+    assert endpoint.settings.stack == "dev-text"
+    minilm, bert = (endpoint.models[name].catalog for name in ("minilm", "bert"))
+    assert minilm.endpoint == "dev-text-g5-2xlarge"
+    assert minilm.inference_component == "dev-text-g5-2xlarge-minilm"
+    assert minilm.target_model is None
+    assert bert.inference_component == "dev-text-g5-2xlarge-bert"
 
 
 def test_other_hosting_modes_have_no_component_fields(load: Load) -> None:
     start = 'region: us-east-1\nrelease: "25.09"\nendpoints: { text: { models: [minilm], '
     for hosting in ("multi-model", "single-model"):
         text = f"{start}hosting: {hosting}, instance_type: ml.g5.xlarge }} }}\n"
-        plan = StagePlan.of("dev", load(text)).endpoints["text"]
-        assert list(plan.catalog[0]) == [
+        endpoint = StagePlan.of("dev", load(text)).document.endpoints["text"]
+        assert list(endpoint.models["minilm"].catalog.fields()) == [
             "model", "version", "endpoint", "target_model", "signature",
         ]  # fmt: skip
-        assert plan.name == plan.full_name == "dev-text"
-        assert plan.document().settings.components == {}
+        assert endpoint.settings.name == endpoint.settings.stack == "dev-text"
+        assert endpoint.settings.components == {}
 
 
-def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None:
-    settings = plan.document().settings
+def test_plan_has_copies_and_resources_of_components(endpoint: PlannedEndpoint) -> None:
+    settings = endpoint.settings
     assert settings.hosting == "components"
     assert settings.variants["AllTraffic"].instances == Limits(minimum=0, maximum=4)
     assert settings.components == {
@@ -86,9 +91,9 @@ def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None
     }
 
 
-def test_update_duration_counts_batches_of_max_copies(plan: EndpointPlan) -> None:
+def test_update_duration_counts_batches_of_max_copies(plan: Plan) -> None:
     # 20 minutes for instances and 20 for each of three batches: 50 % of 3 copies is one.
-    assert plan.max_update_seconds == 1200 + 3 * 1200
+    assert plan.time_budget.rows["update of its endpoint"] == 20 + 3 * 20
 
 
 BLOCK = STAGE[STAGE.index("    components:") :]

@@ -10,9 +10,10 @@ import pytest
 
 from model_build import BuildError
 from model_build.manifest import Signature
+from plan.document import PlannedEndpoint, PlannedModel
 from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
-from stages.plan import EndpointPlan, StagePlan, planned_model
+from stages.plan import StagePlan, planned_model
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,8 +25,17 @@ def stage(region: str = "us-east-1", **endpoint: Any) -> StageConfig:
     )
 
 
-def plan(python: str | None = None, **settings: Any) -> EndpointPlan:
-    return StagePlan.of("dev", stage(**settings), python=python).endpoints["text"]
+def plan(python: str | None = None, **settings: Any) -> PlannedEndpoint:
+    return StagePlan.of("dev", stage(**settings), python=python).document.endpoints["text"]
+
+
+def only_model(endpoint: PlannedEndpoint) -> PlannedModel:
+    (model,) = endpoint.models.values()
+    return model
+
+
+def targets(endpoint: PlannedEndpoint) -> list[str]:
+    return [archive.target for archive in only_model(endpoint).archives.values()]
 
 
 def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
@@ -36,49 +46,42 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
 
 def test_variants_with_the_same_gpu_share_an_archive() -> None:
     endpoint = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
-    assert [pool.prefix for pool in endpoint.pools] == 2 * ["text/cuda-25.09-sm86/"]
-    (archive,) = endpoint.archives
-    assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
+    pools = [pool for variant in endpoint.settings.variants.values() for pool in variant.pools]
+    assert [pool.prefix for pool in pools] == 2 * ["text/cuda-25.09-sm86/"]
+    model = only_model(endpoint)
+    assert [*model.archives] == [f"text/cuda-25.09-sm86/minilm-{model.version}.tar.gz"]
 
 
 def test_variants_with_different_gpus_have_separate_archives() -> None:
     endpoint = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
-    targets = [str(archive.target) for archive in endpoint.archives]
-    assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
+    assert targets(endpoint) == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
 
 
 def test_pools_with_different_gpus_have_separate_archives() -> None:
     endpoint = plan(
         hosting="single-model", instance_type=None, instance_types=["ml.g6.xlarge", "ml.g5.xlarge"]
     )
-    (variant,) = endpoint.variants
-    assert [pool.instance_type.name for pool in variant.pools] == ["ml.g6.xlarge", "ml.g5.xlarge"]
-    assert [archive.key.rpartition("/")[0] for archive in endpoint.archives] == [
+    (variant,) = endpoint.settings.variants.values()
+    assert variant.instance_types == ("ml.g6.xlarge", "ml.g5.xlarge")
+    assert [key.rpartition("/")[0] for key in only_model(endpoint).archives] == [
         "text/cuda-25.09-sm89",
         "text/cuda-25.09-sm86",
     ]
-    (entry,) = endpoint.catalog
-    assert entry["target_model"] is None
+    assert only_model(endpoint).catalog.target_model is None
 
 
 def test_other_python_version_has_its_own_prefix() -> None:
-    (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
-    assert archive.key.startswith("text/cpu-25.09-py311/")
+    (key,) = only_model(plan(instance_type="ml.m5.xlarge", python="3.11")).archives
+    assert key.startswith("text/cpu-25.09-py311/")
     with pytest.raises(BuildError, match="not a Python version"):
         plan(python="three")
 
 
 def test_target_model_only_for_multi_model_hosting() -> None:
-    (entry,) = plan().catalog
-    assert (entry["endpoint"], entry["model"]) == ("dev-text", "minilm")
-    assert entry["target_model"] == f"minilm-{entry['version']}.tar.gz"
-    (entry,) = plan(hosting="single-model").catalog
-    assert entry["target_model"] is None
-
-
-def test_nvme_variant_disables_volume_encryption() -> None:
-    assert not plan(variants={"A": {}, "B": {"instance_type": "ml.m5.xlarge"}}).has_volumes
-    assert plan(instance_type="ml.m5.xlarge").has_volumes
+    entry = only_model(plan()).catalog
+    assert (entry.endpoint, entry.model) == ("dev-text", "minilm")
+    assert entry.target_model == f"minilm-{entry.version}.tar.gz"
+    assert only_model(plan(hosting="single-model")).catalog.target_model is None
 
 
 def test_unknown_models_are_errors_at_their_keys() -> None:
@@ -133,8 +136,7 @@ def test_decoupled_model_needs_a_generate_inference_type(settings: dict[str, Any
 @pytest.mark.usefixtures("_decoupled")
 @pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
 def test_decoupled_model_with_generate_is_valid(inference_type: str) -> None:
-    (model,) = plan(hosting="single-model", server={"inference_type": inference_type}).models
-    assert model.is_decoupled
+    assert only_model(plan(hosting="single-model", server={"inference_type": inference_type}))
 
 
 def test_time_budget_uses_max_count_of_schedules() -> None:
@@ -142,7 +144,7 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     scaling = {"min_count": 1, "max_count": 1, "schedules": {"night": night}}
     update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     config = stage(update=update, scaling=scaling)
-    budget = StagePlan.of("dev", config).document().time_budget
+    budget = StagePlan.of("dev", config).document.time_budget
     # Two batches of one instance, each with 40 minutes to start and one to wait.
     assert budget.rows["update of its endpoint"] == 2 * 41
 
@@ -152,8 +154,7 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
 )
 def test_engines_are_planned_only_for_gpus(instance_type: str, engines: bool) -> None:
     endpoint = plan(instance_type=instance_type, models=["minilm"])
-    (model,) = endpoint.document().models.values()
-    (archive,) = model.archives.values()
+    (archive,) = only_model(endpoint).archives.values()
     assert bool(archive.engines) is engines
 
 
@@ -161,6 +162,6 @@ def test_plan_does_not_import_the_cdk() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"
         "from stages import load_stage; from stages.plan import StagePlan;"
-        "assert StagePlan.of('prod', load_stage('prod')).document().endpoints['text'].models"
+        "assert StagePlan.of('prod', load_stage('prod')).document.endpoints['text'].models"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)

@@ -19,7 +19,7 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
-from plan.catalog import list_text
+from plan.catalog import entry_text
 from plan.document import ENDPOINT_KEY, PlannedPool
 from plan.stage_record import Event
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
@@ -252,7 +252,7 @@ def _get_object(request: dict[str, Any]) -> Any:
     """Return the deployed list of models; there is no other object."""
     if request["Key"] != "prod/models.jsonl":
         raise error("NoSuchKey")
-    content = list_text([ENTRY]).encode()
+    content = f"{entry_text(ENTRY)}\n".encode()
     return {"Body": StreamingBody(io.BytesIO(content), len(content))}
 
 

@@ -43,14 +43,18 @@ def answers() -> dict[str, Any]:
         "CreateDate": DATE,
         "AssumeRolePolicyDocument": '{"Principal": {"Service": "sagemaker.amazonaws.com"}}',
     }
-    routes = [
-        {"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local", "State": "active"},
-        {"DestinationPrefixListId": "pl-1", "GatewayId": "vpce-1", "State": "active"},
-    ]
+    local = {"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local", "State": "active"}
+    own, main = {"SubnetId": "subnet-0a"}, {"Main": True}
     tables = [
-        {"Routes": routes, "Associations": [{"SubnetId": "subnet-0a"}]},
-        {"Routes": routes, "Associations": [{"Main": True}]},
+        {"RouteTableId": "rtb-1", "Routes": [local], "Associations": [own]},
+        {"RouteTableId": "rtb-2", "Routes": [local], "Associations": [main]},
     ]
+    gateway = {
+        "VpcId": "vpc-0a",
+        "ServiceName": "com.amazonaws.us-east-1.s3",
+        "State": "available",
+        "RouteTableIds": ["rtb-1", "rtb-2"],
+    }
     return {
         "ec2.DescribeSubnets": {
             "Subnets": [
@@ -59,6 +63,7 @@ def answers() -> dict[str, Any]:
             ]
         },
         "ec2.DescribeRouteTables": {"RouteTables": tables},
+        "ec2.DescribeVpcEndpoints": {"VpcEndpoints": [gateway]},
         "ec2.DescribeSecurityGroups": {"SecurityGroups": [{"GroupId": "sg-0a", "VpcId": "vpc-0a"}]},
         "kms.DescribeKey": {
             "KeyMetadata": {"KeyId": "a", "KeyState": "Enabled", "KeySpec": "SYMMETRIC_DEFAULT"}
@@ -106,6 +111,10 @@ def routes(*new: dict[str, Any]) -> Change:
     return lambda account: account["ec2.DescribeRouteTables"]["RouteTables"][0].update(Routes=new)
 
 
+def gateway(**changes: Any) -> Change:
+    return lambda account: account["ec2.DescribeVpcEndpoints"]["VpcEndpoints"][0].update(changes)
+
+
 def failing(operation: str, code: str) -> Change:
     return lambda account: account.update({operation: error(code, "no such thing")})
 
@@ -129,7 +138,23 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
         "subnet-0a has 1 free addresses",
     ),
     "public subnet": (routes(INTERNET), "4: existing.subnet_ids", "subnet-0a is public"),
-    "no route to S3": (routes(), "4: existing.subnet_ids", "subnet-0a has no route to S3"),
+    "no route to S3": (
+        gateway(RouteTableIds=["rtb-2"]),
+        "4: existing.subnet_ids",
+        "subnet-0a has no route to S3",
+    ),
+    "gateway to DynamoDB": (
+        lambda account: account["ec2.DescribeVpcEndpoints"].update(
+            VpcEndpoints=[
+                {**endpoint, "ServiceName": f"com.amazonaws.us-east-1.{service}"}
+                | {"RouteTableIds": [table]}
+                for endpoint in account["ec2.DescribeVpcEndpoints"]["VpcEndpoints"]
+                for service, table in {"dynamodb": "rtb-1", "s3": "rtb-2"}.items()
+            ]
+        ),
+        "4: existing.subnet_ids",
+        "has no route to S3",
+    ),
     "unknown subnet": (
         failing("ec2.DescribeSubnets", "InvalidSubnetID.NotFound"),
         "4: existing.subnet_ids",
@@ -195,6 +220,39 @@ def test_fault_is_refused_at_its_line(make_account: MakeAccount, aws: Aws, fault
     assert finding.subject == f"stages/prod.yaml:{key}"
     assert message in finding.message
     assert finding.fix
+
+
+NAT = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "State": "active"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [gateway(RouteTableIds=["rtb-2"]), routes(NAT)],
+        [gateway(RouteTableIds=[], PrivateDnsEnabled=True)],
+    ],
+    ids=["NAT gateway", "interface endpoint"],
+)
+def test_other_ways_to_s3_are_accepted(
+    make_account: MakeAccount, aws: Aws, changes: list[Change]
+) -> None:
+    account = copy.deepcopy(answers())
+    for change in changes:
+        change(account)
+    aws.answers |= account
+    findings = list(existing_resources.check(make_account(stage=STAGE)))
+    assert {finding.verdict for finding in findings} == {Verdict.OK}
+
+
+def test_missing_route_has_the_command(make_account: MakeAccount, aws: Aws) -> None:
+    aws.answers |= answers() | {"ec2.DescribeVpcEndpoints": {"VpcEndpoints": []}}
+    fixes = [
+        finding.fix
+        for finding in existing_resources.check(make_account(stage=STAGE))
+        if finding.verdict is Verdict.REFUSED
+    ]
+    assert [fix.rpartition(" ")[2] for fix in fixes] == ["rtb-1", "rtb-2"]
+    assert "--service-name com.amazonaws.us-east-1.s3 --route-table-ids rtb-1" in fixes[0]
 
 
 def test_missing_permission_is_unknown(make_account: MakeAccount, aws: Aws) -> None:

@@ -11,13 +11,15 @@ import pytest
 
 from model_build.__main__ import main
 from plan import stage_record
-from plan.catalog import Catalog, Entry, Revision, table_name
+from plan.catalog import Catalog, Entry, Revision
 from plan.stage_record import Event
+from platform_facts.rules.catalog import table_name
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"
 ENDPOINT = ("dev", "text")
+NO_LOAD = ("--no-load", "the test needs only an archive")
 VERSIONS = ("1" * 12, "2" * 12, "3" * 12)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from model_build import compute_digest
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
+from tests.unit.model_build.commands.conftest import NO_LOAD, Data, Fail, Succeed
 from tests.unit.model_build.test_native_libraries import shared_object
 
 
 @pytest.fixture
 def finished_build(doubled: Path, tmp_path: Path, succeed: Succeed) -> Path:
     """An archive of `doubled`, with its manifest in the same folder."""
-    succeed("build", doubled, "--target", "cpu-24.09", "--output", tmp_path)
+    succeed("build", doubled, "--target", "cpu-24.09", "--output", tmp_path, *NO_LOAD)
     return tmp_path / f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
 
 

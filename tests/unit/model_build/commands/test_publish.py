@@ -10,7 +10,15 @@ import pytest
 
 from model_build import compute_digest
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    NO_LOAD,
+    PREFIX,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 from tests.unit.model_build.fakes import client_error
 
 GPU_PREFIX = "text/cuda-25.09-sm86/"
@@ -20,7 +28,7 @@ def test_model_is_built_for_the_endpoint_and_made_current(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     version = compute_digest(doubled)[:12]
-    assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
+    assert succeed("publish", *NO_LOAD, *ENDPOINT, doubled) == f"doubled is now {version}\n"
     key = f"{PREFIX}published/doubled-{version}"
     assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
     assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
@@ -40,7 +48,7 @@ def test_model_is_built_for_the_endpoint_and_made_current(
 def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
-    message = fail("publish", *ENDPOINT, doubled)
+    message = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert message.startswith("doubled is decoupled, and a multi-model endpoint")
     assert aws.archives == set()
 
@@ -49,9 +57,12 @@ def test_publishing_again_changes_nothing(
     doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
     version = compute_digest(doubled)[:12]
-    assert run_json("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
+    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == {
+        "model": "doubled",
+        "version": version,
+    }
     objects_before, writes = dict(aws.s3.objects), len(aws.writes)
-    message = succeed("publish", *ENDPOINT, doubled)
+    message = succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
     assert (aws.s3.objects, len(aws.writes)) == (objects_before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
@@ -65,11 +76,11 @@ def test_archive_that_every_prefix_has_is_reused(
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     build = ("build", doubled, "--bucket", "bucket")
     succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
-    succeed("publish", *ENDPOINT, doubled)
+    succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
     succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
     objects_before = {key: aws.s3.objects[key] for key in aws.archives}
-    succeed("publish", *ENDPOINT, doubled)
+    succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
     assert {key: aws.s3.objects[key] for key in aws.archives} == objects_before
 
@@ -77,7 +88,7 @@ def test_archive_that_every_prefix_has_is_reused(
 def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:
     prefixes = [PREFIX, GPU_PREFIX]
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    succeed("publish", *ENDPOINT, doubled)
+    succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     for prefix, processor in zip(prefixes, ["cpu", "cuda"], strict=True):
         key = f"{prefix}published/doubled-{compute_digest(doubled)[:12]}.json"
         assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
@@ -92,7 +103,7 @@ def test_catalog_is_not_changed_before_every_upload(
 
     aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
     aws.s3.hooks["PutObject"] = refuse
-    error = fail("publish", *ENDPOINT, doubled)
+    error = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert error.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.writes == []
 
@@ -103,7 +114,7 @@ def test_empty_region_is_an_error(
     monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "")
-    assert fail("publish", *ENDPOINT, doubled) == (
+    assert fail("publish", *NO_LOAD, *ENDPOINT, doubled) == (
         "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
     )
 
@@ -112,7 +123,7 @@ def test_interrupt_exits_without_traceback(
     doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
-    assert main(["publish", *ENDPOINT, str(doubled)]) == 130
+    assert main(["publish", *NO_LOAD, *ENDPOINT, str(doubled)]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -126,7 +137,7 @@ def test_unknown_endpoint_is_refused_before_the_build(
 
 def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
-    assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
+    assert '"pyhton" is not a backend' in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
 
 
 @pytest.mark.parametrize(
@@ -148,5 +159,5 @@ def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
     aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
-    assert message in fail("publish", *ENDPOINT, doubled)
+    assert message in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.writes == []

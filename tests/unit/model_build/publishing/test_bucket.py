@@ -14,6 +14,7 @@ from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.upload import PART_BYTES
+from model_build.triton_load import skip_load
 from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
@@ -34,7 +35,14 @@ def _checksum(content: bytes) -> str:
 
 
 def _publish(s3: FakeS3, finished_build: Build) -> None:
-    publish(s3.client, finished_build, bucket="bucket", key=KEY, progress=ProgressLines())
+    publish(
+        s3.client,
+        finished_build,
+        bucket="bucket",
+        key=KEY,
+        load=skip_load("a test"),
+        progress=ProgressLines(),
+    )
 
 
 def _is_published(s3: FakeS3) -> bool:

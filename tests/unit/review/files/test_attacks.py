@@ -22,6 +22,7 @@ def review(path: str, before: str, after: str, owners: dict[str, bytes] = OWNERS
 
 LOCKS = {
     "comment with a backslash": (f"# text \\\nevil==6.6.6 {HASH}\n{LOCK}", "new_packages", "evil"),
+    "indented comment with a backslash": (f" # \\\nevil==6 {HASH}\n{LOCK}", "new_packages", "evil"),
     "comment inside an entry": (f"six==1.17.0 # \\\n    {HASH}\n", "lost_pins", "six"),
     "form feed as a line": (f"{LOCK}# x\x0cevil==6.6.6 {HASH}\n", "new_packages", "evil"),
     "no hash": (f"{LOCK}evil==6.6.6\n", "lost_pins", "evil"),
@@ -29,7 +30,22 @@ LOCKS = {
     "another index": (f"--index-url https://example.com\n{LOCK}", "lost_pins", "example.com"),
     "another file": (f"-r other.txt\n{LOCK}", "lost_pins", "other.txt"),
     "environment variable": (f"{LOCK}${{EVIL}}==1 {HASH}\n", "unreadable_files", "EVIL"),
-    "unknown option": (f"--evil\n{LOCK}", "unreadable_files", "--evil"),
+    "unknown option": (f"--evil\n{LOCK}", "lost_pins", "--evil"),
+    "option of a package": (
+        f"{LOCK}evil==6 --config-settings a=b {HASH}\n",
+        "unreadable_files",
+        "--config-settings",
+    ),
+    "short option of a package": (f"{LOCK}evil==6 -e . {HASH}\n", "unreadable_files", "-e"),
+    "file": (f"{LOCK}./evil.whl {HASH}\n", "lost_pins", "evil.whl"),
+    "open continuation": (f"{LOCK}evil==6.6.6 \\", "lost_pins", "evil"),
+    "other environment": (
+        f"{LOCK}six==1.16.0 ; python_version > '3' {HASH}\n",
+        "new_packages",
+        "six",
+    ),
+    "tab before an option": (f"{LOCK}evil==6\t{HASH}\n", "unreadable_files", "evil"),
+    "mark of an encoding": (f"\ufeff{LOCK}", "unreadable_files", "encoding"),
     "encoding": (f"# -*- coding: utf-7 -*-\n+AGU-vil==6 {HASH}\n", "unreadable_files", "encoding"),
     "the same package twice": (f"{LOCK}Six==1.16.0 {HASH}\n", "unreadable_files", "six"),
     "other hash": (LOCK.replace("0a0a", "0b0b", 1), "lost_pins", "six"),

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from plan.catalog import Catalog, entry_text, list_text
+from plan.catalog import Catalog, entry_text
+from platform_facts.rules.catalog import list_text
 from tests.catalog_items import create_table, current, delete_entry, memory_dynamodb, write_entry
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/catalog_handler/index.py"
@@ -76,7 +77,7 @@ class Account:
         return {name: revision.version for name, revision in self.catalog.current().items()}
 
     def _properties(self, versions: _Versions) -> dict[str, Any]:
-        content = list_text(entry(*item) for item in versions.items()).encode()
+        content = list_text(entry_text(entry(*item)) for item in versions.items()).encode()
         digest = hashlib.sha256(content).hexdigest()
         self.lists[f"prod/{digest}.jsonl"] = content
         names = {"ServiceToken": "arn", "Table": "triton-catalog-prod", "Endpoint": "text"}

@@ -1,0 +1,176 @@
+"""Secrets in what a change adds, found by detect-secrets, and their masks in the report."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+from detect_secrets.core.scan import scan_line
+from detect_secrets.settings import transient_settings
+
+from plan import document
+from release.assemblies import SynthesisedTree
+from release.templates import SUFFIX
+from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
+from review.files.model_data import read_config
+from review.files.readers import read_yaml
+from review.values import Unreadable
+
+RULE = "exposed_secrets"
+MASK = "<secret>"
+NOT_SCANNED = re.compile(r"(.*/)?(tests|docs|requirements)/.*|(.*/)?[^/]*(requirements|lock)[^/]*")
+"""Files with hashes, or with examples of secrets."""
+TOKEN_NAME = re.compile(r"token(?!iz)|credential|passphrase", re.IGNORECASE)
+TOKEN = re.compile(r"(?=.*\d)(?=.*[G-Zg-z])[\w+/=.-]{16,}")
+"""A value of 16 characters or more with digits, which is no digest: a secret
+if its name is that of a token."""
+MIN_LENGTH = 6
+"""Minimum characters of a secret: shorter words are placeholders, and would be masked in words."""
+WINDOW = 8
+"""Number of characters of a secret that are masked wherever they stand, as in a cut value."""
+
+
+def added_secrets(
+    base: SynthesisedTree, head: SynthesisedTree, stages: list[str]
+) -> tuple[list[Danger], frozenset[str]]:
+    """Return a danger for each secret that a change adds, and the values of all of them.
+
+    The strings of templates, plans and of files are compared: a string of the base is not new.
+    """
+    old, new = (_documents(tree, stages) for tree in (base, head))
+    changed = {document: text for document, text in new.items() if text != old.get(document)}
+    known = {
+        string for document in changed if document in old for string in _strings(*old[document])
+    }
+    dangers: dict[Danger, None] = {}
+    values: set[str] = set()
+    secrets: dict[str, list[tuple[str, str]]] = {}
+    with transient_settings({"plugins_used": _plugins()}):
+        for (stage, name), text in changed.items():
+            for string in sorted(_strings(*text) - known):
+                if string not in secrets:
+                    secrets[string] = [*_secrets(string)]
+                for kind, value in secrets[string]:
+                    values.add(value)
+                    key = string.partition(" = ")[0] if string.endswith('"') else "a line"
+                    message = (
+                        f"{name}: {key}: a secret ({kind}), for all who read the repository or the "
+                        "template: revoke it, and refer to a secret of Secrets Manager instead"
+                    )
+                    dangers[Danger(f"{name}.{digest(value)}", message, RULE, stage, group=name)] = (
+                        None
+                    )
+    return list(merge_groups(dangers)), frozenset(values)
+
+
+def _documents(
+    tree: SynthesisedTree, stages: list[str]
+) -> dict[tuple[str, str], tuple[str, bytes]]:
+    """Return (stage, name) -> name and content of templates, plans and files."""
+    documents = {
+        (REPOSITORY, path): (path, content)
+        for path, content in tree.files("--others", "--exclude-standard").items()
+        if not NOT_SCANNED.fullmatch(path)
+    }
+    for stage in stages:
+        for path in sorted(Path(tree.assemblies, stage).glob("*.json")):
+            if path.name.endswith(SUFFIX) or path.name == document.FILE:
+                documents[stage, path.name] = (path.name, path.read_bytes())
+    return documents
+
+
+@cache
+def _strings(name: str, content: bytes) -> frozenset[str]:
+    """Return KEY = "VALUE" for each string of a YAML or JSON file, or the lines of another file."""
+    try:
+        if name.endswith((".json", ".yaml", ".yml")):
+            values = json.loads(content) if name.endswith(".json") else read_yaml(content)
+            return frozenset(_pairs(values))
+        if name.endswith("config.pbtxt"):
+            return frozenset(_pairs(read_config(content)))
+    except (Unreadable, ValueError):
+        pass  # its lines are scanned
+    text = "" if b"\0" in content else content.decode(errors="replace")
+    return frozenset(line.strip() for line in text.splitlines())
+
+
+def _pairs(value: Any, key: str = "value") -> Iterator[str]:
+    match value:
+        case dict():
+            name = str(value.get("Name", value.get("name", key)))
+            for child_key, child in value.items():
+                is_value = str(child_key).lower() in ("value", "string_value")
+                yield from _pairs(child, name if is_value else str(child_key))
+        case list():
+            for item in value:
+                yield from _pairs(item, key)
+        case str() | int() if not isinstance(value, bool):
+            for line in str(value).splitlines():
+                yield f'{key} = "{line}"'
+
+
+@cache
+def _plugins() -> list[dict[str, str]]:
+    detectors: Mapping[str, type] = get_mapping_from_secret_type_to_class()
+    names = (plugin.__name__ for plugin in detectors.values())
+    return [{"name": name} for name in names if "Entropy" not in name]  # all digests
+
+
+def _secrets(line: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and value of each secret in a line."""
+    key, _, value = line.partition(" = ")
+    if TOKEN_NAME.search(key) and TOKEN.fullmatch(value.strip('"')):
+        yield "Secret Keyword", value.strip('"')
+    for secret in scan_line(line):
+        if secret.secret_value:
+            start = re.escape(secret.secret_value)  # detectors of tokens name their beginning
+            for match in re.finditer(rf"{start}[\w.+/=-]*", line):
+                if len(match[0]) >= MIN_LENGTH:
+                    yield secret.type, match[0]
+
+
+def masked(value: Any, secrets: frozenset[str]) -> Any:
+    """Return a value, also a dataclass, whose texts have a mask in place of secrets."""
+    if not secrets:
+        return value
+    return _masked(value, _pattern(secrets))
+
+
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of all positions of a secret, or of `WINDOW` characters of one."""
+    parts = {
+        secret[start : start + WINDOW]
+        for secret in secrets
+        for start in range(max(len(secret) - WINDOW, 0) + 1)
+    }
+    return re.compile(f"(?=({'|'.join(map(re.escape, sorted(parts)))}))")
+
+
+def _masked_text(text: str, pattern: re.Pattern[str]) -> str:
+    pieces: list[str] = []
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() > end or not pieces:
+            pieces += [text[end : match.start()], MASK]
+        end = match.end(1)
+    return "".join((*pieces, text[end:]))
+
+
+def _masked(value: Any, pattern: re.Pattern[str]) -> Any:
+    match value:
+        case str():
+            return _masked_text(value, pattern)
+        case dict():
+            return {_masked(key, pattern): _masked(item, pattern) for key, item in value.items()}
+        case list():
+            return [_masked(item, pattern) for item in value]
+        case tuple():
+            return tuple(_masked(item, pattern) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return replace(value, **{name: _masked(part, pattern) for name, part in parts.items()})
+    return value

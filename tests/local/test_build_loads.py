@@ -1,0 +1,172 @@
+"""Builds load their archive into a real Triton before they publish it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.hosting.backends import STAND_INS
+from local_sagemaker.prerequisites import find_triton
+from model_build.__main__ import main
+from model_build.formats import FORMATS
+from tests.unit.test_repository import ROOT
+
+CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
+    f'{kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ -1 ] }} ]\n'
+    for kind, name in (("input", "X"), ("output", "Y"))
+)
+RESPONSES = """\
+        tensors = [pb_utils.get_input_tensor_by_name(request, "X") for request in requests]
+        assert all(tensor.as_numpy().shape == (1, 1) for tensor in tensors)
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", 2 * tensor.as_numpy())])
+            for tensor in tensors
+        ]
+"""
+SPY = """
+import glob
+import os
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+environments = [path for path in glob.glob("/proc/[0-9]*/environ") if b"SECRET" in read(path)]
+raise RuntimeError(f"user {os.getuid()} {environments} {[n for n in os.environ if 'AWS' in n]}")
+"""
+
+
+def write_model(folder: Path, *, config: str = CONFIG, top: str = "", execute: str = "") -> Path:
+    """Write a Python model; `top` is code of the module, `execute` the body of `execute`."""
+    (folder / "double" / "1").mkdir(parents=True)
+    (folder / "double" / "config.pbtxt").write_text(config)
+    (folder / "double" / "1" / "model.py").write_text(
+        f"import triton_python_backend_utils as pb_utils\n{top}\n"
+        f"class TritonPythonModel:\n    def execute(self, requests):\n{execute or RESPONSES}"
+    )
+    return folder
+
+
+def build(model: Path, *, target: str = "cpu-24.09", code: int = 0) -> dict[str, Any]:
+    """Run the command, which must exit with `code`; return `load` of the manifest."""
+    output = model.parent / "out"
+    assert main(["build", str(model), "--target", target, "--output", str(output)]) == code
+    manifests = list(output.glob("*.json"))
+    assert bool(manifests) is bool([*output.glob("*.tar.gz")]) is not code
+    load: dict[str, Any] = json.loads(manifests[0].read_text())["load"] if manifests else {}
+    return load
+
+
+def test_manifest_names_the_triton_that_loaded_the_archive(tmp_path: Path) -> None:
+    record = build(write_model(tmp_path / "model"))
+    python = find_triton().model_python.version
+    assert record["triton"].startswith("2.")
+    assert (record["python"], record["request"], record["rejection"]) == (python, "zeros", None)
+    assert (record["not_loaded"], record["stand_ins"]) == (None, {})
+
+
+def test_model_that_triton_does_not_load_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(write_model(tmp_path / "model", top='raise RuntimeError("no weights")'), code=1)
+    error = capsys.readouterr().err
+    assert "does not load model: Triton cannot load the model" in error
+    assert "RuntimeError: no weights" in error
+
+
+def test_model_without_responses_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute = "        responses = [None for _ in requests]\n        return print(responses)\n"
+    build(write_model(tmp_path / "model", execute=execute), code=1)
+    assert "has executed the request without a response" in capsys.readouterr().err
+
+
+def test_rejected_request_of_zeros_is_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute = '        raise ValueError("X must be positive")\n'
+    record = build(write_model(tmp_path / "model", execute=execute))
+    assert record["request"] is None
+    assert record["rejection"].endswith("message: ValueError: X must be positive")
+    assert "warning: loaded into Triton" in capsys.readouterr().err
+
+
+def test_sequence_is_sent_to_a_stateful_model(tmp_path: Path) -> None:
+    config = CONFIG + "sequence_batching { }\n"
+    assert build(write_model(tmp_path / "model", config=config))["request"] == "zeros"
+
+
+def test_gpu_model_is_loaded_with_a_configuration_for_a_cpu(tmp_path: Path) -> None:
+    config = CONFIG + "instance_group [ { kind: KIND_GPU } ]\n"
+    model = write_model(tmp_path / "model", config=config)
+    assert build(model, target="cuda-24.09-sm86")["request"] == "zeros"
+
+
+def test_model_that_needs_a_gpu_is_not_loaded(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "model", top='raise RuntimeError("Found no NVIDIA driver")')
+    reason = build(model, target="cuda-24.09-sm86")["not_loaded"]
+    assert reason.startswith("it needs a GPU: ")
+    assert "Found no NVIDIA driver" in reason
+
+
+def test_native_code_for_another_python_is_not_loaded(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "model", top="import scorer")
+    (model / "double" / "1" / "scorer.cpython-39-x86_64-linux-gnu.so").touch()
+    assert build(model)["not_loaded"].startswith("it has code for Python 3.10, and builds have ")
+
+
+def test_reason_of_the_recipe_is_recorded(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "model", top='raise RuntimeError("no licence")')
+    reason = "its licence server answers only in the VPC"
+    (model / "recipe.yaml").write_text(f"description: x\nload: {{ skip: {reason} }}\n")
+    assert build(model)["not_loaded"] == reason
+
+
+def test_triton_sees_nothing_of_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "SECRET")
+    build(write_model(tmp_path / "model", top=SPY), code=1)
+    assert "[] []" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run Triton as another user")
+def test_triton_runs_as_nobody_without_namespaces(tmp_path: Path) -> None:
+    # As in CodeBuild: root, and no namespaces. There, nobody can read the image's Python.
+    model = write_model(tmp_path / "model", top=SPY)
+    home, copy = Path.home(), tmp_path / "home"
+    copy.mkdir()
+    script = f"""
+        set -e
+        mount --bind /bin/false "$(command -v unshare)"
+        mount --bind {home} {copy}
+        mount -t tmpfs -o mode=755 none {home}
+        for name in $(ls -A {copy}); do
+            if [ -d {copy}/$name ]; then mkdir {home}/$name; mount --bind {copy}/$name {home}/$name
+            fi
+        done
+        exec {sys.executable} -m model_build build {model} --target cpu-24.09 --output {tmp_path}
+    """
+    process = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "AWS_SECRET_ACCESS_KEY": "SECRET"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert "RuntimeError: user 65534 [] []" in process.stderr
+
+
+def test_formats_that_builds_load_are_those_of_the_local_triton() -> None:
+    loaded = {format_.backend for format_ in FORMATS if format_.loads_in_builds}
+    assert loaded == {"python", *(folder.name for folder in STAND_INS)}

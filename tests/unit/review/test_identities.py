@@ -1,0 +1,112 @@
+"""Created and deleted resources that are one object in AWS."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from review.comparison import Comparison
+from review.dangers import dangers
+from tests.unit.review.edits import PROD
+
+NAME = {"Fn::GetAtt": ["Endpoint", "EndpointName"]}
+TARGET = {
+    "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+    "Properties": {
+        "ResourceId": {"Fn::Join": ["", ["endpoint/", NAME, "/variant/AllTraffic"]]},
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+        "ServiceNamespace": "sagemaker",
+        "MinCapacity": 2,
+    },
+}
+PARAMETER = {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/triton/topic", "Value": "a"}}
+FUNCTION = {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "builder"}}
+BUCKET = {"Type": "AWS::S3::Bucket", "Properties": {}}
+BUCKET_POLICY = {
+    "Type": "AWS::S3::BucketPolicy",
+    "Properties": {"Bucket": {"Ref": "Bucket"}, "PolicyDocument": {"Statement": []}},
+}
+ALARM = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Threshold": 1}}
+ROLE = {"Type": "AWS::IAM::Role", "Properties": {}}
+
+
+def policy(role: str) -> dict[str, Any]:
+    properties = {
+        "PolicyName": "access",
+        "Roles": [{"Ref": role}],
+        "PolicyDocument": {"Statement": []},
+    }
+    return {"Type": "AWS::IAM::Policy", "Properties": properties}
+
+
+def scaling_policy(target: str) -> dict[str, Any]:
+    properties = {"PolicyName": "rps", "ScalingTargetId": {"Ref": target}}
+    return {"Type": "AWS::ApplicationAutoScaling::ScalingPolicy", "Properties": properties}
+
+
+RESOURCES = {
+    "Endpoint": {
+        "Type": "AWS::SageMaker::Endpoint",
+        "Properties": {"EndpointName": "prod-text"},
+    },
+    "Bucket": BUCKET,
+    "RoleA": ROLE,
+    "RoleB": ROLE,
+}
+
+
+def shared(old: dict[str, Any], new: dict[str, Any], *, other_stack: bool = False) -> list[str]:
+    """Return the messages for a stack with `new` in place of `old`, or in the other stack."""
+    before: dict[str, Any] = {
+        "prod-text": {"Resources": {**RESOURCES, **old}},
+        "prod-models": {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {}}}},
+    }
+    after = copy.deepcopy(before)
+    after["prod-text"]["Resources"] = {**RESOURCES, **({} if other_stack else new)}
+    if other_stack:
+        after["prod-models"]["Resources"] |= new
+    comparison = Comparison("prod", before, after, PROD, PROD)
+    return [danger.message for danger in dangers(comparison) if danger.rule == "shared_identities"]
+
+
+def test_scalable_target_under_another_logical_id() -> None:
+    (message,) = shared({"OldTarget": TARGET}, {"NewTarget": TARGET})
+    assert "prod-text/OldTarget (OldTarget): is one object in AWS with the new" in message
+    assert "ResourceId endpoint/prod-text/variant/AllTraffic" in message
+    assert "deregisters it and deletes its scaling policies" in message
+
+
+@pytest.mark.parametrize("resource", [PARAMETER, FUNCTION, BUCKET_POLICY, policy("RoleA")])
+def test_named_resource_under_another_logical_id(resource: dict[str, Any]) -> None:
+    (message,) = shared({"Old": resource}, {"New": resource})
+    assert message.startswith(f"{resource['Type']} prod-text/Old (Old): is one object in AWS")
+
+
+def test_policies_of_one_target_under_two_logical_ids() -> None:
+    old = {"A": TARGET, "PolicyA": scaling_policy("A")}
+    new = {"B": TARGET, "PolicyB": scaling_policy("B")}
+    assert len(shared(old, new)) == 2
+
+
+def test_parameter_moves_to_another_stack() -> None:
+    (message,) = shared({"Old": PARAMETER}, {"New": PARAMETER}, other_stack=True)
+    assert "prod-models/New" in message
+    assert "the name exists: the update fails" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (ALARM, ALARM),  # CloudFormation names both
+        (policy("RoleA"), policy("RoleB")),
+        (PARAMETER, {**PARAMETER, "Properties": {"Name": "/triton/other"}}),
+        (BUCKET, BUCKET),
+    ],
+)
+def test_other_objects(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert shared({"Old": old}, {"New": new}) == []
+
+
+def test_reference_to_itself_ends() -> None:
+    resource = {"Type": "AWS::SSM::Parameter", "Properties": {"Name": {"Ref": "Old"}}}
+    assert shared({"Old": resource}, {"New": resource}) == []
