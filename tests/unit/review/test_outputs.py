@@ -198,7 +198,7 @@ def test_json() -> None:
     assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
     assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
     assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge"]
-    assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
+    assert stage["stacks"][0]["changes"][0]["properties"] == ["Digest"]
 
 
 def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
