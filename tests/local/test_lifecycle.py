@@ -100,7 +100,7 @@ def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClie
     diff = deployed.cdk("diff", "--fail", code=1)
     changed_types = [line.split()[1] for line in diff.splitlines() if line.startswith("[~]")]
     assert changed_types == [
-        *("Metadata", "Custom::TritonModel", "AWS::SSM::Parameter"),
+        *("Metadata", "Custom::TritonModel", "Custom::TritonCatalog"),
         *("Custom::TritonUpdateGuard", "Output"),
     ]
     assert f"-] {_prefix(deployed)}{before.target_model}" in diff
