@@ -177,6 +177,14 @@ def _policy(name: str, properties: Properties) -> Further:
         yield "iam", "PutRolePolicy", parameters, {"Roles", "PolicyName", "PolicyDocument"}
 
 
+def _table(name: str, properties: Properties) -> Further:
+    if encryption := properties.get("SSESpecification"):
+        encryption["Enabled"] = encryption.pop("SSEEnabled")
+    recovery = {"PointInTimeRecoverySpecification"}
+    parameters = {"TableName": name, **{key: properties[key] for key in recovery}}
+    yield "dynamodb", "UpdateContinuousBackups", parameters, recovery
+
+
 def _key(name: str, properties: Properties) -> Further:
     key = {"KeyId": "1234abcd-12ab-34cd-56ef-1234567890ab"}
     if properties.get("EnableKeyRotation"):
@@ -325,6 +333,7 @@ def _component(name: str, properties: Properties) -> Further:
 
 
 FURTHER_CALLS: dict[str, Callable[[str, Properties], Further]] = {
+    "AWS::DynamoDB::Table": _table,
     "AWS::ApplicationAutoScaling::ScalableTarget": _scheduled,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _scaling_policy,
     "AWS::Budgets::Budget": _budget,
