@@ -13,7 +13,9 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from platform_facts.rules import server
 from platform_facts.rules.catalog import ModelEntry
+from platform_facts.rules.names import metrics_log_group
 
 FILE = "plan.json"
 """The file of a cloud assembly."""
@@ -142,6 +144,18 @@ class EndpointSettings(Record):
             return None if part is None else cls.model_validate_json(json.dumps(part))
         except ValidationError as error:
             raise InvalidPlan(f"Metadata: {ENDPOINT_KEY}: {error}") from None
+
+    def environment(self, model: PlannedModel | None) -> dict[str, str]:
+        """Return the variables of a container; `model` is the one that it serves, None for many."""
+        settings: dict[str, Any] = self.settings
+        many = self.hosting == "multi-model"
+        variables = server.variables(settings["server"], multi_model=many)
+        if self.metrics_namespace:
+            log_group = metrics_log_group(self.name)
+            variables |= server.metrics_variables(log_group, self.metrics_namespace)
+        if model and model.default_model:
+            variables[server.DEFAULT_MODEL] = model.default_model
+        return {**variables, **settings["environment"]}
 
     def metadata(self) -> dict[str, JsonValue]:
         """Return the value of `ENDPOINT_KEY`."""

@@ -23,9 +23,7 @@ from plan.document import (
     PlannedModel,
     PlannedVariant,
 )
-from platform_facts.rules import server
 from platform_facts.rules.catalog import list_text, table_name
-from platform_facts.rules.names import metrics_log_group
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
@@ -289,14 +287,9 @@ class _Expected:
         mode: Properties,
         model: PlannedModel | None = None,
     ) -> Properties:
-        environment = server.variables(self._settings["server"], multi_model=self._many)
-        if namespace := self._endpoint.settings.metrics_namespace:
-            environment |= server.metrics_variables(metrics_log_group(self._name), namespace)
-        if model and model.default_model:
-            environment[server.DEFAULT_MODEL] = model.default_model
         gpu = self._type(variant).gpu
         container = {
-            "Environment": environment | self._settings["environment"],
+            "Environment": self._endpoint.settings.environment(model),
             "Image": platform_facts.image_uri(
                 release=self._release,
                 region=platform_facts.region(self._plan.region),

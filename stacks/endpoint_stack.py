@@ -70,7 +70,9 @@ class EndpointStack(Stack):
         builds = {
             name: self._builds(model, plan.sources[name]) for name, model in planned.models.items()
         }
-        catalog = ModelCatalog(self, "Catalog", stage=document.stage, endpoint=endpoint)
+        catalog = ModelCatalog(
+            self, "Catalog", stage=document.stage, endpoint=endpoint, is_checked=True
+        )
         capture_prefix = endpoint  # in the stage's own bucket
         if models.existing.captured:
             capture_prefix = f"{document.stage}/{endpoint}"
@@ -90,6 +92,7 @@ class EndpointStack(Stack):
             detailed_observability=config.detailed_observability,
             encryption_key=models.bucket.key if has_volumes else None,
             endpoint_name=part.name,
+            is_checked=True,  # by the schema of the stage, and its plan
             log=models.logs[endpoint],
             role=models.existing.role,
             security_groups=network.security_groups if network else [],

@@ -43,10 +43,7 @@ def synthesise(
 
 
 def add_stacks(app: App, plan: StagePlan) -> None:
-    """Add the stacks of a stage, with the checks of cdk-nag.
-
-    Raise `checked_yaml.LocatedErrors` for problems that only the constructs detect.
-    """
+    """Add the stacks of a stage, with the checks of cdk-nag."""
     disable_cdk_limits(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     name, stage = plan.document.stage, plan.config
@@ -76,15 +73,9 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             existing=stage.existing,
             components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
-    errors = dict[tuple[checked_yaml.Keys, str], None]()  # unique: variants repeat a problem
     for short_name, endpoint in plan.document.endpoints.items():
         endpoint_stack = EndpointStack(
             app, endpoint.settings.stack, plan=plan, endpoint=short_name, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         endpoint_stack.add_stack_dependency(catalog)
-        for problem in endpoint_stack.endpoint.problems:
-            message = problem.message if problem.path else str(problem)
-            errors[("endpoints", short_name, *problem.path), message] = None
-    if errors:
-        raise checked_yaml.LocatedErrors(list(errors))

@@ -32,6 +32,7 @@ from plan.document import (
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
 from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
+from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, CopiesUpdate
 from stages.load import at_lines_of_stage, load_stage
@@ -242,6 +243,8 @@ def _problems(
     planned: PlannedEndpoint,
 ) -> Iterator[Violation]:
     """Yield models that cannot be built, served or stored in the catalog."""
+    longest = max(planned.models.values(), key=lambda model: len(model.default_model or ""))
+    yield from check_environment_size(planned.settings.environment(longest))
     has_builder = platform_facts.region(stage.region).codebuild_gpu
     builder = platform_facts.codebuild_gpu().compute_capability if has_builder else None
     for number, model in enumerate(models):

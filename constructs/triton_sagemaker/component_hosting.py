@@ -11,7 +11,7 @@ from platform_facts.rules import components as rules
 from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, VpcConfig
 from triton_sagemaker.inference_component import ModelComponent
-from triton_sagemaker.problems import Problem, as_problems, prefix_problems
+from triton_sagemaker.problems import Problem, check, prefix_problems
 from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
 
@@ -77,25 +77,22 @@ class ComponentHosting(HostingMode):
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
-        yield from as_problems(
-            rules.check_instance_limits(*limits), *limits, argument="hosting.max_instance_count"
+        yield from check(
+            rules.check_instance_limits, *limits, argument="hosting.max_instance_count"
         )
         has_metrics = options.publish_metrics is not None
-        yield from as_problems(
-            rules.check_no_published_metrics(has_metrics), argument="container.options"
+        yield from check(
+            rules.check_no_published_metrics, has_metrics, argument="container.options"
         )
         for model, component in self.components.items():
             argument = f"hosting.components.{model}"
-            yield from as_problems(
-                names.check_component_name(component.name),
-                component.name,
-                argument=f"{argument}.name",
-            )
+            name = f"{argument}.name"
+            yield from check(names.check_component_name, component.name, argument=name)
             yield from prefix_problems(argument, component.source.problems(options, instance_type))
             memory = int(component.memory.to_mebibytes())
             resources = memory, component.cpus, component.accelerators
-            violations = rules.check_copy_resources(*resources, instance_type)
-            yield from as_problems(violations, *resources, argument=argument)
+            rule = rules.check_copy_resources
+            yield from check(rule, *resources, instance_type, argument=argument)
             if component.initial_copy_count < 1:
                 message = "SageMaker creates a component with one copy or more: write 1"
                 yield Problem(f"{argument}.initial_copy_count", message)
@@ -104,6 +101,6 @@ class ComponentHosting(HostingMode):
         self, variants: Sequence[object], update: UpdatePolicy, *, has_data_capture: bool
     ) -> Iterator[Problem]:
         """Yield the settings that an endpoint with components does not support."""
-        yield from as_problems(rules.check_single_variant(len(variants)))
-        yield from as_problems(rules.check_component_update_strategy(update.strategy))
-        yield from as_problems(rules.check_no_data_capture(has_data_capture))
+        yield from check(rules.check_single_variant, len(variants))
+        yield from check(rules.check_component_update_strategy, update.strategy)
+        yield from check(rules.check_no_data_capture, has_data_capture)

@@ -7,7 +7,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import monitoring, ranges
-from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
+from triton_sagemaker.problems import Problem, check, reject_plain_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,5 +43,5 @@ class DataCapture:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
-        yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
-        yield from as_problems(monitoring.check_captured_content(self.requests, self.responses))
+        yield from check(ranges.CAPTURED_PERCENT, self.percent)
+        yield from check(monitoring.check_captured_content, self.requests, self.responses)

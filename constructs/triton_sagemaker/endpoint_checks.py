@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from platform_facts.rules import names, ranges
 from platform_facts.rules import variants as variant_rules
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.problems import Problem, as_problems, prefix_problems
+from triton_sagemaker.problems import Problem, check, prefix_problems
 from triton_sagemaker.updates import UpdatePolicy
 from triton_sagemaker.variant import Variant
 
@@ -18,13 +18,12 @@ def endpoint_problems(
     data_capture: DataCapture | None,
 ) -> list[Problem]:
     """Return the invalid arguments of an endpoint, in the order of the arguments."""
-    violations = variant_rules.check_rolling_variant_count(update.strategy, len(variants))
     return [
-        *as_problems(names.check_endpoint_name(endpoint_name), endpoint_name),
+        *check(names.check_endpoint_name, endpoint_name),
         *_variants(variants),
         *update.problems(),
-        *as_problems(violations),
-        *as_problems(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
+        *check(variant_rules.check_rolling_variant_count, update.strategy, len(variants)),
+        *check(ranges.ROLLBACK_ERROR_RATE, rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),
         *(
             problem
@@ -37,7 +36,7 @@ def endpoint_problems(
 
 
 def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
-    yield from as_problems(variant_rules.check_variant_count(len(variants)))
+    yield from check(variant_rules.check_variant_count, len(variants))
     all_names = [variant.variant_name for variant in variants]
     for name in sorted({name for name in all_names if all_names.count(name) > 1}):
         yield Problem("variants", f'two variants are named "{name}": use unique names')
@@ -45,7 +44,7 @@ def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
         yield from prefix_problems(f"variants.{variant.variant_name}", variant.problems())
     if variants:
         weights = [variant.initial_variant_weight for variant in variants]
-        yield from as_problems(variant_rules.check_traffic(weights), *weights)
+        yield from check(variant_rules.check_traffic, weights)
     if len(modes := sorted({type(variant.hosting).__name__ for variant in variants})) > 1:
         message = f"{' and '.join(modes)} are invoked differently: use one endpoint for each"
         yield Problem("variants", message)

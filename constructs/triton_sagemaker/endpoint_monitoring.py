@@ -15,7 +15,7 @@ from triton_sagemaker.chart import AlarmedMetric, Chart
 from triton_sagemaker.charts import client_charts
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_variant import EndpointVariant
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, check
 
 VariantOrComponent = EndpointVariant | EndpointComponent
 EVALUATION_PERIODS = 5
@@ -86,14 +86,11 @@ def monitoring_problems(
     thresholds: AlarmThresholds, topics: Sequence[sns.ITopic], region: str
 ) -> Iterator[Problem]:
     """Yield topics that CloudWatch would reject, and thresholds outside of a metric's range."""
-    yield from as_problems(monitoring.check_topic_count(len(topics)))
+    yield from check(monitoring.check_topic_count, len(topics))
     for topic in topics:
-        arn = topic.topic_arn
-        if not Token.is_unresolved(arn):
-            yield from as_problems(stage.check_topic_region(arn, region), argument="topics")
-    by_metric = vars(thresholds)
-    values = [value for severities in by_metric.values() for value in severities.values()]
-    yield from as_problems(monitoring.check_thresholds(by_metric), *values)
+        if not Token.is_unresolved(arn := topic.topic_arn):
+            yield from check(stage.check_topic_region, arn, region, argument="topics")
+    yield from check(monitoring.check_thresholds, vars(thresholds))
 
 
 def _widget_rows(title: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:

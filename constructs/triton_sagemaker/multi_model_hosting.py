@@ -9,7 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from platform_facts import InstanceType
 from platform_facts.rules import server, variants
 from triton_sagemaker.hosting_mode import ModelHosting
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, check
 from triton_sagemaker.server_options import ServerOptions
 
 
@@ -51,6 +51,6 @@ class MultiModelHosting(ModelHosting):
                 f'"{self.prefix}" must end with a slash and not start with one: '
                 f'write "{self.prefix.strip("/")}/"',
             )
-        yield from as_problems(server.check_inference_type_is_infer(options.inference_type))
-        yield from as_problems(server.check_ping_mode(options.ping_mode))
-        yield from as_problems(variants.check_single_gpu(instance_type))
+        yield from check(server.check_inference_type_is_infer, options.inference_type)
+        yield from check(server.check_ping_mode, options.ping_mode)
+        yield from check(variants.check_single_gpu, instance_type)

@@ -1,8 +1,9 @@
 """Problems of the arguments of constructs, which are all reported together."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aws_cdk import Token
 
@@ -56,13 +57,11 @@ EXAMPLES = {
 class Problem:
     """An invalid argument.
 
-    `argument` is a dotted path, `message` has the problem and the fix. `path` is the key of the
-    stage file that the violated rule is about, () if no setting of a stage can cause the problem.
+    `argument` is a dotted path, `message` has the problem and the fix.
     """
 
     argument: str
     message: str
-    path: rules.Keys = ()
 
     def __str__(self) -> str:
         return f"{self.argument}: {self.message}"
@@ -86,17 +85,26 @@ def reject_plain_values(**arguments: object) -> None:
                 raise TypeError(f"{name}: {item!r} is of type {kind}: write {EXAMPLES[name]}")
 
 
-def as_problems(
-    violations: Iterable[rules.Violation], *values: object, argument: str | None = None
+def check(
+    rule: Callable[..., list[rules.Violation]], *values: Any, argument: str | None = None
 ) -> Iterator[Problem]:
-    """Yield violations as problems; nothing if one of `values` is an unresolved token.
+    """Yield the violations of a rule by `values`, unless one of them is an unresolved token.
 
-    `argument` is the argument; by default it follows from the path of the violation.
+    `argument` is the argument; by default it follows from the path of the violation. The rule is
+    evaluated when the result is iterated.
     """
-    for path, message in violations:
-        if not any(Token.is_unresolved(value) for value in values):
+    for path, message in rule(*values):
+        if not any(map(_is_token, values)):
             message = _STAGE_WORDS.sub(lambda match: WORDS[match[0]], message)
-            yield Problem(argument or _argument(".".join(map(str, path))), message, path)
+            yield Problem(argument or _argument(".".join(map(str, path))), message)
+
+
+def _is_token(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_is_token, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_token, value))
+    return isinstance(value, (str, int, float)) and Token.is_unresolved(value)
 
 
 def _argument(key: str) -> str:

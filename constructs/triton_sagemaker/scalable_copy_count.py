@@ -1,5 +1,7 @@
 """The scaling of an inference component."""
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Unpack
 
 from aws_cdk import aws_applicationautoscaling as scaling
@@ -10,7 +12,7 @@ from platform_facts.rules import components as rules
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.problems import as_problems
+from triton_sagemaker.problems import Problem, check
 from triton_sagemaker.scalable_count import ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns
 
@@ -47,10 +49,7 @@ class ScalableCopyCount(ScalableCount):
             max_capacity=max_capacity,
             parent_argument=f"components.{metrics.model}",
         )
-        violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
-        violations = violations or rules.check_copy_limits(min_capacity, max_capacity)
-        limits = min_capacity, max_capacity
-        self._problems += as_problems(violations, *limits, argument=self.method)
+        self._checks.append(partial(_limit_problems, self.method, min_capacity, max_capacity))
         if min_capacity == 0:
             self._add_copy_on_rejected_request(metrics)
 
@@ -59,9 +58,11 @@ class ScalableCopyCount(ScalableCount):
     ) -> None:
         """Keep each copy at half of `max_requests_per_second`, as sustained in a load test."""
         argument, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
-        violations = rules.COPY_RPS(max_requests_per_second)
+        self._checks.append(
+            partial(check, rules.COPY_RPS, max_requests_per_second, argument=argument)
+        )
         per_minute = max_requests_per_second * SCALING_TARGET_SHARE * 60
-        self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
+        self._track(construct_id, argument, metric, per_minute, cooldowns)
 
     def scale_on_concurrency(
         self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
@@ -69,8 +70,10 @@ class ScalableCopyCount(ScalableCount):
         """Keep the number of requests in progress in each copy; measured every ten seconds."""
         argument = "scale_on_concurrency"
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
-        violations = rules.COPY_CONCURRENCY(requests_per_copy)
-        self._track(construct_id, argument, metric, requests_per_copy, violations, cooldowns)
+        self._checks.append(
+            partial(check, rules.COPY_CONCURRENCY, requests_per_copy, argument=argument)
+        )
+        self._track(construct_id, argument, metric, requests_per_copy, cooldowns)
 
     def _add_copy_on_rejected_request(self, metrics: ComponentMetrics) -> None:
         """Add a copy after a rejected request, because target tracking does not start from zero.
@@ -106,3 +109,11 @@ class ScalableCopyCount(ScalableCount):
         resource = alarm.node.default_child
         assert isinstance(resource, cloudwatch.CfnAlarm)
         resource.alarm_actions = [policy.ref]
+
+
+def _limit_problems(argument: str, minimum: int, maximum: int) -> Iterable[Problem]:
+    problems = [
+        *check(rules.COPIES_MIN, minimum, argument=argument),
+        *check(rules.COPIES_MAX, maximum, argument=argument),
+    ]
+    return problems or check(rules.check_copy_limits, minimum, maximum, argument=argument)

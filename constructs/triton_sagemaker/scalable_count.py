@@ -1,14 +1,13 @@
 """The base class of scalable targets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
 from aws_cdk import IResolvable
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
-from platform_facts.rules import Violation
-from triton_sagemaker.problems import Problem, as_problems, prefix_problems
+from triton_sagemaker.problems import Problem, prefix_problems
 from triton_sagemaker.target_tracking import Cooldowns, TrackingConfiguration, target_tracking
 
 
@@ -38,7 +37,8 @@ class ScalableCount(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._dimensions, self._name = dimensions, resource_id
-        self._parent_argument, self._problems = parent_argument, list[Problem]()
+        self._parent_argument = parent_argument
+        self._checks = list[Callable[[], Iterable[Problem]]]()
         self._metrics = set[str]()
         self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
         self._target = scaling.CfnScalableTarget(
@@ -55,7 +55,7 @@ class ScalableCount(Construct):
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that Application Auto Scaling would reject or never use."""
-        problems = self._problems
+        problems = [problem for check in self._checks for problem in check()]
         if not (problems or self._metrics or self._actions):
             methods = [name for name in dir(self) if name.startswith("scale_on_")]
             message = f"nothing scales the count: call {', '.join(methods[:-1])} or {methods[-1]}"
@@ -68,11 +68,9 @@ class ScalableCount(Construct):
         argument: str,
         metric: str,
         value: float,
-        violations: Sequence[Violation],
         cooldowns: Cooldowns,
     ) -> None:
         """Add a policy that keeps a metric at a value."""
-        self._problems += as_problems(violations, value, argument=argument)
         tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
         self._add_policy(construct_id, argument, metric, tracking)
 
@@ -88,7 +86,7 @@ class ScalableCount(Construct):
         """
         if metric in self._metrics:
             message = "called twice, but AWS allows one policy for each metric: call it once"
-            self._problems.append(Problem(argument, message))
+            self._checks.append(lambda: [Problem(argument, message)])
         self._metrics.add(metric)
         scaling.CfnScalingPolicy(
             self,

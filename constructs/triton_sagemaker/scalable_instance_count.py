@@ -1,18 +1,19 @@
 """Scaling of a variant."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Unpack
 
 from aws_cdk import TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
-from platform_facts.rules import Keys, pools, ranges, schedules
+from platform_facts.rules import Violation, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, check
 from triton_sagemaker.scalable_count import ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
 from triton_sagemaker.variant import Variant
@@ -49,18 +50,18 @@ class ScalableInstanceCount(ScalableCount):
             parent_argument=f"variants.{variant.variant_name}",
         )
         self._variant, count = variant, variant.initial_instance_count
-        self._problems += _limit_problems(self.method, min_capacity, max_capacity, ("scaling",))
-        violations = rules.check_instance_count(count, min_capacity, max_capacity)
-        self._problems += as_problems(violations, count)
+        limits = min_capacity, max_capacity
+        self._checks.append(partial(_limit_problems, self.method, *limits))
+        self._checks.append(partial(check, rules.check_instance_count, count, *limits))
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
         """Keep each instance at half of `max_requests_per_second`, as sustained in a load test."""
         argument, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
-        violations = ranges.MAX_RPS(max_requests_per_second)
+        self._add_check(argument, ranges.MAX_RPS, max_requests_per_second)
         per_minute = max_requests_per_second * SCALING_TARGET_SHARE * 60
-        self._track(construct_id, argument, metric, per_minute, violations, cooldowns)
+        self._track(construct_id, argument, metric, per_minute, cooldowns)
 
     def scale_on_concurrency(
         self,
@@ -78,16 +79,16 @@ class ScalableInstanceCount(ScalableCount):
         argument, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
         if not isinstance(targets, Mapping):
-            violations = ranges.CONCURRENCY(targets)
+            self._add_check(argument, ranges.CONCURRENCY, targets)
             if isinstance(self._variant.hosting, MultiModelHosting):
-                violations += rules.check_no_concurrency_scaling(targets)
-            self._track(construct_id, argument, metric, targets, violations, cooldowns)
+                self._add_check(argument, rules.check_no_concurrency_scaling, targets)
+            self._track(construct_id, argument, metric, targets, cooldowns)
             return
         names = [instance_type.name for instance_type in self._variant.instance_types]
-        violations = pools.check_concurrency_per_type(targets, names if len(names) > 1 else None)
+        types = names if len(names) > 1 else None
+        self._add_check(argument, pools.check_concurrency_per_type, targets, types)
         for target in targets.values():
-            violations += ranges.CONCURRENCY(target)
-        self._problems += as_problems(violations, argument=argument)
+            self._add_check(argument, ranges.CONCURRENCY, target)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
         self._add_policy(construct_id, argument, metric, tracking)
 
@@ -101,10 +102,10 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
         argument, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
-        violations = rules.check_gpu_scaling(percent, instance_type)
-        violations += pools.check_equal_gpu_counts(self._variant.instance_types)
-        violations += ranges.GPU_PERCENT(percent)
-        self._track(construct_id, argument, GPU_UTILIZATION, percent * count, violations, cooldowns)
+        self._add_check(argument, rules.check_gpu_scaling, percent, instance_type)
+        self._add_check(argument, pools.check_equal_gpu_counts, self._variant.instance_types)
+        self._add_check(argument, ranges.GPU_PERCENT, percent)
+        self._track(construct_id, argument, GPU_UTILIZATION, percent * count, cooldowns)
 
     def scale_on_cpu_utilization(
         self,
@@ -116,9 +117,9 @@ class ScalableInstanceCount(ScalableCount):
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
         argument, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        violations = pools.check_equal_vcpu_counts(self._variant.instance_types)
-        violations += ranges.CPU_PERCENT(percent)
-        self._track(construct_id, argument, CPU_UTILIZATION, percent * count, violations, cooldowns)
+        self._add_check(argument, pools.check_equal_vcpu_counts, self._variant.instance_types)
+        self._add_check(argument, ranges.CPU_PERCENT, percent)
+        self._track(construct_id, argument, CPU_UTILIZATION, percent * count, cooldowns)
 
     def scale_on_schedule(
         self,
@@ -130,14 +131,13 @@ class ScalableInstanceCount(ScalableCount):
         time_zone: TimeZone | None = None,
     ) -> None:
         """Change the limits at the times of `schedule`; `time_zone` is UTC by default."""
-        argument, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
+        argument = f"scale_on_schedule.{construct_id}"
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
-        violations = schedules.check_schedule.at(*path, "at")(expression)
+        self._add_check(argument, schedules.check_schedule, expression)
         if zone:
-            violations += schedules.check_time_zone.at(*path, "timezone")(zone)
-        self._problems += as_problems(violations, expression, zone, argument=argument)
-        self._problems += _limit_problems(argument, min_capacity, max_capacity, path)
+            self._add_check(argument, schedules.check_time_zone, zone)
+        self._checks.append(partial(_limit_problems, argument, min_capacity, max_capacity))
         self._actions.append(
             scaling.CfnScalableTarget.ScheduledActionProperty(
                 scheduled_action_name=construct_id,
@@ -150,12 +150,17 @@ class ScalableInstanceCount(ScalableCount):
         )
         self._target.scheduled_actions = self._actions
 
+    def _add_check(
+        self, argument: str, rule: Callable[..., list[Violation]], *values: object
+    ) -> None:
+        self._checks.append(partial(check, rule, *values, argument=argument))
 
-def _limit_problems(argument: str, minimum: int, maximum: int, path: Keys) -> Iterator[Problem]:
+
+def _limit_problems(argument: str, minimum: int, maximum: int) -> Iterator[Problem]:
     """Yield the problems of a pair of limits."""
-    of_minimum = ranges.MIN_COUNT.at(*path, "min_count")(minimum)
-    of_maximum = ranges.MAX_COUNT.at(*path, "max_count")(maximum)
-    if not of_minimum and not of_maximum:
-        of_maximum = rules.check_count_limits.at(*path, "max_count")(minimum, maximum)
-    yield from as_problems(of_minimum, minimum, argument=f"{argument}.min_capacity")
-    yield from as_problems(of_maximum, minimum, maximum, argument=f"{argument}.max_capacity")
+    low, high = f"{argument}.min_capacity", f"{argument}.max_capacity"
+    problems = [
+        *check(ranges.MIN_COUNT, minimum, argument=low),
+        *check(ranges.MAX_COUNT, maximum, argument=high),
+    ]
+    yield from problems or check(rules.check_count_limits, minimum, maximum, argument=high)

@@ -8,7 +8,7 @@ from aws_cdk import Size
 
 from platform_facts import Release
 from platform_facts.rules import ranges, server
-from triton_sagemaker.problems import Problem, as_problems
+from triton_sagemaker.problems import Problem, check
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
@@ -84,9 +84,9 @@ class ServerOptions:
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield the options that Triton or the release's `serve` would reject or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
-            yield from as_problems(server.check_option_release.at("server", name)(name, release))
+            yield from check(server.check_option_release.at("server", name), name, release)
             if name in ranges.SERVER_OPTIONS:
                 value = getattr(self, name)
                 value = value.to_mebibytes() if isinstance(value, Size) else value
-                violations = ranges.SERVER_OPTIONS[name](value)
-                yield from as_problems(violations, value, argument=f"container.options.{name}")
+                argument = f"container.options.{name}"
+                yield from check(ranges.SERVER_OPTIONS[name], value, argument=argument)

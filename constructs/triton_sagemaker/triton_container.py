@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from platform_facts import Release
 from platform_facts.rules import names
-from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
+from triton_sagemaker.problems import Problem, check, reject_plain_values
 from triton_sagemaker.server_options import ServerOptions
 
 Variables = dict[str, str]
@@ -41,11 +41,9 @@ class TritonContainer:
                 f"{name} is set by ServerOptions or the hosting: set it there",
             )
         for name in self.environment:
-            check_name = names.check_variable_name.at("environment", name)
-            yield from as_problems(check_name(name), name)
+            yield from check(names.check_variable_name.at("environment", name), name)
         environment = self.all_environment(of_hosting, multi_model=multi_model)
         for name, value in environment.items():
             for text in (name, value):
-                rule = names.check_variable_text.at("environment", name)
-                yield from as_problems(rule(text), text)
-        yield from as_problems(names.check_environment_size(environment), *environment.values())
+                yield from check(names.check_variable_text.at("environment", name), text)
+        yield from check(names.check_environment_size, environment)

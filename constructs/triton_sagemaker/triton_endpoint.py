@@ -1,6 +1,6 @@
 """A SageMaker endpoint that serves Triton models."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import jsii
@@ -31,7 +31,7 @@ from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, reject_plain_values
-from triton_sagemaker.region_images import region_images
+from triton_sagemaker.region_images import image_problems, region_images
 from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.update_checks import EndpointUpdateChecks
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
@@ -67,6 +67,8 @@ class TritonEndpoint(EndpointBase):
     - `update_checks` adds a guard before updates, and a check after them: see `UpdateChecks`.
     - `log` is the log group, from a stack that is not deleted with this one. By default it is in
       this construct, and is deleted if the first deploy fails, together with the reason.
+    - `is_checked`: the caller has evaluated the rules of `platform_facts.rules` for the arguments.
+      The construct then reports no problems.
 
     Attributes:
 
@@ -99,6 +101,7 @@ class TritonEndpoint(EndpointBase):
         detailed_observability: bool = False,
         update_checks: EndpointUpdateChecks | None = None,
         log: EndpointLog | None = None,
+        is_checked: bool = False,
     ) -> None:
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
         groups = list(security_groups)
@@ -115,11 +118,14 @@ class TritonEndpoint(EndpointBase):
         elif vpc_subnets or groups:
             message = "missing, and vpc_subnets and security_groups belong to it: write vpc"
             vpc_problems = [Problem("vpc", message)]
-        images, image_problems = region_images(self._region, self._variants)
-        self._problems = [
-            *endpoint_problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
-            *image_problems,
-            *vpc_problems,
+        images = region_images(self._region, self._variants)
+        self._is_checked = is_checked
+        self._checks: list[Callable[[], Iterable[Problem]]] = [
+            lambda: endpoint_problems(
+                endpoint_name, variants, update, rollback_error_rate, data_capture
+            ),
+            lambda: image_problems(self._region, self._variants),
+            lambda: vpc_problems,
         ]
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
         endpoint_role = EndpointRole(
@@ -193,7 +199,8 @@ class TritonEndpoint(EndpointBase):
         self.endpoint.node.add_dependency(*prerequisites)
         node = self.node  # each access is a call of the jsii process
         node.default_child = self.endpoint
-        node.add_validation(self)
+        if not is_checked:
+            node.add_validation(self)
         self.instance_production_variants = [
             EndpointVariant(
                 endpoint_name=endpoint_name,
@@ -209,8 +216,11 @@ class TritonEndpoint(EndpointBase):
     @property
     def problems(self) -> list[Problem]:
         """All invalid arguments, of the endpoint and its scaling."""
-        scalings = (count for item in self._variants_and_components for count in item.scalings)
-        return [*self._problems, *(problem for count in scalings for problem in count.problems())]
+        checks = [] if self._is_checked else list(self._checks)
+        if not self._is_checked:
+            items = self._variants_and_components
+            checks += [count.problems for item in items for count in item.scalings]
+        return [problem for check in checks for problem in check()]
 
     @property
     def _variants_and_components(self) -> list[VariantOrComponent]:
@@ -240,7 +250,7 @@ class TritonEndpoint(EndpointBase):
         `client_metrics` is the namespace of the metrics of `endpoint_client`, for the dashboard.
         """
         reject_plain_values(topics=list(topics))
-        self._problems += monitoring_problems(thresholds, topics, self._region)
+        self._checks.append(lambda: monitoring_problems(thresholds, topics, self._region))
         return EndpointMonitoring(
             self,
             "Monitoring",

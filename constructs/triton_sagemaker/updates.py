@@ -10,7 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
-from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
+from triton_sagemaker.problems import Problem, check, reject_plain_values
 
 Cfn = sagemaker.CfnEndpoint
 FIVE_MINUTES = Duration.minutes(5)
@@ -57,12 +57,12 @@ class UpdatePolicy:
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         times = self.times
-        violations = ranges.WAIT_SECONDS(times.wait) or updates.check_update(times)
-        yield from as_problems(violations, times.wait)
+        problems = [*check(ranges.WAIT_SECONDS, times.wait)]
+        yield from problems or check(updates.check_update, times)
 
     def _timeout(self) -> int:
         """Return the time limit of an update of any number of instances, in seconds."""
-        if any(self.problems()):  # for example a percent of 0
+        if self.times.percent < 1:  # invalid
             return MAX_UPDATE_SECONDS
         return min(MAX_UPDATE_SECONDS, self.times.max_seconds())
 

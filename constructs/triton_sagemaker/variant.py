@@ -10,7 +10,7 @@ from platform_facts import InstanceType
 from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting
-from triton_sagemaker.problems import Problem, as_problems, reject_plain_values
+from triton_sagemaker.problems import Problem, check, reject_plain_values
 from triton_sagemaker.triton_container import TritonContainer
 
 Cfn = sagemaker.CfnEndpointConfig
@@ -112,30 +112,28 @@ class Variant:
         """Yield the invalid arguments of the variant."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
-        yield from as_problems(names.check_variant_name(self.variant_name), self.variant_name)
-        yield from as_problems(ranges.WEIGHT.at("weight")(weight), weight)
+        yield from check(names.check_variant_name, self.variant_name)
+        yield from check(ranges.WEIGHT.at("weight"), weight)
         for hosting in [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]:
             yield from hosting.problems(self.container.options, self.instance_type)
         yield from self.container.problems(
             self.hosting.environment, multi_model=self.hosting.is_multi_model
         )
-        yield from as_problems(ranges.INSTANCE_COUNT(count), count)
+        yield from check(ranges.INSTANCE_COUNT, count)
         for instance_type in self.instance_types:
-            yield from as_problems(server.check_gpu_load_limit(limit, instance_type), limit)
-            yield from as_problems(
-                variants.check_gpu_release(instance_type, self.container.release)
-            )
+            yield from check(server.check_gpu_load_limit, limit, instance_type)
+            yield from check(variants.check_gpu_release, instance_type, self.container.release)
         if self.fallbacks:
             yield from self._pool_problems()
         timeout = self.provision_timeout.to_minutes() if self.provision_timeout else None
-        yield from as_problems(pools.check_provision_timeout(timeout, self.fallbacks))
-        yield from as_problems(ranges.PROVISION_MINUTES(timeout))
+        yield from check(pools.check_provision_timeout, timeout, self.fallbacks)
+        yield from check(ranges.PROVISION_MINUTES, timeout)
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
         type_names = [instance_type.name for instance_type in types]
-        yield from as_problems(pools.check_pool_size(type_names))
-        yield from as_problems(pools.check_pool_hosting(self.hosting.name))
-        yield from as_problems(pools.check_same_processor(types))
-        yield from as_problems(pools.check_same_storage(types))
-        yield from as_problems(pools.check_pool_inference_ami(types, self.container.release))
+        yield from check(pools.check_pool_size, type_names)
+        yield from check(pools.check_pool_hosting, self.hosting.name)
+        yield from check(pools.check_same_processor, types)
+        yield from check(pools.check_same_storage, types)
+        yield from check(pools.check_pool_inference_ami, types, self.container.release)

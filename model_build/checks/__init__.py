@@ -14,7 +14,7 @@ from pathlib import Path
 import platform_facts
 from model_build.checks import backends, batching, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
-from model_build.checks.ensemble_settings import ensemble_settings
+from model_build.checks.ensemble_settings import ensemble_settings, step_versions
 from model_build.checks.environment_versions import environment_versions
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
@@ -56,6 +56,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.no_links, layout.one_entry),
     *map(_per_model, (layout.model_names, backends.known_backends, backends.implied_backends)),
     *map(_per_model, (tensors.tensor_declarations, tensors.tensor_lists, tensors.tensor_shapes)),
+    *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
     *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
@@ -65,7 +66,8 @@ SOURCE_RULES: tuple[Rule, ...] = (
 
 REPOSITORY_RULES: tuple[Rule, ...] = (
     *SOURCE_RULES,
-    _per_model(layout.version_files),
+    *map(_per_model, (layout.version_files, layout.version_policies)),
+    step_versions,
     *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.model_rules),
     *(_per_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
 )

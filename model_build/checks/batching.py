@@ -1,6 +1,10 @@
-"""Rules for batch sizes, instance groups and warm-up samples."""
+"""Rules for batch sizes, priorities, instance groups and warm-up samples."""
+
+import os
+from collections.abc import Iterator
 
 from model_build.findings import Problems, warning
+from model_build.model_config import ModelConfig, dims_match, type_name
 from model_build.repository import Model
 
 
@@ -27,6 +31,35 @@ def batch_sizes(model: Model) -> Problems:
             )
 
 
+def priority_levels(model: Model) -> Problems:
+    """Default and queue policies name a priority level from 1 to `priority_levels`.
+
+    Several levels do not preserve the order of requests. Source: core src/model_config_utils.cc,
+    ValidateModelConfig.
+    """
+    batching = model.config.dynamic_batching
+    levels = batching.priority_levels
+    if not levels:
+        return
+    fix = f"write a level from 1 to {levels}, which is priority_levels"
+    if not 1 <= batching.default_priority_level <= levels:
+        yield (
+            model.field_location("dynamic_batching", "default_priority_level"),
+            f"default_priority_level is {batching.default_priority_level}: {fix}",
+        )
+    for level in sorted(batching.priority_queue_policy):
+        if not 1 <= level <= levels:
+            yield (
+                model.field_location("dynamic_batching", "priority_queue_policy"),
+                f"a queue policy has level {level}: {fix}",
+            )
+    if batching.preserve_ordering and levels > 1:
+        yield (
+            model.field_location("dynamic_batching", "preserve_ordering"),
+            f"preserve_ordering allows one priority level, not {levels}: remove one of them",
+        )
+
+
 @warning
 def unused_batching(model: Model) -> Problems:
     """`dynamic_batching` has no effect with `max_batch_size: 0`."""
@@ -39,12 +72,16 @@ def unused_batching(model: Model) -> Problems:
 
 
 def ensemble_instances(model: Model) -> Problems:
-    """Ensembles have no instance groups (core src/model_config_utils.cc, ValidateInstanceGroup)."""
-    if model.is_ensemble and model.config.instance_group:
-        yield (
-            model.field_location("instance_group"),
-            "an ensemble has no instances: remove instance_group",
-        )
+    """Ensembles have no instances, which other settings would be for.
+
+    Source: core src/model_config_utils.cc, ValidateInstanceGroup and ValidateModelConfig.
+    """
+    for field in ("instance_group", "model_warmup", "optimization"):
+        if model.is_ensemble and any(name.name == field for name, _ in model.config.ListFields()):
+            yield (
+                model.field_location(field),
+                f"an ensemble has no instances: remove {field}",
+            )
 
 
 @warning
@@ -72,3 +109,27 @@ def model_warmups(model: Model) -> Problems:
         for name in sorted(inputs.keys() - sample.inputs.keys()):
             if not inputs[name]:
                 yield location, f'the sample has no data for input "{name}": add it'
+        limit = max(model.config.max_batch_size, 1)
+        if sample.batch_size > limit:  # Triton 2.51 crashes
+            yield location, f"the sample has batch_size {sample.batch_size}: write {limit} or less"
+        for tensor in model.config.input:
+            if tensor.name in sample.inputs:
+                yield from (
+                    (location, f'the sample of "{tensor.name}" {problem}')
+                    for problem in _sample_problems(model, tensor, sample.inputs[tensor.name])
+                )
+
+
+def _sample_problems(model: Model, tensor: ModelConfig, sample: ModelConfig) -> Iterator[str]:
+    """Yield the problems of the data of one input."""
+    if sample.data_type != tensor.data_type:
+        yield f"is {type_name(sample.data_type)}: write {type_name(tensor.data_type)}"
+    if not dims_match(tensor.dims, sample.dims):
+        yield f"has dims {list(sample.dims)}: write dims that match {list(tensor.dims)}"
+    elif -1 in sample.dims:
+        yield f"has dims {list(sample.dims)}: write a size in place of -1"
+    if not sample.WhichOneof("input_data_type"):
+        yield "has no data: add zero_data: true, random_data: true or input_data_file"
+    file = model.directory / "warmup" / sample.input_data_file
+    if sample.input_data_file and not os.path.isfile(file):
+        yield f"is in warmup/{sample.input_data_file}, which is missing: add the file"

@@ -1,4 +1,4 @@
-"""The rule for the steps and batch sizes of ensembles."""
+"""Rules for the steps, batch sizes and versions of ensembles."""
 
 from model_build.findings import Problems
 from model_build.repository import Repository
@@ -27,4 +27,18 @@ def ensemble_settings(repository: Repository) -> Problems:
                     model.field_location("ensemble_scheduling", "step", index, "model_name"),
                     f'"{step.model_name}" takes batches up to {step_limit}, the ensemble up to '
                     f"{model.config.max_batch_size}: make them equal",
+                )
+
+
+def step_versions(repository: Repository) -> Problems:
+    """A step names a version that its model has, or -1 for the latest."""
+    for model in repository.models.values():
+        for index, step in enumerate(model.config.ensemble_scheduling.step):
+            step_model = repository.models.get(step.model_name)
+            versions = step_model.versions if step_model else []
+            if versions and step.model_version > 0 and str(step.model_version) not in versions:
+                yield (
+                    model.field_location("ensemble_scheduling", "step", index, "model_version"),
+                    f"{step.model_name} has no version {step.model_version}, but "
+                    f"{', '.join(versions)}: write model_version: -1, the latest",
                 )

@@ -138,6 +138,39 @@ def version_folders(model: Model) -> Problems:
             )
 
 
+def label_files(model: Model) -> Problems:
+    """The file of `label_filename` is in the model's directory: Triton reads it at the load.
+
+    A file in a version folder may be one that the recipe generates.
+    """
+    for index, output in enumerate(model.config.output):
+        name = output.label_filename
+        in_version = name.partition("/")[0].isdecimal()
+        if name and not in_version and not os.path.isfile(model.directory / name):
+            yield (
+                model.field_location("output", index, "label_filename"),
+                f"{model.name}/{name} is missing: add the file, or remove label_filename",
+            )
+
+
+def version_policies(model: Model) -> Problems:
+    """`version_policy` leaves a version to serve (core, model_repository_manager)."""
+    policy = model.config.version_policy
+    versions = ", ".join(model.versions)
+    named = [str(version) for version in policy.specific.versions]
+    if policy.HasField("specific") and model.versions and not {*named} & {*model.versions}:
+        yield (
+            model.field_location("version_policy"),
+            f"names version {', '.join(named) or 'none'}, but the model has {versions}: write "
+            "versions that it has, or remove version_policy",
+        )
+    if policy.HasField("latest") and not policy.latest.num_versions:
+        yield (
+            model.field_location("version_policy"),
+            "serves the latest 0 versions: write num_versions: 1",
+        )
+
+
 def version_files(model: Model) -> Problems:
     """Each model except an ensemble has a version folder with the file that its backend opens."""
     if model.backend not in BACKENDS:

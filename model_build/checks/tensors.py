@@ -62,6 +62,20 @@ def _check_tensor(model: Model, kind: str, index: int) -> Problems:
             )
 
 
+def tensor_formats(model: Model) -> Problems:
+    """An input with FORMAT_NHWC or FORMAT_NCHW has three dims, without the batch axis.
+
+    Source: core src/model_config_utils.cc, ValidateModelInput.
+    """
+    for index, tensor in enumerate(model.config.input):
+        if tensor.format and len(tensor.dims) != 3:
+            yield (
+                model.field_location("input", index, "format"),
+                f'input "{tensor.name}" has dims {list(tensor.dims)}, but its format three: remove '
+                "format, or write three dims",
+            )
+
+
 def tensor_shapes(model: Model) -> Problems:
     """`dims` and `reshape` have the same number of elements.
 

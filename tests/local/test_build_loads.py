@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.backends import STAND_INS
 from local_sagemaker.prerequisites import find_triton
 from model_build.__main__ import main
 from model_build.formats import FORMATS
@@ -169,4 +168,5 @@ def test_triton_runs_as_nobody_without_namespaces(tmp_path: Path) -> None:
 
 def test_formats_that_builds_load_are_those_of_the_local_triton() -> None:
     loaded = {format_.backend for format_ in FORMATS if format_.loads_in_builds}
-    assert loaded == {"python", *(folder.name for folder in STAND_INS)}
+    stand_ins = (ROOT / "local_sagemaker/hosting/backends").glob("*/model.py")
+    assert loaded == {"python", *(file.parent.name for file in stand_ins)}

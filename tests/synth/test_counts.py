@@ -5,13 +5,19 @@ Counts do not depend on the load of the machine. Most of the time goes to jsii c
 
 import json
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aws_cdk import App
 from jsii._kernel.providers import process
 
+from plan.document import Plan
+from platform_facts.rules import Keys, Rule
+from stacks import synthesise as synthesise_stage
 from tests.synth.conftest import CONTEXT
 from tools.bench.synth import add_endpoints, add_models
 
@@ -69,3 +75,24 @@ def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(subprocess.Popen, "__init__", count)
     synthesise(add_endpoints, 2)
     assert started_processes == []
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_each_rule_is_evaluated_once(
+    stage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    evaluations: Counter[tuple[Keys, str, str]] = Counter()
+    evaluate: Any = Rule.__call__
+
+    def count(rule: Rule[Any], *values: Any) -> Any:
+        callers = {sys._getframe(depth).f_globals["__name__"].split(".")[0] for depth in (1, 2)}
+        assert "triton_sagemaker" not in callers, f"{rule.statement} is evaluated again"
+        evaluations[rule.path, rule.statement, repr(values)] += 1
+        return evaluate(rule, *values)
+
+    monkeypatch.setattr(Rule, "__call__", count)
+    assembly = synthesise_stage(App(context=CONTEXT, outdir=str(tmp_path)), stage)
+    endpoints = Plan.read(Path(assembly.directory)).endpoints
+    assert len(evaluations) > 30
+    # Endpoints with equal settings evaluate a rule with equal values.
+    assert max(evaluations.values()) <= len(endpoints), evaluations.most_common(3)

@@ -87,6 +87,8 @@ def add_raw(app: "App", folder: str) -> None:
 
     for name, template in templates(Path(folder)).items():
         stack = Stack(app, name, env=Environment(region="us-east-1"))
+        for key, value in template.get("Metadata", {}).items():
+            stack.add_metadata(key, value)
         for logical_id, content in template["Resources"].items():
             kind, properties = content.pop("Type"), content.pop("Properties", None)
             resource = CfnResource(stack, logical_id, type=kind, properties=properties)

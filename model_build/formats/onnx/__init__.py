@@ -18,6 +18,11 @@ from model_build.repository import Model
 from model_build.target import newer_release_hint
 
 _FIRST_BF16_RELEASE = "26.03"
+_ACCELERATORS = {
+    "gpu_execution_accelerator": ("tensorrt", "cuda"),
+    "cpu_execution_accelerator": ("openvino",),
+}
+_PRECISIONS = ("FP32", "FP16", "BF16", "INT8")
 
 
 class Onnx(RecipeStep):
@@ -39,6 +44,23 @@ class Onnx(RecipeStep):
             self.source, opset=self.opset, gate=self.gate, to=output_path, context=context
         )
         return StepOutput([("ONNX and PyTorch", report)])
+
+
+def onnx_accelerators(model: Model) -> Problems:
+    """Accelerators and precisions are those of the backend; no CPU reads those for GPUs.
+
+    Source: onnxruntime_backend src/onnxruntime.cc (ModelState::LoadModel).
+    """
+    accelerators = model.config.optimization.execution_accelerators
+    for kind, names in _ACCELERATORS.items():
+        for index, accelerator in enumerate(getattr(accelerators, kind)):
+            precision = accelerator.parameters.get("precision_mode", "FP32")
+            location = model.field_location("optimization", "execution_accelerators", kind, index)
+            if accelerator.name not in names:
+                fix = f"write {' or '.join(names)}"
+                yield location, f'"{accelerator.name}" is no accelerator of the backend: {fix}'
+            elif accelerator.name == "tensorrt" and precision not in _PRECISIONS:
+                yield location, f'precision_mode "{precision}": write {" or ".join(_PRECISIONS)}'
 
 
 def onnx_tensors(model: Model, path: Path) -> Problems:
@@ -114,6 +136,7 @@ FORMAT = Format(
     backend="onnxruntime",
     file="model.onnx",
     steps=(Onnx,),
+    config_rules=(onnx_accelerators,),
     file_rules=(onnx_tensors,),
     release_rules=(onnx_versions, onnx_bf16),
 )

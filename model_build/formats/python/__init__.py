@@ -9,6 +9,10 @@ from model_build.export import pip
 from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.format import Format
 from model_build.formats.python.bls_calls import bls_calls
+from model_build.formats.python.execution_environments import (
+    execution_environments,
+    foreign_environments,
+)
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
 from model_build.native_libraries import missing_library_warnings
@@ -79,6 +83,6 @@ FORMAT = Format(
     backend="python",
     file="model.py",
     steps=(PythonPackages,),
-    config_rules=(python_models, bls_calls),
+    config_rules=(python_models, bls_calls, execution_environments, foreign_environments),
     model_rules=(python_imports,),
 )

@@ -166,4 +166,16 @@ CASES = [
         {BOTH: {OUTPUT_MAP: f"{HINT_MAP}\n    {OUTPUT_MAP}"}},
         'both/config.pbtxt:15:5: second: "hint" is FP32, but its tensor is BYTES [ensemble_maps]',
     ),
+    case(
+        "step with an absent version",
+        ENSEMBLE,
+        {
+            "both/config.pbtxt": {
+                'model_name: "first"\n    model_version: -1': 'model_name: "first"\n'
+                "    model_version: 3"
+            }
+        },
+        "both/config.pbtxt:7:5: first has no version 3, but 1: write model_version: -1, the latest "
+        "[step_versions]",
+    ),
 ]

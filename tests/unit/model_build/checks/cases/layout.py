@@ -178,4 +178,66 @@ CASES = [
         {CONFIG: {"# FIELDS": 'default_model_filename: "twice.py"'}},
         "twice/1/twice.py: the file is missing: the python backend opens it [version_files]",
     ),
+    # label_files
+    case(
+        "missing labels",
+        PYTHON,
+        {CONFIG: {'output [ { name: "Y" ': 'output [ { label_filename: "labels.txt" name: "Y" '}},
+        "twice/config.pbtxt:5:12: twice/labels.txt is missing: add the file, or remove "
+        "label_filename [label_files]",
+    ),
+    # version_policies
+    case(
+        "version policy with an absent version",
+        PYTHON,
+        {CONFIG: {"# FIELDS": "version_policy { specific { versions: [ 2 ] } }"}},
+        "twice/config.pbtxt:6:1: names version 2, but the model has 1: write versions that it has, "
+        "or remove version_policy [version_policies]",
+    ),
+    case(
+        "version policy without versions",
+        PYTHON,
+        {CONFIG: {"# FIELDS": "version_policy { latest { num_versions: 0 } }"}},
+        "twice/config.pbtxt:6:1: serves the latest 0 versions: write num_versions: 1 "
+        "[version_policies]",
+    ),
+    # execution_environments
+    case(
+        "environment relative to Triton's folder",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": 'parameters { key: "EXECUTION_ENV_PATH" '
+                'value { string_value: "env.tar.gz" } }'
+            },
+            "twice/env.tar.gz": "",
+        },
+        'twice/config.pbtxt:6:1: EXECUTION_ENV_PATH "env.tar.gz" is relative to the folder that '
+        'Triton runs in: write "$$TRITON_MODEL_DIRECTORY/env.tar.gz" [execution_environments]',
+    ),
+    case(
+        "environment that the archive does not have",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": 'parameters { key: "EXECUTION_ENV_PATH" '
+                'value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" } }'
+            }
+        },
+        "twice/config.pbtxt:6:1: EXECUTION_ENV_PATH: twice/env.tar.gz is missing: add the "
+        "environment [execution_environments]",
+    ),
+    case(
+        "environment of the image",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": 'parameters { key: "EXECUTION_ENV_PATH" '
+                'value { string_value: "/opt/env.tar.gz" } }'
+            }
+        },
+        'twice/config.pbtxt:6:1: warning: EXECUTION_ENV_PATH "/opt/env.tar.gz" is not in the '
+        'images of AWS: write "$$TRITON_MODEL_DIRECTORY/...", unless your own image has it '
+        "[foreign_environments]",
+    ),
 ]

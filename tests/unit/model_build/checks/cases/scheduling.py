@@ -3,6 +3,7 @@
 from tests.unit.model_build.checks.cases.bases import (
     DALI,
     ENSEMBLE,
+    ONNX,
     OPENVINO,
     PYTHON,
     TENSORFLOW,
@@ -12,6 +13,7 @@ from tests.unit.model_build.checks.cases.bases import (
 from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
+WARM_UP_DATA = "data_type: TYPE_FP32 dims: [ 2 ] zero_data: true"
 
 CASES = [
     # Batch sizes
@@ -86,6 +88,122 @@ CASES = [
         'twice/config.pbtxt:5:1: "x" is not an input of the model: its inputs are X '
         "[model_warmups]",
         'twice/config.pbtxt:5:1: the sample has no data for input "X": add it [model_warmups]',
+    ),
+    case(
+        "warm-up with another data type",
+        WARM_UP,
+        {CONFIG: {WARM_UP_DATA: "data_type: TYPE_INT32 dims: [ 2 ] zero_data: true"}},
+        'twice/config.pbtxt:5:1: the sample of "X" is TYPE_INT32: write TYPE_FP32 [model_warmups]',
+    ),
+    case(
+        "warm-up with other dims",
+        WARM_UP,
+        {CONFIG: {WARM_UP_DATA: "data_type: TYPE_FP32 dims: [ 2, 2 ] zero_data: true"}},
+        'twice/config.pbtxt:5:1: the sample of "X" has dims [2, 2]: write dims that match [-1] '
+        "[model_warmups]",
+    ),
+    case(
+        "warm-up with too large a batch",
+        WARM_UP,
+        {CONFIG: {"batch_size: 1": "batch_size: 9"}},
+        "twice/config.pbtxt:5:1: the sample has batch_size 9: write 8 or less [model_warmups]",
+    ),
+    case(
+        "warm-up without data",
+        WARM_UP,
+        {CONFIG: {WARM_UP_DATA: "data_type: TYPE_FP32 dims: [ 2 ]"}},
+        'twice/config.pbtxt:5:1: the sample of "X" has no data: add zero_data: true, '
+        "random_data: true or input_data_file [model_warmups]",
+    ),
+    case(
+        "warm-up with a missing file",
+        WARM_UP,
+        {CONFIG: {WARM_UP_DATA: 'data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "raw"'}},
+        'twice/config.pbtxt:5:1: the sample of "X" is in warmup/raw, which is missing: add the '
+        "file [model_warmups]",
+    ),
+    case(
+        "ensemble with warm-ups",
+        ENSEMBLE,
+        {
+            "both/config.pbtxt": {
+                "input [": "model_warmup { name: 'w' batch_size: 1 inputs { key: 'X' value { "
+                "data_type: TYPE_STRING dims: [ 1 ] zero_data: true } } }\ninput ["
+            }
+        },
+        "both/config.pbtxt:2:1: an ensemble has no instances: remove model_warmup "
+        "[ensemble_instances]",
+    ),
+    case(
+        "ensemble with optimization",
+        ENSEMBLE,
+        {"both/config.pbtxt": {"input [": "optimization { priority: PRIORITY_MAX }\ninput ["}},
+        "both/config.pbtxt:2:1: an ensemble has no instances: remove optimization "
+        "[ensemble_instances]",
+    ),
+    # Priorities
+    case(
+        "default priority above the levels",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": "dynamic_batching {\n  priority_levels: 2\n"
+                "  default_priority_level: 3\n}"
+            }
+        },
+        "twice/config.pbtxt:8:3: default_priority_level is 3: write a level from 1 to 2, which is "
+        "priority_levels [priority_levels]",
+    ),
+    case(
+        "queue policy above the levels",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": "dynamic_batching {\n  priority_levels: 2\n"
+                "  default_priority_level: 1\n"
+                "  priority_queue_policy { key: 3 value { max_queue_size: 4 } }\n}"
+            }
+        },
+        "twice/config.pbtxt:9:3: a queue policy has level 3: write a level from 1 to 2, which is "
+        "priority_levels [priority_levels]",
+    ),
+    case(
+        "priorities that preserve the order",
+        PYTHON,
+        {
+            CONFIG: {
+                "# FIELDS": "dynamic_batching {\n  priority_levels: 2\n"
+                "  default_priority_level: 1\n  preserve_ordering: true\n}"
+            }
+        },
+        "twice/config.pbtxt:9:3: preserve_ordering allows one priority level, not 2: remove one of "
+        "them [priority_levels]",
+    ),
+    # Accelerators
+    case(
+        "unknown accelerator",
+        ONNX,
+        {
+            CONFIG: {
+                "# FIELDS": "optimization { execution_accelerators {\n"
+                '  gpu_execution_accelerator { name: "tensorrtt" }\n} }'
+            }
+        },
+        'twice/config.pbtxt:6:3: "tensorrtt" is no accelerator of the backend: write tensorrt or '
+        "cuda [onnx_accelerators]",
+    ),
+    case(
+        "unknown precision",
+        ONNX,
+        {
+            CONFIG: {
+                "# FIELDS": "optimization { execution_accelerators {\n"
+                '  gpu_execution_accelerator { name: "tensorrt" '
+                'parameters { key: "precision_mode" value: "FP8X" } }\n} }'
+            }
+        },
+        'twice/config.pbtxt:6:3: precision_mode "FP8X": write FP32 or FP16 or BF16 or INT8 '
+        "[onnx_accelerators]",
     ),
     # Backends
     case(

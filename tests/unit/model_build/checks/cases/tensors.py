@@ -118,4 +118,12 @@ CASES = [
         "twice/config.pbtxt:7:1: warning: outputs have positions [0, 0]: number them from 0, each "
         "once [torchscript_names]",
     ),
+    # tensor_formats
+    case(
+        "image format with two dims",
+        PYTHON,
+        {CONFIG: {'input [ { name: "X" ': 'input [ { format: FORMAT_NCHW name: "X" '}},
+        'twice/config.pbtxt:4:11: input "X" has dims [2], but its format three: remove format, or '
+        "write three dims [tensor_formats]",
+    ),
 ]
