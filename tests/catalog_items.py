@@ -1,6 +1,5 @@
 """Catalogs in tests: a DynamoDB in this process, tables, and entries that tests write."""
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -45,9 +44,11 @@ def _answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
     body: Any = request.body
     path = urlsplit(request.url).path
     with _LOCK:
-        status, response_headers, content = asyncio.run(
-            ministack.handle_request("POST", path, headers, body, {})
-        )
+        request_handling = ministack.handle_request("POST", path, headers, body, {})
+        try:
+            request_handling.send(None)  # it never waits, and an event loop may be running
+        except StopIteration as end:
+            status, response_headers, content = end.value
     content = content if isinstance(content, bytes) else content.encode()
     raw: Any = _Body(content)
     return AWSResponse(request.url, status, response_headers, raw)
