@@ -138,7 +138,7 @@ def manual_changes(
         if error.response["Error"]["Code"] not in DENIED:
             raise
         text = f"log groups and policies are not compared: {failure_reason(error)}"
-        yield LiveDifference(stack, text, "docs/permissions.md")
+        yield LiveDifference(stack, text, 'docs/security.md, "Permissions"')
 
 
 def _manual_changes(

@@ -7,7 +7,14 @@ from typing import Any, Protocol
 
 from botocore import xform_name
 from botocore.exceptions import ClientError, ParamValidationError
-from ministack.services.cloudformation import _stack_events, _stacks, engine, provisioners, stacks
+from ministack.services.cloudformation import (
+    _stack_events,
+    _stacks,
+    engine,
+    handlers,
+    provisioners,
+    stacks,
+)
 
 from local_sagemaker.errors import ApiError
 
@@ -102,6 +109,7 @@ def register(types: dict[str, ResourceType]) -> None:
     stacks._runs_on_worker_thread = lambda name: name in types or runs_on_worker_thread(name)
     stacks._topological_sort = _creation_order
     stacks._delete_resource = _keep_during_failed_rollback(stacks._delete_resource)
+    handlers._stack_has_no_updates = _without_metadata(handlers._stack_has_no_updates)
 
 
 def _creation_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[str]:
@@ -127,6 +135,23 @@ def _creation_order(resources: dict[str, Any], conditions: dict[str, bool]) -> l
         order += sorted(ready, key=lambda name: (active[name]["Type"].startswith("Custom::"), name))
         sorter.done(*ready)
     return order
+
+
+def _without_metadata(has_no_updates: Callable[..., bool]) -> Callable[..., bool]:
+    """Return `has_no_updates` without the section Metadata.
+
+    "During a stack update, you cannot update the Metadata section by itself" (user guide, Metadata
+    section). A resource's Metadata counts.
+    """
+
+    def without(template: dict[str, Any]) -> dict[str, Any]:
+        return {section: value for section, value in template.items() if section != "Metadata"}
+
+    def compare(stack: dict[str, Any], template: dict[str, Any], *options: Any) -> bool:
+        before = {**stack, "_template": without(stack.get("_template", {}))}
+        return has_no_updates(before, without(template), *options)
+
+    return compare
 
 
 def _keep_during_failed_rollback(delete: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ class NamedResource(NamedTuple):
     """A resource in a stack.
 
     `logical_id` lacks the hash that the CDK appends. `arn` is a pattern, because CloudFormation
-    generates the end of the name. `label` is the name in docs/permissions.md. `stack` lacks the
+    generates the end of the name. `label` is the name in the printed ledger. `stack` lacks the
     name of the stage.
     """
 

@@ -2,7 +2,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ministack.services.cloudformation import provisioners, stacks
+from ministack.services.cloudformation import handlers, provisioners, stacks
 
 from local_sagemaker import cloudformation
 from local_sagemaker.api import JsonService
@@ -40,6 +40,7 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
         monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
     for function in ("_delete_resource", "_runs_on_worker_thread", "_topological_sort"):
         monkeypatch.setattr(stacks, function, getattr(stacks, function))
+    monkeypatch.setattr(handlers, "_stack_has_no_updates", handlers._stack_has_no_updates)
     lamp = Lamp()
     cloudformation.register({"Our::Lamp": lamp})
     return lamp
@@ -91,6 +92,25 @@ def test_custom_resources_are_created_last(lamp: Lamp) -> None:
     }
     order = stacks._topological_sort(resources, {"Never": False})
     assert order == ["Model", "Endpoint", "Target", "Check"]
+
+
+@pytest.mark.usefixtures("lamp")
+@pytest.mark.parametrize(
+    ("changes", "has_no_updates"),
+    [
+        ({}, True),
+        ({"Metadata": {"a": 1}}, True),
+        ({"Metadata": {"a": 1}, "Outputs": {"Digest": {"Value": "b"}}}, False),
+        ({"Resources": {"Hall": {"Type": "Our::Lamp", "Metadata": {"a": 1}}}}, False),
+    ],
+)
+@pytest.mark.parametrize("metadata", [{}, {"Metadata": {"a": 0}}])
+def test_metadata_cannot_be_updated_alone(
+    metadata: dict[str, Any], changes: dict[str, Any], has_no_updates: bool
+) -> None:
+    template = {"Resources": {"Hall": {"Type": "Our::Lamp"}}}
+    stack = {"_template": {**template, **metadata}, "_resolved_params": {}}
+    assert handlers._stack_has_no_updates(stack, {**template, **changes}, {}, []) is has_no_updates
 
 
 def test_circular_dependency_is_refused(lamp: Lamp) -> None:

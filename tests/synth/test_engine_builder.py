@@ -35,7 +35,7 @@ def test_gpu_project_timeouts_and_retries(models_template: Template) -> None:
 
 
 def test_region_without_gpus_has_no_gpu_project() -> None:
-    stack = model_stack(App(), trial_stage(region="eu-north-1"))
+    stack = model_stack(App(), trial_stage(region="eu-north-1", instance_type="ml.c5.xlarge"))
     template = Template.from_stack(stack)
     (project,) = template.find_resources("AWS::CodeBuild::Project").values()
     environment = project["Properties"]["Environment"]
