@@ -10,8 +10,8 @@ HEADER = """\
 # The articles
 
 The claims and steps of the five articles that this project began with, and the tests that show
-them. {shown} of {all} claims are shown, {limited} of these with a limit, which stands below the tests; the
-others have the reason. No claim was shown on AWS or on a GPU.
+them. {shown} of {all} claims are shown, {limited} of these with a limit, which stands below the
+tests; the others have the reason. No claim was shown on AWS or on a GPU.
 """
 
 

@@ -102,7 +102,8 @@ CASES = [
         {
             CONFIG: {
                 "# FIELDS": 'parameters { key: "ENABLE_WEIGHTS_SHARING" '
-                'value { string_value: "true" } }\nparameters { key: "inference_mode" value { string_value: "true" } }'
+                'value { string_value: "true" } }\n'
+                'parameters { key: "inference_mode" value { string_value: "true" } }'
             }
         },
         "twice/config.pbtxt:11:1: warning: the PyTorch backend ignores the parameter "
