@@ -135,7 +135,7 @@ browser-image: install $(BROWSER)/.installed ## make the images of the docs anew
 	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: bench
-bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write docs/performance.md; QUICK=1, ONLY=synth
+bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write tools/bench/results/ and docs/performance.md; QUICK=1, ONLY=synth
 	@python -m tools.bench $(if $(QUICK),--quick) $(ONLY)
 
 .PHONY: lint
@@ -205,7 +205,10 @@ sbom: $(SBOM)/.installed ## write sbom.json: the packages that the client and th
 		--output-file sbom.json tests/distribution/requirements.txt
 
 .PHONY: docs
-docs: $(DOCS)/.installed ## build the documentation site into docs.out/; a warning is an error
+docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.out/; a warning is an error
+	@python -m platform_facts.rules > docs/rules.md
+	@python -m delivery.permissions > docs/permissions.md
+	@python -m tools.bench.page
 	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
 	@echo "docs.out/index.html"
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from delivery import cdk
 from delivery.errors import next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from model_build.publishing.catalog import Catalog
+from plan.catalog import Catalog, ChangedMeanwhile
 from release.checkout import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
@@ -74,13 +75,15 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     unmanaged configuration changes to stacks and resources with drift detection").
     """
     restored = []
+    caller = str(boto3.client("sts", region).get_caller_identity()["Arn"])
     for short_name, endpoint in plan.document.endpoints.items():
-        catalog = Catalog(boto3.client("ssm", region), plan.document.stage, short_name)
-        present = catalog.entries()
+        catalog = Catalog(boto3.client("dynamodb", region), plan.document.stage, short_name)
+        present = catalog.current(endpoint.models)
         for name, model in endpoint.models.items():
             if name not in present:
-                catalog.set_current(model.catalog.fields(), "deployed")
-                restored.append(f"{catalog.path}/{name}")
+                with suppress(ChangedMeanwhile):  # another writer has restored it
+                    catalog.write(model.catalog.fields(), "deployed", caller=caller, replaces=None)
+                    restored.append(f"{short_name}/{name}")
     return restored
 
 

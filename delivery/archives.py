@@ -1,8 +1,8 @@
 """Build the archives that a delivery needs, before an endpoint changes.
 
 Also the archives of moves: during an update, old instances load archives from the old prefixes and
-new instances from the new prefixes, while the catalog still has the old entries; CloudFormation
-deletes the entries of removed models last. In a rollback, CloudFormation restores the endpoint
+new instances from the new prefixes, while the catalog still has the old entries; the entries
+of removed models are deleted last. In a rollback, CloudFormation restores the endpoint
 first, while the catalog may have new entries. Therefore every archive in the old or new catalog
 must exist below every old and new prefix. Otherwise the update guard in the stack refuses the
 update.
@@ -20,7 +20,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import cdk
 from delivery.bucket import ArchiveBucket, source_key, stack_name, stack_outputs
-from delivery.catalog import current_entries
 from delivery.deploy import StageDeployment
 from delivery.errors import (
     NotDelivered,
@@ -30,8 +29,8 @@ from delivery.errors import (
 )
 from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
+from plan.catalog import Catalog
 from plan.document import EndpointSettings
-from platform_facts.rules.catalog import entry_name
 
 BuildProperties = dict[str, str]
 """The input of a build: the properties of the archive's custom resource."""
@@ -210,18 +209,18 @@ class EndpointMove:
         return [prefix + archive for prefix in sorted(self.prefixes)]
 
     def _error(self, key: str, model: str, reason: str) -> NotDelivered:
-        entry = entry_name(self.stage, self.short_name, model)
+        delete = Catalog(None, self.stage, self.short_name).delete_command(model)
         return NotDelivered(
             f"{key}: {reason}. {self.stage}-{self.short_name} cannot move without it. Deliver this "
             f"version of {model} before the move; or go back to a delivered version: tritonsm "
-            f"rollback {self.stage} {self.short_name} {model}; or, if no client uses {model}: aws "
-            f"ssm delete-parameter --name {entry}"
+            f"rollback {self.stage} {self.short_name} {model}; or, if no client uses {model}: "
+            f"{delete}"
         )
 
 
 def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
     """Yield a move for each endpoint whose prefixes change."""
-    stage, ssm = deployment.assembly.stage, deployment.session.client("ssm")
+    stage, dynamodb = deployment.assembly.stage, deployment.session.client("dynamodb")
     for short_name, endpoint in deployment.assembly.plan.endpoints.items():
         live_template = deployment.live_template(endpoint.settings)
         if live_template is None:
@@ -233,7 +232,9 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
         old_prefixes, new_prefixes = prefixes(live), prefixes(endpoint.settings)
         if old_prefixes == new_prefixes or not old_prefixes or not new_prefixes:
             continue  # the guard refuses a change between single-model and multi-model hosting
-        entries = current_entries(ssm, stage, short_name).values()
+        entries = [
+            revision.entry for revision in Catalog(dynamodb, stage, short_name).current().values()
+        ]
         archives = {entry["target_model"] for entry in entries if entry.get("target_model")}
         targets = (model.catalog.target_model for model in endpoint.models.values())
         archives.update(filter(None, targets))

@@ -1,55 +1,53 @@
-"""The catalog of a stage: its differences from templates, and the repair of deleted entries."""
+"""The catalog of a stage: its differences from deployed lists, and repairs of deleted entries."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+
+import boto3
 
 from delivery.deploy import StageDeployment
 from delivery.errors import ChangedByHand
 from delivery.state import incomplete_stacks
 from delivery.steps import say
-from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
-from release.templates import Template, resources
+from plan.catalog import Catalog, ChangedMeanwhile, Entry, Revision
+from release.templates import Template, resolve, resources
 
-if TYPE_CHECKING:
-    from mypy_boto3_ssm import SSMClient
-
-Entry = dict[str, Any]
-"""The value of a catalog parameter: `model`, `version`, `endpoint`, `target_model`, `signature`."""
+CATALOG = "Custom::TritonCatalog"
+Entries = dict[str, Entry]
+"""Model -> entry of an endpoint."""
 
 
 @dataclass(frozen=True)
 class CatalogDifference:
-    """A model whose catalog entry differs from the template's.
+    """A model whose catalog entry differs from the deployed one.
 
-    `template_entry` is None if no template has the model. `catalog_entry` is None if the catalog
-    has no entry, and empty if clients cannot read the entry. `time` and `user` are those of the
-    last change in the catalog. `command` removes the difference.
+    `catalog` is that of its endpoint. `deployed` is None if no list has the model, `revision` is
+    None if the catalog has no entry, and has an empty entry if clients cannot read it. `command`
+    removes the difference.
     """
 
-    parameter: str
-    template_entry: Entry | None
-    catalog_entry: Entry | None
+    catalog: Catalog
+    name: str
+    deployed: Entry | None
+    revision: Revision | None
     command: str
-    time: datetime | None = None
-    user: str | None = None
 
     @property
     def model(self) -> str:
         """The model as `endpoint/model`."""
-        return "/".join(self.parameter.split("/")[-2:])
+        return f"{self.catalog.endpoint}/{self.name}"
 
     @property
     def is_repairable(self) -> bool:
-        """Whether a delivery may overwrite the catalog's entry with the template's entry.
+        """Whether a delivery may overwrite the catalog's entry with the deployed entry.
 
         True if the catalog's entry is missing or unreadable. Also true for a single-model endpoint,
         which serves the same archive regardless of the entry.
         """
-        return self.template_entry is not None and (
-            not self.catalog_entry or self.template_entry["target_model"] is None
+        return self.deployed is not None and (
+            not (self.revision and self.revision.entry) or self.deployed["target_model"] is None
         )
 
     @property
@@ -60,57 +58,58 @@ class CatalogDifference:
         exists.
         """
         return bool(
-            self.template_entry
-            and self.catalog_entry
-            and self.template_entry["version"] == self.catalog_entry["version"]
+            self.deployed
+            and self.revision
+            and self.deployed["version"] == self.revision.entry.get("version")
         )
 
     @property
     def text(self) -> str:
-        """The difference as a sentence, with the time and user of the last change."""
-        if self.catalog_entry is None:
+        """The difference as a sentence, with the time and caller of the last change."""
+        if self.revision is None:
             return f"{self.model}: the catalog has no entry"
-        changed = f"since {self.time:%F %T %Z}, by {self.user}"
-        if not self.catalog_entry:
+        changed = "changed without tritonsm"
+        if self.revision.time:
+            time = datetime.fromisoformat(self.revision.time).astimezone(UTC)
+            changed = f"since {time:%F %T %Z}, by {self.revision.caller}"
+        if not self.revision.entry:
             return f"{self.model}: the catalog's entry is broken, {changed}"
-        version = f"{self.model}: the catalog has version {self.catalog_entry['version']}"
-        if self.template_entry is None:
+        version = f"{self.model}: the catalog has version {self.revision.version}"
+        if self.deployed is None:
             return f"{version}, {changed}, and the commit does not have this model"
         if self.is_published_copy:
-            archive = self.catalog_entry["target_model"]
+            archive = self.revision.entry["target_model"]
             return f"{version} in another archive, {archive}, {changed}"
-        return f"{version} instead of {self.template_entry['version']}, {changed}"
+        return f"{version} instead of {self.deployed['version']}, {changed}"
 
 
 def check_catalog_before(deployment: StageDeployment) -> None:
-    """Restore deleted entries to the values of the live templates.
+    """Restore deleted entries to those of the deployed lists.
 
-    CloudFormation compares templates: if the commit and the live template have the same value, it
-    does not restore an entry that was changed by hand. Raise `ChangedByHand` for such an entry.
-    Skip stacks in a failed state: it is unknown which entries CloudFormation has written.
+    A deploy writes the entries that differ between the deployed list and the commit's: it does not
+    restore an entry that was changed by hand and is the same in both. Raise `ChangedByHand` for
+    such an entry. Skip stacks in a failed state: it is unknown which entries a deploy has written.
     """
-    endpoints, ssm = deployment.assembly.endpoints, deployment.session.client("ssm")
-    cloudformation = deployment.session.client("cloudformation")
+    endpoints, session = deployment.assembly.endpoints, deployment.session
     stacks = [endpoint.stack for endpoint in endpoints.values()]
-    failed_stacks = incomplete_stacks(cloudformation, stacks)
-    live_templates = {
-        name: template
+    failed_stacks = incomplete_stacks(session.client("cloudformation"), stacks)
+    live_entries = {
+        name: deployed_entries(session, template)
         for name, endpoint in endpoints.items()
         if endpoint.stack not in failed_stacks and (template := deployment.live_template(endpoint))
     }
-    live_entries = _all_entries(live_templates)
-    new_entries = _all_entries(_new_templates(deployment))
+    new_entries = _new_entries(deployment)
     unexpected = [
         difference
-        for difference in differences(ssm, deployment.assembly.stage, live_templates)
+        for difference in differences(session, deployment.assembly.stage, live_entries)
         if not difference.is_published_copy
     ]
     unchanged_by_deploy = []
     for difference in _restore_repairable(deployment, unexpected):
-        name = difference.parameter
-        if live_entries.get(name) == new_entries.get(name):
+        new_entry = new_entries[difference.catalog.endpoint].get(difference.name)
+        if difference.deployed == new_entry:
             unchanged_by_deploy.append(difference)
-        elif difference.template_entry:
+        elif difference.deployed:
             say(f"! {difference.text}: this delivery changes it to the commit's version")
     _refuse(
         unchanged_by_deploy, "nothing was deployed, and a deploy would not change these entries"
@@ -123,25 +122,32 @@ def check_catalog_after(deployment: StageDeployment) -> None:
     After the deploy the commit's archives exist. Therefore an entry that names a published copy is
     restored too.
     """
-    ssm, stage = deployment.session.client("ssm"), deployment.assembly.stage
-    catalog_differences = differences(ssm, stage, _new_templates(deployment))
+    session, stage = deployment.session, deployment.assembly.stage
+    catalog_differences = differences(session, stage, _new_entries(deployment))
     remaining = _restore_repairable(deployment, catalog_differences)
     _refuse(remaining, "everything is deployed except these catalog entries")
 
 
-def _new_templates(deployment: StageDeployment) -> dict[str, Template]:
-    """Return short name -> template of each endpoint of the commit."""
-    assembly = deployment.assembly
-    return {
-        name: assembly.templates[endpoint.stack] for name, endpoint in assembly.endpoints.items()
-    }
+def deployed_entries(session: boto3.Session, template: Template) -> Entries:
+    """Return the entries in the list that a template's stack has written.
+
+    The list is an asset of the stack. A stack of an older version has none.
+    """
+    entries: Entries = {}
+    for _, catalog in resources(template, CATALOG):
+        account = session.client("sts").get_caller_identity()["Account"]
+        values = {"AWS::AccountId": account, "AWS::Region": session.region_name}
+        bucket, _, key = resolve(catalog["List"], values).partition("/")
+        body = session.client("s3").get_object(Bucket=bucket, Key=key)["Body"]
+        entries |= {entry["model"]: entry for entry in map(json.loads, body.iter_lines())}
+    return entries
 
 
-def _all_entries(templates: Mapping[str, Template]) -> dict[str, str]:
+def _new_entries(deployment: StageDeployment) -> dict[str, Entries]:
+    """Return short name of the endpoint -> entries of the commit."""
     return {
-        name: value
-        for template in templates.values()
-        for name, value in catalog_entries(template).items()
+        name: {model: planned.catalog.fields() for model, planned in endpoint.models.items()}
+        for name, endpoint in deployment.assembly.plan.endpoints.items()
     }
 
 
@@ -152,7 +158,9 @@ def _restore_repairable(
     repairable = [
         entry for entry in catalog_differences if entry.is_repairable or entry.is_published_copy
     ]
-    _restore_entries(deployment.session.client("ssm"), repairable)
+    if repairable:
+        caller = str(deployment.session.client("sts").get_caller_identity()["Arn"])
+        _restore_entries(repairable, caller)
     for difference in repairable:
         say(f"! {difference.text}: restored to the deployed version")
     return [difference for difference in catalog_differences if difference not in repairable]
@@ -162,7 +170,7 @@ def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
     """Print models that the commit does not have; raise `ChangedByHand` for other differences."""
     lines = []
     for difference in catalog_differences:
-        if difference.template_entry is None:
+        if difference.deployed is None:
             say(f"! {difference.text}: {difference.command}")
         else:
             lines += [difference.text, f"  {difference.command}"]
@@ -172,100 +180,49 @@ def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
 
 
 def differences(
-    ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
+    session: boto3.Session, stage: str, endpoints: Mapping[str, Entries]
 ) -> list[CatalogDifference]:
-    """Return the differences between the catalog and `templates`: short name -> template."""
+    """Return the differences between the catalog and the entries of endpoints, by short name."""
+    dynamodb = session.client("dynamodb")
     return [
         difference
-        for endpoint, template in templates.items()
-        for difference in _endpoint_differences(ssm, stage, endpoint, catalog_entries(template))
+        for endpoint, entries in endpoints.items()
+        for difference in _endpoint_differences(Catalog(dynamodb, stage, endpoint), entries)
     ]
 
 
-def _restore_entries(ssm: "SSMClient", differences: Iterable[CatalogDifference]) -> None:
-    """Restore entries to the templates' values: CloudFormation does not detect their change.
-
-    Do not overwrite a missing entry that another caller creates at the same time.
-    """
+def _restore_entries(differences: Iterable[CatalogDifference], caller: str) -> None:
+    """Restore the deployed entries. Raise `ChangedByHand` if another caller changes one, too."""
     for difference in differences:
-        assert difference.template_entry
-        ssm.put_parameter(
-            Name=difference.parameter,
-            Description=f"Current archive of {difference.template_entry['model']}",
-            Value=json.dumps(difference.template_entry, separators=(",", ":")),
-            Type="String",
-            Overwrite=difference.catalog_entry is not None,
-        )
+        assert difference.deployed
+        try:
+            difference.catalog.write(
+                difference.deployed, "deployed", caller=caller, replaces=difference.revision
+            )
+        except ChangedMeanwhile as error:
+            raise ChangedByHand(str(error)) from None
 
 
-def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, Entry]:
-    """Return an endpoint's entries by parameter name; an unreadable entry is empty."""
-    path = f"{CATALOG_ROOT}{stage}/{endpoint}"
-    pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=path)
-    return {
-        parameter["Name"]: parse_entry(parameter["Value"])
-        for page in pages
-        for parameter in page["Parameters"]
-    }
+def _endpoint_differences(catalog: Catalog, entries: Entries) -> Iterator[CatalogDifference]:
+    revisions = catalog.current(entries)
+    for name in sorted({*entries, *revisions}):
+        entry, revision = entries.get(name), revisions.get(name)
+        if entry is None or revision is None or not _have_same_archive(entry, revision.entry):
+            command = _command(catalog, name, entry, revision)
+            yield CatalogDifference(catalog, name, entry, revision, command)
 
 
-def catalog_entries(template: Template) -> dict[str, str]:
-    """Return name -> value of the catalog parameters in a template."""
-    return {
-        parameter["Name"]: parameter["Value"]
-        for _, parameter in resources(template, "AWS::SSM::Parameter")
-        if parameter.get("Name", "").startswith(CATALOG_ROOT)
-    }
-
-
-def parse_entry(value: str) -> Entry:
-    """Return the entry in a parameter's value, empty if clients cannot read it."""
-    try:
-        entry = json.loads(value)
-        texts = [entry[name] for name in ("model", "version", "endpoint")]
-        archive, signature = entry["target_model"], entry["signature"]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    is_entry = all(isinstance(text, str) for text in texts) and isinstance(signature, dict)
-    return entry if is_entry and isinstance(archive, str | None) else {}
-
-
-def _endpoint_differences(
-    ssm: "SSMClient", stage: str, endpoint: str, template_entries: Mapping[str, str]
-) -> Iterator[CatalogDifference]:
-    catalog_entries = current_entries(ssm, stage, endpoint)
-    for name in sorted({*template_entries, *catalog_entries}):
-        value, catalog_entry = template_entries.get(name), catalog_entries.get(name)
-        template_entry = json.loads(value) if value else None
-        if catalog_entry is None:
-            yield CatalogDifference(name, template_entry, None, f"make deliver STAGE={stage}")
-        elif template_entry is None or not _have_same_archive(template_entry, catalog_entry):
-            yield _difference(ssm, name, template_entry, catalog_entry)
-
-
-def _difference(
-    ssm: "SSMClient", name: str, template_entry: Entry | None, catalog_entry: Entry
-) -> CatalogDifference:
-    """Return a difference with the time and user of the last change (GetParameterHistory)."""
-    pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
-    versions = [version for page in pages for version in page["Parameters"]]
-    last = max(versions, key=lambda version: version["Version"])
-    _, _, stage, endpoint, model = name.split("/")
-    if template_entry is None:
-        command = f"aws ssm delete-parameter --name {name}"
-    elif not catalog_entry or template_entry["version"] == catalog_entry["version"]:
-        command = f"make deliver STAGE={stage}"
-    elif any(
-        _have_same_archive(template_entry, parse_entry(version["Value"])) for version in versions
-    ):
-        version = template_entry["version"]
-        command = f"tritonsm rollback {stage} {endpoint} {model} --to {version}"
-    else:
-        command = f"tritonsm publish {stage} {endpoint} models/{model}"
-    return CatalogDifference(
-        *(name, template_entry, catalog_entry, command),
-        *(last["LastModifiedDate"].astimezone(UTC), last["LastModifiedUser"]),
-    )
+def _command(catalog: Catalog, model: str, entry: Entry | None, revision: Revision | None) -> str:
+    """Return the command that removes a difference."""
+    if entry is None:
+        return catalog.delete_command(model)
+    if not (revision and revision.entry) or entry["version"] == revision.version:
+        return f"make deliver STAGE={catalog.stage}"
+    earlier = (revision.entry for revision in catalog.history(model))
+    if any(_have_same_archive(entry, other) for other in earlier):
+        version = entry["version"]
+        return f"tritonsm rollback {catalog.stage} {catalog.endpoint} {model} --to {version}"
+    return f"tritonsm publish {catalog.stage} {catalog.endpoint} models/{model}"
 
 
 def _have_same_archive(first: Entry, second: Entry) -> bool:

@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 from delivery.archives import prefixes
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
 from delivery.bucket import ArchiveBucket, stack_name
-from delivery.catalog import catalog_entries, differences
+from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import NotDelivered, Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
@@ -106,19 +106,19 @@ def _endpoint_differences(
                 text = fault.text.removeprefix(f"{endpoint.name} ")
                 command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
                 yield LiveDifference(endpoint.name, text, command)
-    for entry in differences(session.client("ssm"), stage, {short_name: template}):
+    entries = deployed_entries(session, template)
+    for entry in differences(session, stage, {short_name: entries}):
         yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
     if archives and endpoint:
-        for subject, text in _missing_archives(archives, endpoint, template):
+        for subject, text in _missing_archives(archives, endpoint, entries):
             yield LiveDifference(f"{short_name}/{subject}", text, deliver)
 
 
 def _missing_archives(
-    bucket: ArchiveBucket, endpoint: EndpointSettings, template: Template
+    bucket: ArchiveBucket, endpoint: EndpointSettings, entries: Entries
 ) -> Iterator[tuple[str, str]]:
     """Yield model and message for each archive that is missing or was replaced."""
-    for value in catalog_entries(template).values():
-        entry = json.loads(value)
+    for entry in entries.values():
         for prefix in sorted(prefixes(endpoint)):
             key = f"{prefix}{entry['target_model']}"
             try:
@@ -138,7 +138,7 @@ def manual_changes(
         if error.response["Error"]["Code"] not in DENIED:
             raise
         text = f"log groups and policies are not compared: {failure_reason(error)}"
-        yield LiveDifference(stack, text, "docs/permissions.md")
+        yield LiveDifference(stack, text, 'docs/security.md, "Permissions"')
 
 
 def _manual_changes(

@@ -15,7 +15,7 @@ from delivery.golden import Golden
 from delivery.steps import say, step
 from endpoint_client import EndpointClient, EndpointError, NoCopies
 from endpoint_client._payload import Array, Inputs
-from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
+from plan import catalog
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
@@ -93,16 +93,14 @@ def write_golden(session: boto3.Session, stage: str, model: str, path: Path) -> 
     Raise `EndpointError` if no endpoint of the stage's catalog serves the model.
     """
     content = Golden.read(path)
-    pages = session.client("ssm").get_paginator("get_parameters_by_path")
-    for page in pages.paginate(Path=f"{CATALOG_ROOT}{stage}/", Recursive=True):
-        for parameter in page["Parameters"]:
-            _, endpoint, name = parameter["Name"].rsplit("/", 2)
-            if name == model:
-                with step(f"invoke {model} of {stage}-{endpoint}"):
-                    answer = _client(session, stage, endpoint).invoke(model, content.arrays())
-                stand_ins = golden.local_stand_ins(path.parents[1])
-                path.write_text(content.with_outputs(answer, stand_ins).to_json())
-                return
+    for revision in catalog.listed(session.client("dynamodb"), stage):
+        if revision.model == model:
+            with step(f"invoke {model} of {stage}-{revision.endpoint}"):
+                client = _client(session, stage, revision.endpoint)
+                answer = client.invoke(model, content.arrays())
+            stand_ins = golden.local_stand_ins(path.parents[1])
+            path.write_text(content.with_outputs(answer, stand_ins).to_json())
+            return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
 
 

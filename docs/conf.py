@@ -41,7 +41,9 @@ OTHER_PAGES = {
     "local-sagemaker": Path("../local_sagemaker/docs/reference.md"),
     "local-sagemaker-coverage": Path("../local_sagemaker/docs/coverage.md"),
 }
-"""Files of another folder that the site shows in place of a page of this one."""
+"""Files of another folder that the site shows: an empty file here stands for each."""
+for _name in OTHER_PAGES:
+    Path(__file__).with_name(f"{_name}.md").touch()
 REPOSITORY = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/tree/{GITHUB_SHA}"
 """Where files of the repository are shown; the variables are those of GitHub's workflows."""
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!https?:)([^)#\s]+)((?:#[^)]*)?)\)")

@@ -1,4 +1,4 @@
-"""The current archive of each model: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
+"""The current archive of each model: items `ENDPOINT#MODEL` of the stage's table."""
 
 import json
 import logging
@@ -8,7 +8,9 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from endpoint_client._errors import EndpointError, NotSent, UnknownModel, translate_errors
@@ -16,10 +18,7 @@ from endpoint_client._retries import Deadline, Retries
 from endpoint_client._transport import REQUEST_TIMEOUT
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
-"""A part of a parameter's name (Systems Manager API reference, PutParameter).
-
-GetParameter also accepts NAME:VERSION and NAME:LABEL, which return older versions.
-"""
+"""Without the `#` that separates the parts of a key, and without paths and versions."""
 
 LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS = 5.0, 3
 """Time-out of an attempt to read the catalog, and number of attempts."""
@@ -31,6 +30,10 @@ UNKNOWN_SECONDS = RETRY_SECONDS = 5.0
 """How long an unknown name is cached, and the delay after a failed refresh."""
 MAX_CACHED_NAMES = 1000
 """Number of cached names at which unknown names are removed from the cache."""
+MAX_LISTED_NAMES = 10
+"""Number of names in the message for an unknown name."""
+INDEX = "by-endpoint"
+"""The index of the table with the current items by endpoint."""
 
 _log = logging.getLogger("endpoint_client")
 
@@ -66,7 +69,7 @@ class CatalogEntry:
 
     @classmethod
     def parse(cls, value: str) -> "CatalogEntry":
-        """Return the entry in a parameter's JSON value."""
+        """Return the entry in an item's JSON text."""
         content = json.loads(value)
         signature = content["signature"]
         inputs, outputs = (
@@ -101,8 +104,12 @@ class CachedCatalog:
     the expired entry.
     """
 
-    def __init__(self, ssm: Any, retries: Retries, prefix: str, ttl: float) -> None:
-        self._ssm, self._retries, self._prefix, self._ttl = ssm, retries, prefix, ttl
+    def __init__(
+        self, dynamodb: Any, retries: Retries, stage: str, endpoint: str, ttl: float
+    ) -> None:
+        self._dynamodb, self._retries, self._ttl = dynamodb, retries, ttl
+        self._table, self._endpoint = f"triton-catalog-{stage}", endpoint
+        self._name = f"{self._table}/{endpoint}"
         self._slots: dict[tuple[int, str], _CacheSlot] = {}
 
     def resolve(self, model: str, deadline: Deadline) -> CatalogEntry:
@@ -120,15 +127,27 @@ class CachedCatalog:
         if not slot.lock.acquire(timeout=0 if usable_entry else deadline.remaining(3600)):
             if usable_entry:
                 return usable_entry
-            raise NotSent(f"another look-up of {model!r} in {self._prefix} takes too long")
+            raise NotSent(f"another look-up of {model!r} in {self._name} takes too long")
         try:
             return self._fresh_entry(slot) or self._look_up(model, slot, usable_entry, deadline)
         finally:
             slot.lock.release()
 
     def models(self, deadline: Deadline) -> list[str]:
-        """Return the names of all models, sorted. Raises `EndpointError`."""
-        return sorted(name for page in self._pages_of_names(deadline) for name in page)
+        """Return the names of all models, sorted, and cache their entries.
+
+        Raises `EndpointError`.
+        """
+        names = []
+        for item in self._items(deadline):
+            names.append(model := _model(item))
+            with suppress(EndpointError):  # of the look-up of this model
+                entry = self._parse(model, item)
+                slot = self._slots.setdefault((os.getpid(), model), _CacheSlot())
+                if entry and slot.lock.acquire(blocking=False):
+                    self._keep(slot, entry)
+                    slot.lock.release()
+        return sorted(names)
 
     def _fresh_entry(self, slot: _CacheSlot) -> CatalogEntry | None:
         if time.monotonic() >= slot.fresh_until:
@@ -156,45 +175,80 @@ class CachedCatalog:
             slot.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
             _log.warning("using stale catalog entry %r: %s", str(usable_entry), error)
             return usable_entry
-        now = time.monotonic()
         if slot.entry is None:
-            first_names = next(self._pages_of_names(deadline))
-            names = ", ".join(first_names) or "none: is the endpoint deployed?"
-            slot.unknown_message = f"no model {model!r} in {self._prefix}: there are {names}"
-            slot.fresh_until = now + UNKNOWN_SECONDS
+            names = self._first_names(deadline)
+            slot.unknown_message = f"no model {model!r} in {self._name}: there are {names}"
+            slot.fresh_until = time.monotonic() + UNKNOWN_SECONDS
             raise UnknownModel(slot.unknown_message)
-        slot.fresh_until = now + self._ttl * random.uniform(0.9, 1)
+        return self._keep(slot, slot.entry)
+
+    def _keep(self, slot: _CacheSlot, entry: CatalogEntry) -> CatalogEntry:
+        slot.entry = entry
+        slot.fresh_until = time.monotonic() + self._ttl * random.uniform(0.9, 1)
         slot.stale_until = slot.fresh_until + STALE_SECONDS
-        return slot.entry
+        return entry
 
     def _read_entry(
         self, model: str, deadline: Deadline, *, is_refresh: bool
     ) -> CatalogEntry | None:
-        """Return the entry of a model's parameter, or None if it does not exist."""
-        name = f"{self._prefix}/{model}"
+        """Return the entry of a model, or None if it does not exist."""
+        key = {"model_key": {"S": f"{self._endpoint}#{model}"}, "revision": {"N": "0"}}
         seconds, attempts = LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS
         if is_refresh:
             seconds, attempts = REFRESH_SECONDS, 1
 
         def attempt() -> Any:
             REQUEST_TIMEOUT.set(deadline.remaining(seconds))
-            with translate_errors(f"cannot look {model!r} up in {self._prefix}", NotSent):
+            with translate_errors(f"cannot look {model!r} up in {self._name}", NotSent):
                 try:
-                    return self._ssm.get_parameter(Name=name)["Parameter"]["Value"]
-                except self._ssm.exceptions.ParameterNotFound:
-                    return None
+                    answer = self._dynamodb.get_item(
+                        TableName=self._table, Key=key, ProjectionExpression="entry"
+                    )
+                except self._dynamodb.exceptions.ResourceNotFoundException:
+                    return {}
+                return answer.get("Item", {})
 
-        value = self._retries.call(attempt, attempts=attempts, deadline=deadline)
+        item = self._retries.call(attempt, attempts=attempts, deadline=deadline)
+        return self._parse(model, item)
+
+    def _parse(self, model: str, item: dict[str, Any]) -> CatalogEntry | None:
+        """Return the entry in an item, None if the model was removed. Raises `EndpointError`."""
         try:
-            return value and CatalogEntry.parse(value)
+            return CatalogEntry.parse(item["entry"]["S"]) if "entry" in item else None
         except (ValueError, KeyError, TypeError) as error:
-            problem = f"{name} is not a catalog entry: {error!r}: publish the model again"
-            raise EndpointError(problem) from error
+            raise EndpointError(
+                f"{self._endpoint}#{model} in {self._table} is not a catalog entry: {error!r}: "
+                "publish the model again"
+            ) from error
 
-    def _pages_of_names(self, deadline: Deadline) -> Iterator[list[str]]:
-        """Yield the pages of GetParametersByPath, which have ten names."""
+    def _first_names(self, deadline: Deadline) -> str:
+        """Return some names for a message; callers with grants for models may not list them."""
+        items = self._items(deadline, Limit=MAX_LISTED_NAMES)
+        try:
+            names = ", ".join(map(_model, islice(items, MAX_LISTED_NAMES)))
+        except EndpointError as error:
+            if error.retry_safe:
+                raise
+            return f"models that are not listed: {error}"
+        return names or "none: is the endpoint deployed?"
+
+    def _items(self, deadline: Deadline, **options: Any) -> Iterator[dict[str, Any]]:
+        """Yield the current items of the endpoint, in pages of at most 1 MB."""
         REQUEST_TIMEOUT.set(deadline.remaining(LOOK_UP_SECONDS))
-        with translate_errors(f"cannot list the models of {self._prefix}", NotSent):
-            paginator = self._ssm.get_paginator("get_parameters_by_path")
-            for page in paginator.paginate(Path=self._prefix):
-                yield [parameter["Name"].rpartition("/")[2] for parameter in page["Parameters"]]
+        with translate_errors(f"cannot list the models of {self._name}", NotSent):
+            pages = self._dynamodb.get_paginator("query").paginate(
+                TableName=self._table,
+                IndexName=INDEX,
+                KeyConditionExpression="endpoint = :endpoint",
+                ExpressionAttributeValues={":endpoint": {"S": self._endpoint}},
+                **options,
+            )
+            try:
+                for page in pages:
+                    yield from page["Items"]
+            except self._dynamodb.exceptions.ResourceNotFoundException:
+                return
+
+
+def _model(item: dict[str, Any]) -> str:
+    return str(item["model_key"]["S"]).partition("#")[2]

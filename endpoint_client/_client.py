@@ -70,11 +70,11 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         self._encode = partial(_payload.encode, max_bytes=max_body_bytes)
         self._transport, self._retries = Transport(session), Retries(wait_until_ready)
         self._runtime = self._transport.client("sagemaker-runtime")
-        ssm, prefix = self._transport.client("ssm"), f"/triton/{stage}/{endpoint}"
-        self._catalog = CachedCatalog(ssm, self._retries, prefix, catalog_ttl)
+        dynamodb = self._transport.client("dynamodb")
+        self._catalog = CachedCatalog(dynamodb, self._retries, stage, endpoint, catalog_ttl)
 
     def models(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of the endpoint's models, sorted."""
+        """Return the names of the endpoint's models, sorted, and cache their entries."""
         return self._catalog.models(Deadline.of(timeout))
 
     def resolve(self, model: str, *, timeout: float | None = None) -> CatalogEntry:

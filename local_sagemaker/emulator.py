@@ -18,7 +18,7 @@ from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.quotas import LAMBDA_CONCURRENCY, configured_quotas
 
 SERVICES = (
-    "budgets,cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
+    "budgets,cloudformation,cloudwatch,dynamodb,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
     "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})

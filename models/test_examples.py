@@ -14,8 +14,9 @@ from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
-from model_build.publishing.catalog import Catalog
 from model_build.recipe import read
+from plan.catalog import Catalog
+from tests.catalog_items import create_table, write_entry
 
 MODELS = Path(__file__).parent
 ROOT = MODELS.parent
@@ -29,6 +30,7 @@ Serve = Callable[[Path], Any]
 def _local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")):
         boto3.client("s3").create_bucket(Bucket=BUCKET)
+        create_table(boto3.client("dynamodb"), "examples")
         yield
 
 
@@ -53,16 +55,14 @@ def _publish_model(
     model, version = name or served_model.manifest["model"], served_model.manifest["digest"][:12]
     archive = f"{model}-{version}.tar.gz"
     boto3.client("s3").upload_file(str(served_model.archive), BUCKET, f"{endpoint}/{archive}")
-    Catalog(boto3.client("ssm"), "examples", endpoint).set_current(
-        {
-            "model": model,
-            "version": version,
-            "endpoint": f"examples-{endpoint}",
-            "target_model": archive if is_multi_model else None,
-            "signature": served_model.manifest["signature"],
-        },
-        "published",
-    )
+    entry = {
+        "model": model,
+        "version": version,
+        "endpoint": f"examples-{endpoint}",
+        "target_model": archive if is_multi_model else None,
+        "signature": served_model.manifest["signature"],
+    }
+    write_entry(Catalog(boto3.client("dynamodb"), "examples", endpoint), entry)
     return f"s3://{BUCKET}/{endpoint}/{archive}"
 
 

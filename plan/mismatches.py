@@ -6,6 +6,7 @@ other property of the template must be equal, and no resource of these types may
 additional.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from plan.document import (
     PlannedModel,
     PlannedVariant,
 )
-from platform_facts.rules.catalog import catalog_path, entry_name
+from platform_facts.rules.catalog import list_text, table_name
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
@@ -44,8 +45,10 @@ COMPONENT = "AWS::SageMaker::InferenceComponent"
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
-BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
-KINDS = (*(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, ENTRY),)
+BUILD, CATALOG = "Custom::TritonModel", "Custom::TritonCatalog"
+KINDS = (
+    *(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, CATALOG),
+)
 """The types of the resources of which every property is compared."""
 INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
 COPIES = "/aws/sagemaker/InferenceComponents"
@@ -217,12 +220,13 @@ class _Expected:
 
     def resources(self) -> dict[str, list[Properties]]:
         """Return the properties of the resources by type."""
-        config, catalog = f"<{CONFIG}.EndpointConfigName>", self._catalog()
+        config = f"<{CONFIG}.EndpointConfigName>"
         checks = {"ServiceToken": ANY, "Endpoint": self._name, "ConfigName": config}
         checks |= {"SecurityGroup": ANY, "Components": ANY}
         archives = [model.catalog.target_model for model in self._endpoint.models.values()]
-        folder = catalog_path(self._plan.stage, self._short_name)
-        guard = {"Archives": [*filter(None, archives)], "Catalog": folder, "Deployment": ANY}
+        table = table_name(self._plan.stage)
+        name = f"{table}/{self._short_name}"
+        guard = {"Archives": [*filter(None, archives)], "Catalog": name, "Deployment": ANY}
         scaling = [*self._scaling()]
         rollback = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
         return {
@@ -240,7 +244,7 @@ class _Expected:
             GUARD: [checks | guard],
             CHECK: [checks],
             BUILD: [*self._builds()],
-            ENTRY: catalog,
+            CATALOG: [self._catalog(table)],
         }
 
     def _type(self, variant: PlannedVariant) -> platform_facts.InstanceType:
@@ -256,16 +260,12 @@ class _Expected:
                 others = dict.fromkeys(("Alternative", "Source", *PROVIDER), ANY)
                 yield {**own, "Bucket": self._bucket(), **others}
 
-    def _catalog(self) -> list[Properties]:
-        return [
-            {
-                "Name": entry_name(self._plan.stage, self._short_name, name),
-                "Type": "String",
-                "Value": model.catalog.as_json(),
-                "Description": ANY,
-            }
-            for name, model in self._endpoint.models.items()
-        ]
+    def _catalog(self, table: str) -> Properties:
+        """Return the resource that writes a list of models, which must have this digest."""
+        text = list_text(model.catalog.as_json() for model in self._endpoint.models.values())
+        own = {"Table": table, "Endpoint": self._short_name}
+        others = {"ServiceToken": ANY, "List": ANY}
+        return {**own, "Digest": hashlib.sha256(text.encode()).hexdigest(), **others}
 
     def _models(self, variant: PlannedVariant) -> dict[str, Properties]:
         """Return archive or prefix -> Model of a variant, the preferred first."""

@@ -39,7 +39,7 @@ PLANNED = (
     ("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.[CEI]*"),
     ("AWS::SageMaker::InferenceComponent", "*"),
     ("AWS::SageMaker::Model", "PrimaryContainer.[EM]*"),  # not Image
-    ("AWS::SSM::Parameter", "Value"),
+    ("Custom::TritonCatalog", "*"),
     ("Custom::TritonModel", "*"),
     ("Custom::TritonUpdateGuard", "*"),
 )
@@ -49,8 +49,8 @@ LEAVES = ("AutoRollbackConfiguration", "Archives", "DependsOn", "LifecycleConfig
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
-    *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::", "AWS::SSM::Parameter"),
-    "Custom::TritonModel",
+    *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::"),
+    *("Custom::TritonCatalog", "Custom::TritonModel"),
 )
 """Types in an endpoint's stack whose creation and deletion the plan tells."""
 

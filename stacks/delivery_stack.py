@@ -7,7 +7,7 @@ from constructs import Construct
 import platform_facts
 from plan import stage_record
 from platform_facts.rules import catalog
-from stacks.model_stack import build_functions
+from stacks.model_stack import asset_prefix, build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
@@ -31,6 +31,7 @@ ACCOUNT_WIDE = (
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
 PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
+LISTS = "Lists of models are assets, whose names change with their content."
 POLICIES = "Deliveries name policies of the stage that were changed by hand."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
@@ -110,13 +111,15 @@ class DeliveryStack(Stack):
             for name in BOOTSTRAP_ROLES
         ]
         allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
-        actions = [
-            "ssm:GetParameter",
-            "ssm:GetParameterHistory",  # shows who changed the catalog
-            "ssm:GetParametersByPath",
-            "ssm:PutParameter",  # restores deleted entries; records deliveries
-        ]
-        allow(role, actions, [self._arn("ssm", f"parameter{catalog.ROOT}{stage}/*")], STAGES)
+        record = self._arn("ssm", f"parameter{catalog.deliveries_name(stage)}")
+        allow(role, ["ssm:GetParameter", "ssm:PutParameter"], [record])
+        table = self._arn("dynamodb", f"table/{catalog.table_name(stage)}")
+        read = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"]
+        allow(role, [*read, "dynamodb:PutItem"], [table])  # PutItem restores deleted entries
+        allow(role, ["dynamodb:Query"], [f"{table}/index/{catalog.INDEX}"])
+        assets = f"cdk-{qualifier}-assets-{self.account}-{self.region}"
+        lists = self._arn("s3", f"{assets}/{asset_prefix(stage)}*.jsonl")
+        allow(role, ["s3:GetObject"], [lists], LISTS)
         actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"]
         allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES)
         actions = [
@@ -161,6 +164,10 @@ class DeliveryStack(Stack):
             allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
+        if key:
+            through_dynamodb = f"dynamodb.{self.region}.{suffix}"
+            conditions = {"StringEquals": {"kms:ViaService": through_dynamodb}}
+            allow(role, ["kms:Decrypt"], [key], conditions=conditions)
         if key is None or promotes_from:  # the other stage may have another key
             key = self._arn("kms", "key/*")
         actions = ["kms:Decrypt", "kms:GenerateDataKey"]

@@ -85,7 +85,7 @@ class EndpointStack(Stack):
             "Endpoint",
             update_checks=EndpointUpdateChecks(
                 checks=models.update_checks,
-                catalog=catalog.prefix,
+                catalog=catalog.name,
                 archives=[target for target in targets if target],
             ),
             data_capture=settings.data_capture(config, captured, prefix=capture_prefix),
@@ -121,13 +121,13 @@ class EndpointStack(Stack):
                 topics=self._topics(document.stage, stage),
                 client_metrics=CLIENT_NAMESPACE if config.client_metrics else None,
             )
-        # An entry depends only on its own builds and on the update check: a failed dashboard must
-        # not keep clients on old archives, and the template size must be linear in the models.
-        resources = {component.model: component.resource for component in self.endpoint.components}
-        for name, planned_model in planned.models.items():
-            after = [*builds[name].values(), self.endpoint.updated]
-            after += [resources[name]] if name in resources else []
-            catalog.publish(planned_model.catalog, after=after)
+        # Only after the update check, which depends on the builds and the endpoint: a failed
+        # dashboard must not keep clients on old archives.
+        catalog.publish(
+            [model.catalog for model in planned.models.values()],
+            writer=models.catalog_writer,
+            after=[self.endpoint.updated],
+        )
 
     def _builds(self, model: PlannedModel, source: ModelPlan) -> dict[str, CustomResource]:
         """Return the build of each archive of a model, by the archive's key."""

@@ -15,6 +15,7 @@ from stacks.settings import RETENTION
 from stages.plan import StagePlan
 from triton_sagemaker import (
     AlarmTopic,
+    CatalogWriter,
     EndpointLog,
     EngineBuilder,
     ModelBucket,
@@ -69,11 +70,12 @@ class ModelStack(Stack):
         if stage.delivery:
             self.bucket.reserve_releases(deploy_roles)
         start, poll = build_functions(stage_name)
+        source = self._asset("BuilderSource", ROOT, exclude=BUILDER_IGNORE_PATTERNS)
         self.builder = ModelBuilder(
             self,
             "Builder",
             bucket=self.bucket,
-            source=self._asset("BuilderSource", ROOT, exclude=BUILDER_IGNORE_PATTERNS),
+            source=source,
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
             archives=ARCHIVES,
@@ -88,6 +90,14 @@ class ModelStack(Stack):
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
         self.update_checks = UpdateChecks(
             self, "UpdateChecks", bucket=self.bucket, stacks=f"{stage_name}-*"
+        )
+        self.catalog_writer = CatalogWriter(
+            self,
+            "CatalogWriter",
+            stage=stage_name,
+            lists=source.bucket.arn_for_objects(f"{asset_prefix(stage_name)}*.jsonl"),
+            stacks=f"{stage_name}-*",
+            encryption_key=self.existing.key,
         )
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)

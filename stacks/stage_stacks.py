@@ -10,6 +10,7 @@ from model_build import BuildError
 from platform_facts.rules import checked_yaml
 from stacks.budget import add_budget
 from stacks.capture_stack import CaptureStack
+from stacks.catalog_stack import CatalogStack
 from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
@@ -56,6 +57,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     models = ModelStack(app, f"{name}-models", plan=plan, env=env)
     add_budget(models, plan)
     existing = models.existing
+    catalog = CatalogStack(app, f"{name}-catalog", stage_name=name, key=existing.key, env=env)
     network, captured = existing.network, existing.captured
     if stage.captures and captured is None:
         stack = CaptureStack(app, f"{name}-capture", stage=stage, key=existing.key, env=env)
@@ -72,7 +74,8 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             components=any(config.components for config in stage.endpoints.values()), env=env,
         )  # fmt: skip
     for short_name, endpoint in plan.document.endpoints.items():
-        EndpointStack(
+        endpoint_stack = EndpointStack(
             app, endpoint.settings.stack, plan=plan, endpoint=short_name, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
+        endpoint_stack.add_stack_dependency(catalog)

@@ -11,9 +11,8 @@ from botocore.exceptions import ClientError
 from cli.names import stage_of
 from cli.status.differences import read_differences
 from delivery.aws import DENIED, client, failure_reason
-from delivery.catalog import parse_entry
 from delivery.drift import LiveDifference
-from platform_facts.rules.catalog import ROOT as CATALOG_ROOT
+from plan import catalog
 
 TARGET_TRACKING_PREFIX = "TargetTracking-"
 """Prefix of the names of Application Auto Scaling's own alarms, one of which is in ALARM whenever
@@ -119,14 +118,14 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
         return stage is None or stage_of(name, stages) == stage
 
     prefix = f"{stage}-" if stage else ""
-    ssm, cloudwatch = client(session, "ssm"), client(session, "cloudwatch")
+    dynamodb, cloudwatch = client(session, "dynamodb"), client(session, "cloudwatch")
     sagemaker = client(session, "sagemaker")
     endpoints = [
         _endpoint(record)
         for record in _describe_endpoints(sagemaker, prefix)
         if in_scope(record["EndpointName"])
     ]
-    models = read_if_permitted("models", lambda: _catalog(ssm, stage))
+    models = read_if_permitted("models", lambda: _catalog(dynamodb, stage))
     alarms = read_if_permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
     names = [endpoint.name for endpoint in endpoints]
     catalog_endpoints = {model.stack for model in models}
@@ -207,24 +206,21 @@ def _endpoint(record: Record) -> EndpointStatus:
     )
 
 
-def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
+def _catalog(dynamodb: Any, stage: str | None) -> list[CatalogModel]:
     """Return the models of valid catalog entries; broken entries are reported as differences."""
-    root = f"{CATALOG_ROOT}{stage}/" if stage else CATALOG_ROOT
-    pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
-    models = []
-    for parameter in (parameter for page in pages for parameter in page["Parameters"]):
-        _, _, *path = parameter["Name"].split("/")  # /triton/STAGE/ENDPOINT/MODEL
-        if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
-            models.append(
-                CatalogModel(
-                    endpoint=entry["endpoint"],
-                    name=entry["model"],
-                    version=entry["version"],
-                    archive=entry["target_model"],
-                    stack="-".join(path[:2]),
-                    component=entry.get("inference_component"),
-                )
-            )
+    models = [
+        CatalogModel(
+            endpoint=revision.entry["endpoint"],
+            name=revision.model,
+            version=revision.version,
+            archive=revision.entry["target_model"],
+            stack=f"{name}-{revision.endpoint}",
+            component=revision.entry.get("inference_component"),
+        )
+        for name in ([stage] if stage else catalog.stages_with_catalog(dynamodb))
+        for revision in catalog.listed(dynamodb, name)
+        if revision.entry
+    ]
     return sorted(models, key=lambda model: (model.endpoint, model.name))
 
 

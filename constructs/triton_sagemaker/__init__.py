@@ -7,6 +7,8 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds as AlarmThresholds
 from triton_sagemaker.alarm_thresholds import Severity as Severity
 from triton_sagemaker.alarm_topic import AlarmTopic as AlarmTopic
 from triton_sagemaker.capture_bucket import CaptureBucket as CaptureBucket
+from triton_sagemaker.catalog_table import CatalogTable as CatalogTable
+from triton_sagemaker.catalog_writer import CatalogWriter as CatalogWriter
 from triton_sagemaker.component_hosting import ComponentHosting as ComponentHosting
 from triton_sagemaker.component_metrics import ComponentMetrics as ComponentMetrics
 from triton_sagemaker.data_capture import DataCapture as DataCapture

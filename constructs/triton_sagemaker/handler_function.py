@@ -26,6 +26,7 @@ def handler_function(
     description: str,
     timeout: Duration,
     environment: Mapping[str, str] | None = None,
+    memory_mb: int | None = None,
     name: str | None = None,
 ) -> lambda_.Function:
     """Return the Lambda function `handler` in `folder`/index.py, with Python 3.13."""
@@ -39,12 +40,27 @@ def handler_function(
         function_name=name,
         handler=f"index.{handler}",
         log_group=log,
+        memory_size=memory_mb,
         role=_role(scope, f"{construct_id}Role", log),
         runtime=lambda_.Runtime.PYTHON_3_13,
         timeout=timeout,
     )
     acknowledge(function, "The runtime is fixed, because a new one needs a review.", "L1")
     return function
+
+
+def provider(scope: Construct, *, on_event: lambda_.Function) -> custom_resources.Provider:
+    """Return a custom-resource provider that waits for `on_event`, with its own log group."""
+    log = create_log_group(scope, "ProviderLog")
+    provider = custom_resources.Provider(
+        scope,
+        "Provider",
+        framework_on_event_role=_role(scope, "ProviderRole", log),
+        log_group=log,
+        on_event_handler=on_event,
+    )
+    _restrict(scope, provider, on_event)
+    return provider
 
 
 def polled_provider(
@@ -63,14 +79,21 @@ def polled_provider(
         query_interval=Duration.seconds(15),
         total_timeout=TOTAL_TIMEOUT,
     )
-    restrict_trust(provider)
-    created = (child for child in provider.node.find_all() if isinstance(child, lambda_.Function))
-    versions = [f"{function.function_arn}:*" for function in (on_event, is_complete, *created)]
-    reason = "The CDK's provider framework may invoke every version of its functions."
-    acknowledge_wildcards(scope, {reason: versions})
+    _restrict(scope, provider, on_event, is_complete)
     reason = "State machines of the provider framework only poll functions, which write logs."
     acknowledge(provider, reason, "SF1", "SF2")
     return provider
+
+
+def _restrict(
+    scope: Construct, provider: custom_resources.Provider, *handlers: lambda_.Function
+) -> None:
+    """Restrict who assumes the roles of a provider, and acknowledge its wildcards."""
+    restrict_trust(provider)
+    created = (child for child in provider.node.find_all() if isinstance(child, lambda_.Function))
+    versions = [f"{function.function_arn}:*" for function in (*handlers, *created)]
+    reason = "The CDK's provider framework may invoke every version of its functions."
+    acknowledge_wildcards(scope, {reason: versions})
 
 
 def _role(scope: Construct, construct_id: str, log: logs.LogGroup) -> iam.Role:

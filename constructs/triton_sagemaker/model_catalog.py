@@ -2,24 +2,24 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Stack
+from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_ssm as ssm
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from platform_facts.rules.catalog import (
-    ModelEntry,
-    catalog_path,
-    check_catalog_entry,
-    entry_name,
-)
+from platform_facts.rules.catalog import INDEX, ModelEntry, check_catalog_entry, table_name
+from triton_sagemaker.allow import StackArns
+from triton_sagemaker.catalog_writer import CatalogWriter
+from triton_sagemaker.endpoint_base import checked_models
+from triton_sagemaker.problems import reject_plain_values
 
 
 class ModelCatalog(Construct):
-    """SSM parameters `/triton/<stage>/<endpoint>/<model>`, one for each model.
+    """The entries of one endpoint in the catalog of a stage: see `CatalogTable`.
 
     Clients look up the current archive of a model there, so that a new version, or a rollback to an
-    old one, changes one parameter. `is_checked`: the caller has checked the length of the entries.
+    old one, changes one item. `encryption_key` is the key of the table, if it has one of its own.
+    `is_checked`: the caller has checked the length of the entries.
     """
 
     def __init__(
@@ -29,43 +29,64 @@ class ModelCatalog(Construct):
         *,
         stage: str,
         endpoint: str,
+        encryption_key: kms.IKey | None = None,
         is_checked: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
+        reject_plain_values(encryption_key=encryption_key)
+        self._table, self._endpoint, self._key = table_name(stage), endpoint, encryption_key
         self._is_checked = is_checked
-        self.prefix = catalog_path(stage, endpoint)
-        self._stage, self._endpoint = stage, endpoint
+        self.name = f"{self._table}/{endpoint}"
 
-    def publish(self, entry: ModelEntry, *, after: Sequence[Construct]) -> ssm.StringParameter:
-        """Write the entry of a model, after everything in `after` is deployed.
+    def publish(
+        self, entries: Sequence[ModelEntry], *, writer: CatalogWriter, after: Sequence[Construct]
+    ) -> CustomResource:
+        """Write the entries of all models, after everything in `after` is deployed.
 
-        Raise `ValueError` if the entry is too long for a parameter.
+        Raise `ValueError` if an entry is too long for an item.
         """
-        if not isinstance(entry, ModelEntry):
-            raise TypeError(
-                f"entry: {entry!r} is of type {type(entry).__name__}: write ModelEntry(model=, "
-                "version=, endpoint=, target_model=, signature=)"
-            )
-        model, value = entry.model, entry.as_json()
-        for problem in () if self._is_checked else check_catalog_entry(model, value):
-            raise ValueError(problem.message)
-        parameter = ssm.StringParameter(
-            self,
-            model,
-            description=f"Current archive of {model}",
-            parameter_name=entry_name(self._stage, self._endpoint, model),
-            string_value=value,
-        )
-        parameter.node.add_dependency(*after)
-        return parameter
+        texts = {}
+        for entry in entries:
+            if not isinstance(entry, ModelEntry):
+                raise TypeError(
+                    f"entries: {entry!r} is of type {type(entry).__name__}: write "
+                    "ModelEntry(model=, version=, endpoint=, target_model=, signature=)"
+                )
+            texts[entry.model] = text = entry.as_json()
+            for problem in () if self._is_checked else check_catalog_entry(entry.model, text):
+                raise ValueError(problem.message)
+        resource = writer.write(self, "Items", endpoint=self._endpoint, entries=[*texts.values()])
+        resource.node.add_dependency(*after)
+        return resource
 
-    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Allow `grantee` to look up and list the models of this catalog."""
-        arn = Stack.of(self).format_arn(
-            service="ssm", resource="parameter", resource_name=self.prefix.lstrip("/")
-        )
-        return iam.Grant.add_to_principal(
+    def grant_read(
+        self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
+    ) -> iam.Grant:
+        """Allow `grantee` to look up and list the models of this catalog.
+
+        `models` restricts the permission to look-ups of these models, with the condition key
+        `dynamodb:LeadingKeys`; a list of models would have the entries of all.
+        """
+        names = checked_models(models) or ["*"]
+        keys = [f"{self._endpoint}#{name}" for name in names]
+        table = StackArns(self).arn("dynamodb", f"table/{self._table}")
+        if self._key:
+            self._key.grant_decrypt(grantee)
+        grant = iam.Grant.add_to_principal(
             grantee=grantee,
-            actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
-            resource_arns=[arn, f"{arn}/*"],
+            actions=["dynamodb:GetItem"],
+            resource_arns=[table],
+            conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys}},
+        )
+        if models:
+            return grant
+        return grant.combine(
+            iam.Grant.add_to_principal(
+                grantee=grantee,
+                actions=["dynamodb:Query"],
+                resource_arns=[f"{table}/index/{INDEX}"],
+                conditions={
+                    "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [self._endpoint]}
+                },
+            )
         )

@@ -18,8 +18,8 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 class EndpointUpdateChecks:
     """The checks of an endpoint's updates, with their arguments.
 
-    `catalog` is the path of the endpoint's catalog entries, such as `/triton/prod/text`; `archives`
-    are the values of `TargetModel` in these entries after the update.
+    `catalog` is the `name` of the endpoint's `ModelCatalog`; `archives` are the values of
+    `TargetModel` in its entries after the update.
     """
 
     checks: "UpdateChecks"
@@ -121,7 +121,7 @@ class UpdateChecks(Construct):
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
             ("sagemaker:DescribeModel", "model/*"),
             ("cloudformation:DescribeStacks", f"stack/{stacks}/*"),
-            ("ssm:GetParametersByPath", f"parameter{catalog.ROOT}*"),
+            ("dynamodb:Query", f"table/{catalog.table_name('*')}/index/{catalog.INDEX}"),
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])

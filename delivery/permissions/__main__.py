@@ -1,4 +1,4 @@
-"""Print docs/permissions.md: `python -m delivery.permissions > docs/permissions.md`."""
+"""Print the ledger as Markdown: `python -m delivery.permissions`."""
 
 import sys
 

@@ -19,6 +19,7 @@ Feature = Literal[
     "data capture",
     "engine builds",
     "encrypted volumes",
+    "existing key",
     "inference components",
     "mirrored images",
     "preflight",

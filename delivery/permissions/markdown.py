@@ -1,4 +1,4 @@
-"""Render the ledger as docs/permissions.md."""
+"""Render the ledger as a page of the documentation site."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _OWN_ARN = re.compile(r"arn:\{partition\}:([\w-]+):(?:\{region\})?:(?:\{account\
 
 
 def render() -> str:
-    """Return the content of docs/permissions.md."""
+    """Return the page as Markdown."""
     environment = Environment(  # the ledger contains trusted Markdown, which must not be escaped
         loader=PackageLoader("delivery.permissions"),
         trim_blocks=True,

@@ -7,7 +7,7 @@ class NamedResource(NamedTuple):
     """A resource in a stack.
 
     `logical_id` lacks the hash that the CDK appends. `arn` is a pattern, because CloudFormation
-    generates the end of the name. `label` is the name in docs/permissions.md. `stack` lacks the
+    generates the end of the name. `label` is the name in the printed ledger. `stack` lacks the
     name of the stage.
     """
 
@@ -58,6 +58,9 @@ NAMED_RESOURCES = {
     "capture_bucket": _bucket("CapturedBucket", "data capture bucket", "capture"),
     "capture_key": _named("CapturedKey", "kms", "key/*", "data capture key", "capture"),
     "capture_logs": _bucket("CapturedAccessLogs", "data capture access log bucket", "capture"),
+    "catalog_provider_log": _log("CatalogWriterProviderLog", "catalog provider log"),
+    "catalog_writer": _function("CatalogWriterOnEvent", "catalog function"),
+    "catalog_writer_log": _log("CatalogWriterOnEventLog", "catalog log"),
     "checks": _function("UpdateChecksOnEvent", "update check function"),
     "checks_is_complete": _function(
         "UpdateChecksProviderframeworkisComplete", "update check provider: isComplete function"

@@ -19,6 +19,8 @@ endpoint = triton.TritonEndpoint(stack, "Endpoint", endpoint_name="vision", vari
 scaling = served.auto_scale_instance_count(min_capacity=2, max_capacity=8)
 scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
+triton.CatalogTable(stack, "Table", stage="prod")
+writer = triton.CatalogWriter(stack, "Writer", stage="prod")
 catalog = triton.ModelCatalog(stack, "Catalog", stage="prod", endpoint="vision")
 churn = triton.ModelEntry(
     model="churn",
@@ -31,5 +33,5 @@ churn = triton.ModelEntry(
         "max_batch_size": 64,
     },
 )
-catalog.publish(churn, after=[endpoint.updated])
+catalog.publish([churn], writer=writer, after=[endpoint.updated])
 app.synth()

@@ -113,6 +113,8 @@ def _permissions(
         return [("lambda:GetAccountSettings", "*")]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
+        if operation == "TransactWriteItems":
+            return _transaction_permissions(_json(body))
         action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
         return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
@@ -122,6 +124,17 @@ def _permissions(
     resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
     additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
     return [(action or f"{service}:{method}", resource), *additional]
+
+
+def _transaction_permissions(request: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the actions of a transaction (DynamoDB developer guide, transaction-apis-iam)."""
+    return sorted(
+        {
+            (f"dynamodb:{kind}Item", _resource_arn("dynamodb", write))
+            for item in request["TransactItems"]
+            for kind, write in item.items()
+        }
+    )
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -154,6 +167,12 @@ def _resource_arn(service: str, request: dict[str, Any]) -> str:
             return _arn(service, f"project/{project.rpartition('/')[2]}")
         case "codebuild", {"ids": [build, *_]} | {"id": build}:
             return _arn(service, f"project/{build.partition(':')[0]}")
+        case "dynamodb", {"TableName": table, "IndexName": index}:
+            return _arn(service, f"table/{table}/index/{index}")
+        case "dynamodb", {"TableName": table}:
+            return _arn(service, f"table/{table}")
+        case "dynamodb", {"RequestItems": dict(tables)} if len(tables) == 1:
+            return _arn(service, f"table/{next(iter(tables))}")
         case "ecr", {"repositoryName": name}:
             registry = request.get("registryId", ACCOUNT)
             return f"arn:aws:ecr:{REGION}:{registry}:repository/{name}"

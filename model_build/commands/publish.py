@@ -16,6 +16,7 @@ from model_build.commands.arguments import (
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
+    make_current,
     record_event,
     served_prefixes,
 )
@@ -23,9 +24,9 @@ from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
-from model_build.publishing.catalog import Catalog
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import PUBLISHED_PREFIX
+from plan.catalog import Catalog, Entry
 from platform_facts.rules.server import check_decoupled_model
 
 
@@ -53,8 +54,8 @@ def run(options: argparse.Namespace) -> Outcome:
     for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
         raise BuildError(problem.message)
     check_no_delivery_in_progress(options)
-    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
-    endpoint_name = catalog.endpoint_name
+    catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
+    endpoint_name = catalog.endpoint_name()
     prefixes = served_prefixes(endpoint_name)
     s3 = boto3.client("s3")
     archive = file_name(plan.name, plan.version)
@@ -81,14 +82,15 @@ def run(options: argparse.Namespace) -> Outcome:
     check_no_delivery_in_progress(options)  # again: a build takes minutes
     data = {"model": plan.name, "version": plan.version}
     entry = catalog_entry(plan, endpoint_name, archive)
-    if catalog.entries().get(plan.name) == entry:
+    current = catalog.current([plan.name]).get(plan.name)
+    if current and current.entry == entry:
         return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
-    catalog.set_current(entry, "published")
+    make_current(catalog, entry, "published", replaces=current)
     record_event(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
     return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
 
 
-def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> dict[str, object]:
+def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> Entry:
     """Return the catalog entry of a model, equal to that of a deploy."""
     return {
         "model": plan.name,

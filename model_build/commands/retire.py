@@ -17,9 +17,9 @@ from model_build.commands.stage_events import (
 )
 from model_build.engines.job_bucket import list_keys
 from model_build.errors import BuildError
-from model_build.publishing.catalog import Catalog
 from model_build.publishing.hosted import PUBLISHED_PREFIX
 from model_build.publishing.manifests import delete_unused_dependencies, manifest_key
+from plan.catalog import Catalog
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -46,15 +46,15 @@ def run(options: argparse.Namespace) -> Outcome:
     Archives and their manifests are deleted below all prefixes of the endpoint.
     """
     check_no_delivery_in_progress(options)
-    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
-    endpoint_name = catalog.endpoint_name
+    catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
+    endpoint_name = catalog.endpoint_name()
     prefixes = served_prefixes(endpoint_name)
     archive_name = file_name(options.model, options.version)
     archives = (archive_name, PUBLISHED_PREFIX + archive_name)
-    for name, entry in catalog.entries().items():
-        if entry.get("target_model") in archives:
+    for name, revision in catalog.current([options.model]).items():
+        if (archive := revision.entry.get("target_model")) in archives:
             raise BuildError(
-                f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
+                f"the catalog names {archive} for {name}: clients are sent there. "
                 "Publish another version or roll back first"
             )
     check_version_not_delivered(options, prefixes[0].bucket)

@@ -9,13 +9,14 @@ from model_build.commands.arguments import Commands, add_command, add_endpoint
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
+    make_current,
     record_event,
     served_prefixes,
 )
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
-from model_build.publishing.catalog import Catalog, CatalogVersion, Entry, predecessors_and_current
 from model_build.publishing.hosted import ArchivePrefix
+from plan.catalog import Catalog, Cause, Entry, Revision
 
 
 def add_to(commands: Commands) -> None:
@@ -36,11 +37,11 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Flip the catalog entry to an earlier version whose archive still exists."""
-    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
-    entries = catalog.entries()
-    if options.model not in entries:
-        names = ", ".join(sorted(entries)) or "none"
-        raise BuildError(f"no model {options.model} in {catalog.path}: there are {names}")
+    catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
+    revisions = catalog.current([options.model])
+    if options.model not in revisions:
+        names = ", ".join(revisions) or "none"
+        raise BuildError(f"no model {options.model} in {catalog.name}: there are {names}")
     history = catalog.history(options.model)
     *predecessors, current = predecessors_and_current(history)
     if options.to == current.version:
@@ -66,7 +67,8 @@ def run(options: argparse.Namespace) -> Outcome:
     _require_archives(earlier.entry, prefixes)
     # Selecting a version that was rolled back before counts as publishing.
     is_predecessor = earlier.version in {version.version for version in predecessors}
-    catalog.set_current(earlier.entry, "rolled back" if is_predecessor else "published")
+    cause: Cause = "rolled back" if is_predecessor else "published"
+    make_current(catalog, earlier.entry, cause, replaces=revisions[options.model])
     record_event(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
         text=f"{options.model} is now {earlier.version}, before {current.version}",
@@ -74,11 +76,11 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
 
-def _unchanged(current: CatalogVersion, text: str) -> Outcome:
-    return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
+def _unchanged(current: Revision, text: str) -> Outcome:
+    return Outcome(text=text, data={"model": current.model, "version": current.version})
 
 
-def _list_versions(history: Sequence[CatalogVersion]) -> str:
+def _list_versions(history: Sequence[Revision]) -> str:
     """Return the distinct versions except the current one, latest first."""
     latest = dict.fromkeys(version.version for version in reversed(history))
     return ", ".join(list(latest)[1:]) or "none"
@@ -99,3 +101,23 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
                 f"never built for {prefix.target}. Check the old commit out and publish or "
                 "deploy it"
             )
+
+
+def predecessors_and_current(history: Sequence[Revision]) -> list[Revision]:
+    """Return the current revision, last, after its predecessors.
+
+    Versions that were rolled back are not predecessors. A deploy of an earlier version is also a
+    rollback: of a failed deploy, or to an older commit. An earlier version that is published again
+    is the newest version.
+    """
+    lineage: list[Revision] = []
+    for revision in history:
+        indexes = [
+            index
+            for index, predecessor in enumerate(lineage)
+            if predecessor.version == revision.version
+        ]
+        if indexes and (revision.cause != "published" or indexes[-1] == len(lineage) - 1):
+            del lineage[indexes[-1] :]
+        lineage.append(revision)
+    return lineage

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from model_build.errors import BuildError
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 from plan import stage_record
+from plan.catalog import Catalog, Cause, ChangedMeanwhile, Entry, Revision
 from plan.stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
 
 
@@ -62,6 +63,20 @@ def _read_deliveries(stage: str) -> Deliveries:
         raise BuildError(str(error)) from None
 
 
+def make_current(
+    catalog: Catalog, entry: Entry, cause: Cause, *, replaces: Revision | None
+) -> None:
+    """Write a catalog entry. Raise `BuildError` if another writer has changed it."""
+    try:
+        catalog.write(entry, cause, caller=_caller(), replaces=replaces)
+    except ChangedMeanwhile as error:
+        raise BuildError(str(error)) from None
+
+
+def _caller() -> str:
+    return str(boto3.client("sts").get_caller_identity()["Arn"])
+
+
 def record_event(
     options: argparse.Namespace, action: str, versions: Mapping[str, str], bucket: str
 ) -> None:
@@ -70,7 +85,7 @@ def record_event(
         event = Event(
             stage=options.stage,
             action=action,
-            who=boto3.client("sts").get_caller_identity()["Arn"],
+            who=_caller(),
             versions={f"{options.endpoint}/{name}": version for name, version in versions.items()},
         )
         stage_record.write(boto3.client("s3"), bucket, event.end("done"))

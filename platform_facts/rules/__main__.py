@@ -1,4 +1,4 @@
-"""Print the rules as a page of the docs: `python -m platform_facts.rules > docs/rules.md`."""
+"""Print the rules as Markdown: `python -m platform_facts.rules`."""
 
 import importlib
 import pkgutil
@@ -6,7 +6,6 @@ import pkgutil
 from platform_facts import rules
 
 HEADER = """\
-<!-- Made by `python -m platform_facts.rules > docs/rules.md`. -->
 # Rules
 
 Value ranges of [stage](stages.md) files, and rules between their values. `tritonsm stages` and

@@ -1,7 +1,7 @@
-"""The catalog of a stage: the names of its parameters, and the entry of a model."""
+"""The catalog of a stage: the name of its table, and the entry of a model."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,24 +9,25 @@ from typing_extensions import TypedDict
 
 from platform_facts.rules.rule import rule
 
-ROOT = "/triton/"
-"""The path of all catalogs, each below STAGE/ENDPOINT."""
-MAX_CHARACTERS = 4096
+TABLE_PREFIX = "triton-catalog-"
+INDEX = "by-endpoint"
+"""The index of the table: the current items by endpoint."""
+MAX_BYTES = 400 * 1024 - 4096
 
 
-def catalog_path(stage: str, endpoint: str) -> str:
-    """Return the path of the entries of an endpoint."""
-    return f"{ROOT}{stage}/{endpoint}"
+def table_name(stage: str) -> str:
+    """Return the name of the table of a stage."""
+    return f"{TABLE_PREFIX}{stage}"
 
 
-def entry_name(stage: str, endpoint: str, model: str) -> str:
-    """Return the name of the parameter that is a model's entry in the catalog."""
-    return f"{catalog_path(stage, endpoint)}/{model}"
+def list_text(entries: Iterable[str]) -> str:
+    """Return the list of the models of an endpoint that a deploy writes: one entry a line."""
+    return "".join(sorted(f"{entry}\n" for entry in entries))
 
 
 def deliveries_name(stage: str) -> str:
     """Return the name of the parameter that lists a stage's deliveries."""
-    return f"{ROOT}{stage}/delivered"
+    return f"/triton/{stage}/delivered"
 
 
 class TensorSpec(TypedDict):
@@ -75,14 +76,15 @@ class ModelEntry:
 
 @rule(
     "models",
-    "docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html: 4 KB of a "
-    "standard parameter",
+    "docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html: 400 KB of an item, "
+    "of which 4 KB are for the other attributes",
 )
 def check_catalog_entry(model: str, text: str) -> str | None:
-    """A model's catalog entry, with its signature, has at most 4,096 characters."""
-    if len(text) <= MAX_CHARACTERS:
+    """A model's catalog entry, with its signature, fits into an item of the table."""
+    size = len(text.encode())
+    if size <= MAX_BYTES:
         return None
     return (
-        f"the catalog entry of {model} has {len(text)} characters, an SSM standard parameter holds "
-        f"{MAX_CHARACTERS}: give the model fewer or shorter tensor names"
+        f"the catalog entry of {model} has {size} bytes, an item of the table holds {MAX_BYTES}: "
+        "give the model fewer or shorter tensor names"
     )

@@ -41,7 +41,7 @@ class Rule(Generic[P]):
 
 
 RULES: list[Rule[Any]] = []
-"""All rules, in the order of definition; docs/rules.md is generated from them."""
+"""All rules, in the order of definition; `python -m platform_facts.rules` prints them."""
 
 
 def rule(key: str, source: str) -> Callable[[Callable[P, str | None]], Rule[P]]:

@@ -34,6 +34,7 @@ Labs, "AWS IAM Privilege Escalation"; checkov's CKV_AWS_110)."""
 
 DATA_ACTIONS = (
     "dynamodb:GetItem",
+    "dynamodb:PutItem",
     "kms:CreateGrant",
     "kms:Decrypt",
     "kms:PutKeyPolicy",

@@ -31,7 +31,7 @@ EXEMPT_TYPES = (
     *IMMUTABLE_TYPES,
     *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Alarm"),
     *("AWS::CloudWatch::Dashboard", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"),
-    *("AWS::SNS::Subscription", "AWS::SSM::Parameter", "AWS::SageMaker::Endpoint"),
+    *("AWS::SNS::Subscription", "AWS::SageMaker::Endpoint"),
 )
 """Types without data whose replacement other rules report, or whose properties are compared."""
 

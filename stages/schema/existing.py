@@ -64,8 +64,8 @@ class ExistingConfig(Section):
         ]
         | None
     ) = None
-    """Execution role of all endpoints, with the permissions of docs/permissions.md. It is not
-    changed. Default: a role of each endpoint."""
+    """Execution role of all endpoints. It is not changed, and needs the permissions in
+    delivery/permissions/principals/endpoint.yaml. Default: a role of each endpoint."""
     permissions_boundary: (
         Annotated[
             str,

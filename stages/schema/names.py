@@ -9,7 +9,7 @@ import platform_facts
 from platform_facts.rules import names
 from stages.schema.section import TextPattern, rule_validator
 
-STACKS = frozenset({"capture", "delivery", "models", "network"})
+STACKS = frozenset({"capture", "catalog", "delivery", "models", "network"})
 """Suffixes of the names of stacks other than endpoint stacks, as in `prod-models`."""
 
 

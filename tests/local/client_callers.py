@@ -125,8 +125,8 @@ def call_concurrently(
             future.result()
 
 
-class SsmProxy(ThreadingHTTPServer):
-    """A proxy of SSM; `state` is the failure of its calls, which `failed_calls` counts by state."""
+class DynamoDbProxy(ThreadingHTTPServer):
+    """A proxy of DynamoDB; `state` is the failure of its calls; `failed_calls` counts by state."""
 
     daemon_threads = False  # server_close waits for the threads
 
@@ -141,7 +141,7 @@ class SsmProxy(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60.0  # of idle connections
-    server: SsmProxy
+    server: DynamoDbProxy
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -168,9 +168,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def ssm_proxy(url: str) -> Iterator[SsmProxy]:
-    """Run a proxy of SSM until the block ends."""
-    with SsmProxy(url) as server:
+def dynamodb_proxy(url: str) -> Iterator[DynamoDbProxy]:
+    """Run a proxy of DynamoDB until the block ends."""
+    with DynamoDbProxy(url) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

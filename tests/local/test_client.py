@@ -1,7 +1,6 @@
 """The endpoint client against a real Triton: streams, faults, load."""
 
 import asyncio
-import json
 import os
 import signal
 import threading
@@ -30,7 +29,9 @@ from local_sagemaker.tests.support.tiny_models import (
     times,
     write,
 )
-from tests.local.client_callers import THROTTLED, UNAVAILABLE, call_concurrently, ssm_proxy
+from plan.catalog import Catalog
+from tests.catalog_items import create_table, write_entry
+from tests.local.client_callers import THROTTLED, UNAVAILABLE, call_concurrently, dynamodb_proxy
 
 BUCKET = "client-models"
 MODELS = [f"m{number}" for number in range(7)]
@@ -52,12 +53,8 @@ def publish(
 ) -> None:
     """Write a model's catalog entry, as a publication does."""
     entry = {"model": model, "version": version, "endpoint": endpoint, "target_model": target_model}
-    boto3.client("ssm").put_parameter(
-        Name=f"/triton/shop/{endpoint}/{model}",
-        Value=json.dumps({**entry, "signature": signature}),
-        Type="String",
-        Overwrite=True,
-    )
+    catalog = Catalog(boto3.client("dynamodb"), "shop", endpoint)
+    write_entry(catalog, {**entry, "signature": signature}, cause="published")
 
 
 def update(endpoint: str) -> None:
@@ -88,6 +85,7 @@ def endpoints(
     """
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
+    create_table(boto3.client("dynamodb"), "shop")
     speaks = write(
         folder / "speaks", {"speaks/config.pbtxt": SPEAKS_CONFIG, "speaks/1/model.py": SPEAKS}
     )
@@ -138,22 +136,22 @@ def test_responses_stay_correct_during_faults(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Faults: a publication, an update, errors and closed connections of SSM, a killed Triton."""
+    """Faults: a publication, an update, errors of DynamoDB, a killed Triton."""
     monkeypatch.setattr("endpoint_client._catalog.RETRY_SECONDS", 0.2)
     publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
-    with ssm_proxy(endpoints.environment["AWS_ENDPOINT_URL"]) as ssm:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", ssm.url)
+    with dynamodb_proxy(endpoints.environment["AWS_ENDPOINT_URL"]) as catalog:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", catalog.url)
         math = EndpointClient(stage="shop", endpoint="math", catalog_ttl=0.2)
-        monkeypatch.delenv("AWS_ENDPOINT_URL_SSM")
+        monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
         with math, call_concurrently(math, "times", **callers) as calls:
             calls.wait_for_more(100, factor=2)
             publish("times", "3", "math", "times-3.tar.gz", NUMBER_SIGNATURE)
             calls.wait_for_more(100, factor=3)
             update("math")
-            for ssm.state in (THROTTLED, UNAVAILABLE):
-                calls.wait_for(lambda: ssm.failed_calls[ssm.state])
+            for catalog.state in (THROTTLED, UNAVAILABLE):
+                calls.wait_for(lambda: catalog.failed_calls[catalog.state])
                 calls.wait_for_more(100, factor=3)
-            ssm.state = ""
+            catalog.state = ""
             assert calls.failures == []
             for triton in processes(endpoints.folder.instances / "math-", "tritonserver"):
                 os.kill(triton, signal.SIGKILL)

@@ -16,6 +16,8 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.sleeping_component import NAME, TEMPLATE
 from local_sagemaker.tests.support.tiny_models import Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
+from plan.catalog import Catalog
+from tests.catalog_items import create_table, write_entry
 
 ARCHIVE: Any = {"Bucket": "models", "Key": "twice.tar.gz"}
 ENTRY = {
@@ -50,8 +52,9 @@ def endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: Any) -> Path:
     cloudformation.create_stack(StackName="shop", TemplateBody=template)
     waiter = {"Delay": 1, "MaxAttempts": 600}
     cloudformation.get_waiter("stack_create_complete").wait(StackName="shop", WaiterConfig=waiter)
-    parameter = {"Name": "/triton/shop/text/twice", "Value": json.dumps(ENTRY), "Type": "String"}
-    boto3.client("ssm").put_parameter(**parameter)  # type: ignore[arg-type]
+    dynamodb = boto3.client("dynamodb")
+    create_table(dynamodb, "shop")
+    write_entry(Catalog(dynamodb, "shop", "text"), ENTRY)
     return folder
 
 

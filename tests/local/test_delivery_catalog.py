@@ -22,6 +22,8 @@ from delivery.errors import ChangedByHand, EndpointLost, NotDelivered
 from endpoint_client import EndpointClient, EndpointError
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
 from model_build.__main__ import main as model_command
+from plan.catalog import Catalog
+from tests.catalog_items import break_entry, delete_entry, write_entry
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.invoking import predict
@@ -39,8 +41,6 @@ endpoints:
     instance_type: ml.m5.xlarge
 """
 STAGE_AND_ENDPOINT = ("live", "math")
-TIMES_PARAMETER, EXTRA_PARAMETER = "/triton/live/math/times", "/triton/live/math/extra"
-"""SSM parameters of the catalog's entries."""
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 
 
@@ -56,8 +56,8 @@ def repository(checkout: Checkout) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def ssm(repository: Repository) -> Any:
-    return boto3.client("ssm")
+def catalog(repository: Repository) -> Catalog:
+    return Catalog(boto3.client("dynamodb"), "live", "math")
 
 
 def _client() -> EndpointClient:
@@ -104,10 +104,10 @@ def _count_failures() -> Iterator[dict[str, int]]:
         thread.join()
 
 
-def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> None:
+def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Catalog) -> None:
     before = _version()
     with _count_failures() as failures:
-        ssm.delete_parameter(Name=TIMES_PARAMETER)
+        delete_entry(catalog, "times")
         report = _json_output(repository, "status", "live")
         output = repository.deliver()
         assert predict(_client()) == 14
@@ -124,21 +124,21 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
     assert failures["plus"] == 0
 
 
-def test_delivery_restores_an_invalid_entry(repository: Repository, ssm: Any) -> None:
+def test_delivery_restores_an_invalid_entry(repository: Repository, catalog: Catalog) -> None:
     before = _version()
-    ssm.put_parameter(Name=TIMES_PARAMETER, Value="9999", Type="String", Overwrite=True)
+    break_entry(catalog, "times")
     (entry,) = _differences(repository, "math/times")
-    assert re.match(f"the catalog's entry is broken, since {TIME}", entry["text"])
+    assert entry["text"] == "the catalog's entry is broken, changed without tritonsm"
     assert "! math/times: the catalog's entry is broken" in repository.deliver()
     assert (_version(), predict(_client())) == (before, 14)
 
 
 def test_new_version_is_delivered_although_the_entry_was_deleted(
-    repository: Repository, ssm: Any
+    repository: Repository, catalog: Catalog
 ) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")
-    ssm.delete_parameter(Name=TIMES_PARAMETER)
+    delete_entry(catalog, "times")
     repository.deliver()
     assert predict(_client()) == 28
 
@@ -150,7 +150,7 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
         old = _version()
         output = repository.deliver(code=ChangedByHand.exit_code)
         ending = output[output.index("changed by hand:") :]
-        changed = f"since {TIME}, by arn:aws:iam::000000000000:root"
+        changed = f"since {TIME}, by arn:aws:"
         assert re.search(f"the catalog has version {old} instead of {new}, {changed}", ending)
         assert "make rollback" not in output
         assert "cdk deploy" not in output
@@ -176,14 +176,15 @@ def test_stage_rollback_to_the_manually_restored_version_succeeds(
     repository.deliver()
 
 
-def test_catalog_entry_without_a_model_is_reported(repository: Repository, ssm: Any) -> None:
-    value = ssm.get_parameter(Name=TIMES_PARAMETER)["Parameter"]["Value"]
-    ssm.put_parameter(Name=EXTRA_PARAMETER, Value=value.replace("times", "extra"), Type="String")
+def test_catalog_entry_without_a_model_is_reported(
+    repository: Repository, catalog: Catalog
+) -> None:
+    write_entry(catalog, catalog.current()["times"].entry | {"model": "extra"})
     with _count_failures() as failures:
         output = repository.deliver()
     assert "! math/extra: the catalog has version" in output
-    assert f"does not have this model: aws ssm delete-parameter --name {EXTRA_PARAMETER}" in output
-    ssm.delete_parameter(Name=EXTRA_PARAMETER)
+    assert f"does not have this model: {catalog.delete_command('extra')}" in output
+    delete_entry(catalog, "extra")
     assert failures == {"times": 0, "plus": 0}
 
 

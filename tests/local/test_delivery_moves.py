@@ -18,6 +18,8 @@ from local_sagemaker.tests.support.endpoints import wait_in_service
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
+from plan.catalog import Catalog
+from tests.catalog_items import delete_entry
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout, local_target
 from tests.local.invoking import call_repeatedly
@@ -114,10 +116,10 @@ def test_manually_published_model_stops_a_release_change(repository: Repository)
     repository.git("revert", "--no-edit", "HEAD")
     assert f"{local_target(repository.aws, NEW_TARGET)}/{published}: version" in output
     assert "of ten was published by hand; deliveries do not build or copy it" in output
-    name = "/triton/live/math/ten"
-    assert f"aws ssm delete-parameter --name {name}" in output
+    catalog = Catalog(boto3.client("dynamodb"), "live", "math")
+    assert catalog.delete_command("ten") in output
     assert "cdk deploy" not in output
-    boto3.client("ssm").delete_parameter(Name=name)
+    delete_entry(catalog, "ten")
 
 
 def test_release_instances_and_models_change_in_one_delivery(repository: Repository) -> None:
@@ -166,7 +168,7 @@ def test_missing_source_stops_a_release_change(repository: Repository) -> None:
     with _call_archives(*_catalog().values()):  # without calls, the endpoint would be scaled in
         output = " ".join(repository.deliver(code=1).split())
     assert f"its source s3://{bucket}/{source} was deleted. {ENDPOINT} cannot move" in output
-    assert "aws ssm delete-parameter --name /triton/live/math/plus" in output
+    assert Catalog(None, "live", "math").delete_command("plus") in output
     assert "cdk deploy" not in output
     assert _variant() == before
     s3.put_object(Bucket=bucket, Key=source, Body=content)

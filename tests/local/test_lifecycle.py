@@ -22,6 +22,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
+from plan.catalog import Catalog
 from tests.local.commands import run_as
 from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, local_target
 from tests.local.invoking import call_repeatedly, predict
@@ -99,7 +100,7 @@ def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClie
     diff = deployed.cdk("diff", "--fail", code=1)
     changed_types = [line.split()[1] for line in diff.splitlines() if line.startswith("[~]")]
     assert changed_types == [
-        *("Metadata", "Custom::TritonModel", "AWS::SSM::Parameter"),
+        *("Metadata", "Custom::TritonModel", "Custom::TritonCatalog"),
         *("Custom::TritonUpdateGuard", "Output"),
     ]
     assert f"-] {_prefix(deployed)}{before.target_model}" in diff
@@ -193,8 +194,7 @@ def test_destroy_keeps_archives_and_stops_triton(
 
 
 def _entry() -> dict[str, Any]:
-    parameter = boto3.client("ssm").get_parameter(Name="/triton/local/text/line")["Parameter"]
-    return dict(json.loads(parameter["Value"]))
+    return Catalog(boto3.client("dynamodb"), "local", "text").current()["line"].entry
 
 
 def _prefix(deployed: Checkout) -> str:

@@ -10,6 +10,8 @@ from cli.dispatch import parse_command
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
+from plan.catalog import Catalog
+from tests.catalog_items import create_table, write_entry
 
 SIGNATURE = {
     "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
@@ -24,17 +26,15 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
     """Endpoint `text` of the stage `local`, with two models that are not loaded."""
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket="load-models")
+    catalog = Catalog(boto3.client("dynamodb"), "local", "text")
+    create_table(catalog.dynamodb, "local")
     for factor, target in enumerate(TARGETS, 2):
         model = target.partition("/")[2]
         archive = pack_python(folder / model / "times", times(factor))
         s3.put_object(Bucket="load-models", Key=f"text/{model}.tar.gz", Body=archive)
         entry = {"model": model, "version": "0", "endpoint": "local-text"}
         entry["target_model"] = f"{model}.tar.gz"
-        boto3.client("ssm").put_parameter(
-            Name=f"/triton/local/text/{model}",
-            Value=json.dumps({**entry, "signature": SIGNATURE}),
-            Type="String",
-        )
+        write_entry(catalog, {**entry, "signature": SIGNATURE})
     create_endpoint("local-text", multi_model("s3://load-models/text/"))
 
 

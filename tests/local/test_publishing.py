@@ -20,6 +20,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from model_build.__main__ import main
 from model_build.publishing.upload import PART_BYTES
+from tests.catalog_items import create_table
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT
 from tests.local.invoking import predict
@@ -45,6 +46,7 @@ def s3(local_sagemaker: LocalSageMaker) -> "S3Client":
 @pytest.fixture(scope="module")
 def client(s3: "S3Client") -> Iterator[EndpointClient]:
     """Client of an empty multi-model endpoint."""
+    create_table(boto3.client("dynamodb"), "shop")
     create_endpoint("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
     yield EndpointClient(stage="shop", endpoint="math", catalog_ttl=0)
     boto3.client("sagemaker").delete_endpoint(EndpointName="shop-math")

@@ -15,6 +15,8 @@ from endpoint_client import EndpointClient, EndpointError, UnknownModel
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from local_sagemaker.tests.support.waiting import eventually
+from plan.catalog import Catalog
+from tests.catalog_items import delete_entry
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
@@ -127,8 +129,7 @@ def test_full_disk_gets_new_instances(operator: Operator) -> None:
 
 
 def test_deleted_catalog_entry_is_restored(operator: Operator) -> None:
-    ssm: Any = boto3.client("ssm")
-    ssm.delete_parameter(Name="/triton/live/math/times")
+    delete_entry(Catalog(boto3.client("dynamodb"), "live", "math"), "times")
     with pytest.raises(UnknownModel):
         call("times")
     output = operator.run_section("A catalog entry is missing ✔ local", "math")

@@ -14,6 +14,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
+from tests.catalog_items import current_key
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
@@ -63,19 +64,23 @@ def status() -> str:
     return stack["StackStatus"]
 
 
-def deliver_stuck_rollback(repository: Repository, *, existing_entry: str) -> str:
+def deliver_stuck_rollback(repository: Repository, *, model: str) -> str:
     """Deliver a commit whose update and rollback fail; return the output.
 
-    The update fails because the catalog entry of a model already exists. By then the endpoint is
-    updated, and alarms of its old configuration make the rollback fail.
+    The update fails because the next revision of a model's item already exists. By then the
+    endpoint is updated, and alarms of its old configuration make the rollback fail.
     """
-    ssm: Any = boto3.client("ssm")
-    entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
-    name = f"/triton/stuck/math/{existing_entry}"
-    ssm.put_parameter(Name=name, Value=entry, Type="String")
+    dynamodb, table = boto3.client("dynamodb"), "triton-catalog-stuck"
+    current = current_key("math", model)
+    item = dynamodb.get_item(TableName=table, Key=current).get("Item")
+    if item is None:
+        dynamodb.put_item(TableName=table, Item=current | {"latest": {"N": "0"}})
+    number = int(item["latest"]["N"]) + 1 if item else 1
+    revision = current | {"revision": {"N": str(number)}}
+    dynamodb.put_item(TableName=table, Item=revision)
     with publish_errors_of_current_instances(STACK), call_repeatedly(call):
         output = repository.deliver("--ignore-preflight", code=2)
-    ssm.delete_parameter(Name=name)
+    dynamodb.delete_item(TableName=table, Key=revision)
     assert status() == "UPDATE_ROLLBACK_FAILED"
     return output
 
@@ -92,7 +97,7 @@ def test_failed_rollback_blocks_deliveries(repository: Repository) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("three times, and plus")
-    output = deliver_stuck_rollback(repository, existing_entry="plus")
+    output = deliver_stuck_rollback(repository, model="plus")
     recorded = delivery_record()
     for command in ("deliver", "rollback-stage"):
         refusal = repository.run(command, "stuck", code=1)
@@ -125,7 +130,7 @@ def test_runbook_restores_a_deleted_configuration(repository: Repository, bin_fo
     repository.edit(str(STAGE_FILE), "[times, plus]", "[times, plus, minus]")
     repository.write_model("minus", PLUS_ONE.replace("+ 1", "- 1"), answer=6)
     repository.commit("minus")
-    message = message_about_stack(deliver_stuck_rollback(repository, existing_entry="minus"))
+    message = message_about_stack(deliver_stuck_rollback(repository, model="minus"))
     (skip,) = re.findall(r"--resources-to-skip [\w ]+", message)
     *_, retry, wait = script("CloudFormation could not roll an update back").splitlines()
     with call_repeatedly(call):

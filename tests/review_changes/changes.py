@@ -157,9 +157,6 @@ def _create_resource(draw: random.Random, template: Template, logical_id: str) -
     for name in ("Name", "AlarmName", "LogGroupName", "DashboardName", "Model", "PolicyName"):
         if isinstance(properties.get(name), str):
             properties[name] += "-new"
-    if new["Type"] == "AWS::SSM::Parameter":
-        entry = json.loads(properties["Value"])
-        properties["Value"] = json.dumps({**entry, "model": f"{entry['model']}-new"})
     if path := new.get("Metadata", {}).get("aws:cdk:path"):
         stack, _, path_in_stack = path.partition("/")
         new["Metadata"]["aws:cdk:path"] = f"{stack}/New/{path_in_stack}"

@@ -139,6 +139,11 @@ def features(tested_stage: StageUnderTest, endpoint: str) -> set[Feature]:
         endpoint == "*" and _find_resource(tested_stage, NAMED_RESOURCES["capture_bucket"])
     ):
         result.add("data capture")
+    if any(
+        "SSESpecification" in table.properties
+        for table in tested_stage.deployed.of_type("AWS::DynamoDB::Table")
+    ):
+        result.add("existing key")
     if any("KmsKeyId" in config for config in configs):
         result.add("encrypted volumes")
     if any(resource.kind == COMPONENT for resource in endpoint_resources) or (

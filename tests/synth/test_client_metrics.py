@@ -16,7 +16,7 @@ from stacks.endpoint_stack import CLIENT_NAMESPACE
 from stages import load_stage
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import SampleStack
-from tests.unit.endpoint_client.conftest import parameter_value
+from tests.unit.endpoint_client.conftest import entry_text
 from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
 
 STAGE = """
@@ -36,7 +36,7 @@ endpoints:
 def test_dashboard_searches_metrics_that_clients_publish(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    EmfLogger()(ModelCall(CatalogEntry.parse(parameter_value()), 0.25, None))
+    EmfLogger()(ModelCall(CatalogEntry.parse(entry_text()), 0.25, None))
     (metrics,) = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == NAMESPACE == CLIENT_NAMESPACE
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
 import boto3
@@ -16,21 +17,23 @@ from botocore.stub import Stubber
 import model_build
 from delivery import archives, deploy, store
 from delivery import bucket as archive_bucket
-from endpoint_client import EndpointClient
+from endpoint_client import EndpointClient, _catalog
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
-from model_build.publishing.catalog import Catalog
 from plan import stage_record
-from platform_facts.rules.catalog import deliveries_name, entry_name
+from plan.catalog import Catalog, Entry
+from platform_facts.rules import catalog
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
-from tests.synth.conftest import Templates
+from tests import catalog_items
+from tests.catalog_items import create_table, memory_dynamodb, write_entry
+from tests.synth.conftest import Assembly, Templates
 from triton_sagemaker import AlarmThresholds, model_bucket
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
@@ -40,33 +43,42 @@ OUTPUTS = (archives.START_FUNCTION, archives.POLL_FUNCTION)
 MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
+def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> None:
+    (resource,) = templates("prod")["prod-catalog"]["Resources"].values()
+    table = resource["Properties"]
+    name = table["TableName"]
+    assert name == catalog.table_name("prod")
+    session = boto3.Session(region_name="us-east-1")
+    client = EndpointClient(stage="prod", endpoint="text", session=session)
+    assert client._catalog._table == name
+    assert {key: table[key] for key in catalog_items.SCHEMA} == catalog_items.SCHEMA
+    assert _catalog.INDEX == catalog.INDEX
+    for handler in ("catalog_handler", "update_handler"):
+        code = Path("constructs/triton_sagemaker", handler, "index.py").read_text()
+        assert f'"{catalog.INDEX}"' in code
+    assert catalog.deliveries_name("prod") == "/triton/prod/delivered"
+
+
 @pytest.fixture
-def entry(templates: Templates) -> dict[str, Any]:
-    """Return the parameter of the catalog entry of prod's minilm."""
-    resources = templates("prod")["prod-text"]["Resources"].values()
-    (result,) = (
-        resource["Properties"]
-        for resource in resources
-        if resource["Type"] == "AWS::SSM::Parameter"
-    )
-    return dict(result)
+def entry(assembly: Assembly) -> Entry:
+    """Return the entry of minilm in the list that a deploy writes for prod's endpoint `text`."""
+    lists = [path.read_text() for path in Path(assembly("prod").directory).glob("*.jsonl")]
+    entries: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
+    (result,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
+    return result
 
 
-def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) -> None:
-    assert entry["Name"] == "/triton/prod/text/minilm"
-    unused: Any = None
-    assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
-    assert entry_name("prod", "text", "minilm") == entry["Name"]
-    assert deliveries_name("prod") == "/triton/prod/delivered"
-    client = EndpointClient(
-        stage="prod", endpoint="text", session=boto3.Session(region_name="us-east-1")
-    )
-    with Stubber(client._catalog._ssm) as ssm:
-        answer = {"Parameter": {"Name": entry["Name"], "Value": entry["Value"]}}
-        ssm.add_response("get_parameter", answer, {"Name": entry["Name"]})
-        result = client.resolve("minilm")
+def test_client_reads_an_entry_of_the_deployed_list(entry: Entry) -> None:
+    dynamodb = memory_dynamodb()
+    create_table(dynamodb, "prod")
+    write_entry(Catalog(dynamodb, "prod", "text"), entry)
+    session = boto3.Session(region_name="us-east-1")
+    client = EndpointClient(stage="prod", endpoint="text", session=session)
+    client._catalog._dynamodb = dynamodb
+    result = client.resolve("minilm")
     assert (result.model, result.endpoint) == ("minilm", "prod-text")
     assert [tensor.name for tensor in result.inputs] == ["TEXT"]
+    assert client.models() == ["minilm"]
 
 
 def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
@@ -74,9 +86,9 @@ def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
     assert store.PREFIX == model_bucket.RELEASES
 
 
-def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
+def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
+    assert entry == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from stacks import synthesise as synthesise_stage
 from tests.synth.conftest import CONTEXT
 from tools.bench.synth import add_endpoints, add_models
 
-MAX_CALLS_PER_ENDPOINT = 202
-MAX_BYTES_PER_MODEL = 1_670
+MAX_CALLS_PER_ENDPOINT = 207
+MAX_BYTES_PER_MODEL = 1_030
 
 
 def synthesise(add: Callable[[App, str], None], number: int) -> Any:

@@ -27,9 +27,9 @@ entry = {
         "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
     },
 }
-def get_parameter(Name):
-    assert Name == "/triton/dev/text/minilm"
-    return {"Parameter": {"Value": json.dumps(entry)}}
+def get_item(TableName, Key, **_):
+    assert (TableName, Key["model_key"]) == ("triton-catalog-dev", {"S": "text#minilm"})
+    return {"Item": {"entry": {"S": json.dumps(entry)}}}
 def invoke_endpoint(**request):
     (tensor,) = json.loads(request["Body"])["inputs"]
     answer = {"outputs": [{**tensor, "name": "Y"}]}
@@ -37,7 +37,9 @@ def invoke_endpoint(**request):
     return {"Body": body, "ContentType": "application/json"}
 meta = Fake(events=Fake(register=lambda *_: None))
 clients = {
-    "ssm": Fake(get_parameter=get_parameter, exceptions=Fake(ParameterNotFound=OSError), meta=meta),
+    "dynamodb": Fake(
+        get_item=get_item, exceptions=Fake(ResourceNotFoundException=OSError), meta=meta
+    ),
     "sagemaker-runtime": Fake(invoke_endpoint=invoke_endpoint, meta=meta),
 }
 settings = Fake(get_config_variable=lambda _: None)

@@ -22,7 +22,7 @@ MODEL, CONFIG, ENDPOINT = (
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
-ENTRY = "AWS::SSM::Parameter"
+CATALOG = "Custom::TritonCatalog"
 
 
 def text_endpoint(
@@ -104,20 +104,12 @@ def test_models_depend_on_every_build(templates: Templates) -> None:
     assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [2]
 
 
-def test_catalog_entry_depends_on_its_builds_and_update_check(templates: Templates) -> None:
-    # Clients switch to a new archive after its build and the update. A failed dashboard or alarm
-    # must not delay that.
-    resources = templates("examples")["examples-text"]["Resources"]
-    entries = [resource for resource in resources.values() if resource["Type"] == ENTRY]
-    assert len(entries) == 2
-    for entry in entries:
-        dependencies = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
-        assert dependencies.keys() == {BUILD, CHECK}
-        model = json.loads(entry["Properties"]["Value"])["model"]
-        assert dependencies[BUILD]["Properties"]["Model"] == model
-    assert [ENDPOINT in kinds for kinds in dependency_types({"Resources": resources}, CHECK)] == [
-        True
-    ]
+def test_catalog_is_written_only_after_the_update_check(templates: Templates) -> None:
+    # The check depends on the endpoint, and that on all builds. A failed dashboard or alarm must
+    # not delay new archives.
+    text = templates("examples")["examples-text"]
+    assert dependency_types(text, CATALOG) == [[CHECK]]
+    assert [ENDPOINT in kinds for kinds in dependency_types(text, CHECK)] == [True]
 
 
 # Volumes
@@ -246,10 +238,10 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
         "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
-        "AWS::SSM::Parameter",
         "AWS::SageMaker::Endpoint",
         "AWS::SageMaker::EndpointConfig",
         "AWS::SageMaker::Model",
+        "Custom::TritonCatalog",
         "Custom::TritonModel",
         "Custom::TritonUpdateCheck",
         "Custom::TritonUpdateGuard",
@@ -266,14 +258,15 @@ def test_update_guard_and_check_order(templates: Templates) -> None:
     guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
     assert guard in resources[only(ENDPOINT)]["DependsOn"]
     assert only(ENDPOINT) in resources[check]["DependsOn"]
-    assert check in resources[only("AWS::SSM::Parameter")]["DependsOn"]
+    assert resources[only(CATALOG)]["DependsOn"] == [check]
     config = {"Fn::GetAtt": [only(CONFIG), "EndpointConfigName"]}
     for name in (guard, check):
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
-    assert resources[guard]["Properties"]["Catalog"] == "/triton/dev/text"
-    entry = json.loads(resources[only("AWS::SSM::Parameter")]["Properties"]["Value"])
-    assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
+    assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
+    build = resources[only("Custom::TritonModel")]["Properties"]
+    archive = build["Key"].rpartition("/")[2]
+    assert resources[guard]["Properties"]["Archives"] == [archive]
 
 
 def test_guard_changes_with_the_update_policy() -> None:

@@ -48,6 +48,8 @@ def test_existing_key_encrypts_archives_records_and_volumes(every_template: Temp
         if "LoggingConfiguration" in bucket  # the other bucket has its access logs
     )
     assert EXISTING["kms_key_arn"] in json.dumps(bucket["BucketEncryption"])
+    (table,) = of_type(templates, "AWS::DynamoDB::Table")
+    assert table["SSESpecification"]["KMSMasterKeyId"] == EXISTING["kms_key_arn"]
     configs = of_type(templates, "AWS::SageMaker::EndpointConfig")
     assert {config.get("KmsKeyId") for config in configs} == {None, EXISTING["kms_key_arn"]}
     (capture,) = (c["DataCaptureConfig"] for c in configs if "DataCaptureConfig" in c)
@@ -85,7 +87,7 @@ def test_existing_role_is_not_changed(every_template: Templates) -> None:
 def test_templates_pass_cfn_lint(every_assembly: Assembly) -> None:
     folders = [Path(every_assembly(name).directory) for name in ("existing", "role")]
     templates = [str(path) for folder in folders for path in sorted(folder.glob("*.template.json"))]
-    assert len(templates) == 7
+    assert len(templates) == 9
     result = subprocess.run(
         [Path(sys.executable).with_name("cfn-lint"), *templates],
         capture_output=True,

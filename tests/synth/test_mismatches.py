@@ -18,7 +18,7 @@ Templates = dict[str, dict[str, Any]]
 NOT_OF_THE_PLAN = {
     *("ServiceToken", "Source", "WaitMinutes", "Alternative", "Description", "AlarmDescription"),
     *("ExecutionRoleArn", "VpcConfig", "KmsKeyId", "DestinationS3Uri", "SecurityGroup", "Label"),
-    *("Deployment", "Components", "Tags", "AlarmActions"),
+    *("Deployment", "Components", "Tags", "AlarmActions", "List"),
 }
 """Properties whose values the plan does not have."""
 

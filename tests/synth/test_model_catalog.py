@@ -1,14 +1,17 @@
 """ModelCatalog: dependencies, size limit and read access of entries."""
 
+import hashlib
 import json
 from typing import Any
 
 import pytest
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 
 from endpoint_client import _catalog
+from platform_facts.rules.catalog import list_text
 from tests.synth.endpoints import SampleStack
-from triton_sagemaker import ModelCatalog, ModelEntry, TensorSpec
+from triton_sagemaker import CatalogTable, CatalogWriter, ModelCatalog, ModelEntry, TensorSpec
 
 
 def entry(**changes: Any) -> ModelEntry:
@@ -22,31 +25,85 @@ def entry(**changes: Any) -> ModelEntry:
     return ModelEntry(**values | changes)
 
 
-def test_entry_depends_on_given_constructs() -> None:
+def catalog_and_writer(sample: SampleStack) -> tuple[ModelCatalog, CatalogWriter]:
+    catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
+    return catalog, CatalogWriter(sample.stack, "Writer", stage="prod")
+
+
+def test_entries_are_written_after_given_constructs() -> None:
     sample = SampleStack()
     endpoint = sample.endpoint().endpoint
-    catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
-    catalog.publish(entry(), after=[endpoint])
-    (parameter,) = sample.template().find_resources("AWS::SSM::Parameter").values()
-    assert parameter["DependsOn"] == [sample.stack.get_logical_id(endpoint)]
+    catalog, writer = catalog_and_writer(sample)
+    entries = [entry(), entry(model="bert")]
+    catalog.publish(entries, writer=writer, after=[endpoint])
+    (resource,) = sample.template().find_resources("Custom::TritonCatalog").values()
+    assert sample.stack.get_logical_id(endpoint) in resource["DependsOn"]
+    properties = resource["Properties"]
+    names = (catalog.name, f"{properties['Table']}/{properties['Endpoint']}")
+    assert names == ("triton-catalog-prod/text",) * 2
+    text = list_text(entry.as_json() for entry in entries)
+    assert properties["Digest"] == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_entry_larger_than_a_parameter_is_an_error() -> None:
+def test_size_of_the_template_does_not_depend_on_the_number_of_models() -> None:
+    sizes = []
+    for count in (1, 100):
+        sample = SampleStack()
+        catalog, writer = catalog_and_writer(sample)
+        entries = [entry(model=f"model-{number}") for number in range(count)]
+        catalog.publish(entries, writer=writer, after=[sample.bucket])
+        sizes.append(len(json.dumps(sample.template().to_json())))
+    assert sizes[0] == sizes[1]
+
+
+def test_entry_larger_than_an_item_is_an_error() -> None:
+    sample = SampleStack()
+    catalog, writer = catalog_and_writer(sample)
+    large = entry(signature={"inputs": ["x" * 400 * 1024]})
+    with pytest.raises(ValueError, match=r"minilm has \d+ bytes, .* holds 405504"):
+        catalog.publish([large], writer=writer, after=[sample.bucket])
+
+
+def granted(**options: Any) -> list[dict[str, Any]]:
+    """Return the statements of a user who may read the catalog."""
     sample = SampleStack()
     catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
-    large = entry(signature={"inputs": ["x" * 4096]})
-    with pytest.raises(ValueError, match=r"minilm has \d+ characters, .* holds 4096"):
-        catalog.publish(large, after=[sample.bucket])
+    catalog.grant_read(iam.User(sample.stack, "User"), **options)
+    statements: list[dict[str, Any]] = sample.properties("AWS::IAM::Policy")["PolicyDocument"][
+        "Statement"
+    ]
+    return statements
 
 
-def test_grant_read_is_limited_to_the_catalog() -> None:
+def test_grant_read_is_limited_to_the_endpoint() -> None:
+    look_up, listing = granted()
+    assert (look_up["Action"], listing["Action"]) == ("dynamodb:GetItem", "dynamodb:Query")
+    assert look_up["Resource"]["Fn::Join"][1][-1] == ":table/triton-catalog-prod"
+    assert look_up["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["text#*"]}}
+    assert listing["Resource"]["Fn::Join"][1][-1] == ":table/triton-catalog-prod/index/by-endpoint"
+    assert listing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["text"]}}
+
+
+def test_grant_read_by_model() -> None:
+    (look_up,) = granted(models=["minilm", "bert"])
+    assert look_up["Action"] == "dynamodb:GetItem"
+    assert look_up["Condition"] == {
+        "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["text#minilm", "text#bert"]}
+    }
+
+
+def test_readers_of_an_encrypted_table_may_decrypt_it() -> None:
     sample = SampleStack()
-    catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
+    key = kms.Key(sample.stack, "Key")
+    CatalogTable(sample.stack, "Table", stage="prod", encryption_key=key)
+    catalog = ModelCatalog(
+        sample.stack, "Catalog", stage="prod", endpoint="text", encryption_key=key
+    )
     catalog.grant_read(iam.User(sample.stack, "User"))
-    (statement,) = sample.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
-    assert statement["Action"] == ["ssm:GetParameter", "ssm:GetParametersByPath"]
-    ends = [arn["Fn::Join"][1][-1] for arn in statement["Resource"]]
-    assert ends == [":parameter/triton/prod/text", ":parameter/triton/prod/text/*"]
+    table = sample.properties("AWS::DynamoDB::Table")
+    assert table["SSESpecification"]["SSEEnabled"] is True
+    statements = sample.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
+    assert "kms:Decrypt" in [statement["Action"] for statement in statements]
 
 
 @pytest.mark.parametrize("component", [None, "minilm-g5"])
@@ -66,7 +123,7 @@ def test_client_reads_the_entry(component: str | None) -> None:
 
 def test_entry_of_another_type_is_an_error() -> None:
     sample = SampleStack()
-    catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
+    catalog, writer = catalog_and_writer(sample)
     mapping: Any = {"churn": "churn.tar.gz"}
-    with pytest.raises(TypeError, match=r"^entry: .* is of type dict: write ModelEntry\(model=,"):
-        catalog.publish(mapping, after=[])
+    with pytest.raises(TypeError, match=r"^entries: .* is of type dict: write ModelEntry\(model=,"):
+        catalog.publish([mapping], writer=writer, after=[])

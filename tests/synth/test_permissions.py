@@ -86,7 +86,7 @@ def test_every_ledger_row_is_tested(templates: Templates, every_template: Templa
         stage_under_test(load_stage("local"), "local", templates("local")),
         *(
             stage_under_test(every_stage(name), name, every_template(name))
-            for name in ("all", "plain", "components")
+            for name in ("all", "plain", "components", "existing")
         ),
     ]
     tested = {

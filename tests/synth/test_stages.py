@@ -1,5 +1,6 @@
 """Snapshots and consistency of whole stages."""
 
+import hashlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build import BuildError
 from plan.document import DIGEST_OUTPUT, EndpointSettings, Plan
 from platform_facts.rules import checked_yaml
+from platform_facts.rules.catalog import list_text
 from stacks import stage_stacks, synthesise
 from stages import load_stage, stage_names
 from stages.schema.capture import DataCaptureConfig
@@ -73,8 +75,10 @@ def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None
         assert archives == {
             build["Key"]: build["Digest"] for build in by_kind["Custom::TritonModel"]
         }
-        entries = [json.loads(entry["Value"]) for entry in by_kind["AWS::SSM::Parameter"]]
-        assert [model.catalog.fields() for model in models] == entries
+        (catalog,) = by_kind["Custom::TritonCatalog"]
+        text = list_text(model.catalog.as_json() for model in models)
+        assert catalog["Digest"] == hashlib.sha256(text.encode()).hexdigest()
+        assert text in {path.read_text() for path in Path(cloud.directory).glob("*.jsonl")}
         (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
         types = {name: variant.instance_types for name, variant in settings.variants.items()}
         variants = config["ProductionVariants"]

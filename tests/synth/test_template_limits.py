@@ -59,15 +59,15 @@ def template(assembly: CloudAssembly) -> bytes:
     return Path(stack.template_full_path).read_bytes()
 
 
-def test_240_models_fit_in_half_of_the_byte_limit(synth: Synth) -> None:
-    content = template(synth(240))
-    assert len(json.loads(content)["Resources"]) == 489
-    assert len(content) < MAX_BYTES / 2
+def test_490_models_fit_in_the_limits(synth: Synth) -> None:
+    content = template(synth(490))
+    assert len(json.loads(content)["Resources"]) == MAX_RESOURCES
+    assert len(content) < MAX_BYTES
 
 
 def test_too_many_models_are_an_error_at_their_line(synth: Synth) -> None:
     with pytest.raises(checked_yaml.InvalidFile) as raised:
-        synth(246)
+        synth(491)
     (problem,) = raised.value.problems
     assert (problem.path.name, problem.line) == ("many.yaml", 7)
     assert str(problem).partition(": ")[2] == (

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -18,7 +19,7 @@ from unittest.mock import Mock
 import botocore.session
 import pytest
 from ministack.services import cloudformation as ministack
-from ministack.services import cloudwatch, iam, ssm
+from ministack.services import cloudwatch, dynamodb, iam
 from ministack.services.cloudformation import handlers, helpers, provisioners, stacks
 
 from local_sagemaker import cloudformation
@@ -40,6 +41,8 @@ from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
+from plan.catalog import entry_text, listed
+from tests.catalog_items import create_table, memory_dynamodb
 from tests.transitions.caller import Caller, FakeRandom
 from tests.transitions.faults import Fault, FaultKind
 from tests.transitions.functions import (
@@ -47,7 +50,6 @@ from tests.transitions.functions import (
     CodeBuild,
     CustomResource,
     NoInterfaces,
-    Parameters,
     Service,
     load,
 )
@@ -55,7 +57,6 @@ from tests.transitions.instances import start_component_server, start_server
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
-CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
 """A CloudWatch for the alarms of scaling policies, which are not evaluated."""
 COUNT_SUM = 6
@@ -69,8 +70,10 @@ Record = dict[str, Any]
 class Account:
     """The account of one stack; only one account exists at a time, inside `account_factory`."""
 
-    def __init__(self, fake_random: FakeRandom) -> None:
-        self.s3 = S3()
+    def __init__(self, fake_random: FakeRandom, assets: Path) -> None:
+        self.s3 = S3(assets)
+        self.dynamodb = memory_dynamodb()
+        create_table(self.dynamodb, STAGE)
         self.s3.objects["models", "placeholder"] = b""
         self.fault = Fault()
         self._min_counts: dict[str, int] = {}
@@ -139,11 +142,8 @@ class Account:
 
     def catalog(self) -> dict[str, str]:
         """Return model -> catalog entry."""
-        return {
-            name.rpartition("/")[2]: parameter["Value"]
-            for name, parameter in ssm._parameters.items()
-            if name.startswith(f"{CATALOG}/")
-        }
+        revisions = listed(self.dynamodb, STAGE, ENDPOINT)
+        return {revision.model: entry_text(revision.entry) for revision in revisions}
 
     def sagemaker_names(self) -> set[str]:
         """Return the names of all models and configurations."""
@@ -243,8 +243,11 @@ class Account:
 
 
 @contextmanager
-def account_factory() -> Iterator[Callable[[], Account]]:
-    """Provide a function that makes an empty account and removes the previous one."""
+def account_factory(assets: Path) -> Iterator[Callable[[], Account]]:
+    """Provide a function that makes an empty account and removes the previous one.
+
+    `assets` is the folder of the cloud assembly, with the lists of models.
+    """
     accounts: list[Account] = []
     with pytest.MonkeyPatch.context() as patch:
         fake_random = FakeRandom()
@@ -281,7 +284,7 @@ def account_factory() -> Iterator[Callable[[], Account]]:
 
         def make_account() -> Account:
             _stop(accounts)
-            accounts.append(Account(fake_random))
+            accounts.append(Account(fake_random, assets))
             patch.setattr(stacks, "_delete_resource", delete_resource)
             cloudformation.register(_resource_types(accounts[-1]))
             patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
@@ -307,7 +310,7 @@ def _stop(accounts: list[Account]) -> None:
     for account in accounts:
         account.hosting.stop()
     accounts.clear()
-    for service in (ministack, ssm, cloudwatch, iam):
+    for service in (ministack, dynamodb, cloudwatch, iam):
         service.reset()
 
 
@@ -323,12 +326,14 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         "codebuild": CodeBuild(account.s3, lambda: account.fault.happens_now(FaultKind.BUILD)),
         "ec2": NoInterfaces(),
         "s3": account.s3,
-        "ssm": Parameters(lambda _: list(account.catalog().values())),
+        "dynamodb": account.dynamodb,
     }
-    builder, updates = (
-        load(name, clients.__getitem__) for name in ("build_handler", "update_handler")
+    builder, updates, catalog = (
+        load(name, lambda service, **_: clients[service])
+        for name in ("build_handler", "update_handler", "catalog_handler")
     )
     functions = {
+        "Custom::TritonCatalog": catalog,
         "Custom::TritonModel": builder,
         "Custom::TritonUpdateGuard": updates,
         "Custom::TritonUpdateCheck": updates,

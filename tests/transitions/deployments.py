@@ -25,13 +25,12 @@ _DONE = (Verdict.DONE, Verdict.ENDPOINT_UNCHANGED)
 def deployment_results(pairs: list[Pair], folder: Path) -> dict[Pair, dict[Deployment, Result]]:
     """Return the results of every deployment of every pair."""
     states = {_state_key(state): state for pair in pairs for state in (pair.before, pair.after)}
-    templates = dict(
-        zip(states, Templates(folder).without_imports(list(states.values())), strict=True)
-    )
+    assemblies = Templates(folder)
+    templates = dict(zip(states, assemblies.without_imports(list(states.values())), strict=True))
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # logs of injected faults
     try:
-        with account_factory() as make_account:
+        with account_factory(assemblies.app) as make_account:
             return {
                 pair: _results_until_wrong(
                     _pair_results(

@@ -52,6 +52,9 @@ class CustomResource(ResourceType):
             "StackId": f"arn:aws:cloudformation:us-east-1:000000000000:stack/{self._stack}/0a1b",
             **event,
         }
+        if self._resource_type == "Custom::TritonCatalog":  # its provider does not poll
+            response = self._function.handle(event, None)
+            return response["PhysicalResourceId"], {}
         if hasattr(self._function, "handle"):
             start = poll = self._function.handle
         else:
@@ -106,22 +109,18 @@ class Pages(list[Record]):
         return PageIterator.search(self, expression)  # type: ignore[arg-type]
 
 
-class Parameters:
-    """A client of SSM; `values` returns the parameter values of a path."""
-
-    def __init__(self, values: Callable[[str], list[str]]) -> None:
-        self._values = values
-
-    def get_paginator(self, operation: str) -> "Parameters":
-        assert operation == "get_parameters_by_path"
-        return self
-
-    def paginate(self, *, Path: str) -> "Pages":  # noqa: N803
-        return Pages([{"Parameters": [{"Value": value} for value in self._values(Path)]}])
-
-
 class S3(FakeS3):
-    """A client of S3 whose listings can be searched."""
+    """A client of S3 whose listings can be searched, with the lists of models in `assets`."""
+
+    def __init__(self, assets: Path) -> None:
+        super().__init__()
+        self._assets = assets
+
+    def get_object(self, **request: str) -> Record:
+        key = request["Key"]
+        if not key.endswith(".jsonl"):
+            return dict(super().get_object(**request))
+        return {"Body": (self._assets / f"asset.{key.rpartition('/')[2]}").open("rb")}
 
     def paginate(self, *, Bucket: str, Prefix: str) -> "Pages":  # noqa: N803
         return Pages(super().paginate(Bucket=Bucket, Prefix=Prefix))

@@ -116,7 +116,8 @@ def _differences_from_template(account: Account, template: Template) -> Iterator
     if len(state.sagemaker_names) != expected_count:
         count = len(state.sagemaker_names)
         yield f"{count} models and configurations exist, not {expected_count}"
-    if len(state.catalog) != types.count("AWS::SSM::Parameter"):
+    builds = [r for r in template["Resources"].values() if r["Type"] == "Custom::TritonModel"]
+    if state.catalog.keys() != {build["Properties"]["Model"] for build in builds}:
         yield f"the catalog has {', '.join(state.catalog)}"
     if len(state.scaled) != types.count("AWS::ApplicationAutoScaling::ScalableTarget"):
         yield f"registered for scaling: {', '.join(state.scaled)}"

@@ -12,8 +12,9 @@ from cli import deploy
 from delivery import cdk
 from local_sagemaker import Folder
 from model_build.__main__ import main
+from tests.catalog_items import create_table, memory_dynamodb
 from tests.unit.model_build.commands.conftest import NO_LOAD
-from tests.unit.model_build.fakes import FakeSsm
+from tests.unit.model_build.fakes import FakeSts
 from tests.unit.test_repository import ROOT
 
 CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
@@ -70,7 +71,10 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     cli = tmp_path / "cdk"
     cli.write_text("#!/bin/sh\n")
     cli.chmod(0o755)
-    clients = {"ssm": FakeSsm(), "cloudformation": CloudFormation(bootstrapped=bootstrapped)}
+    dynamodb = memory_dynamodb()
+    create_table(dynamodb, "local")
+    cloudformation = CloudFormation(bootstrapped=bootstrapped)
+    clients = {"dynamodb": dynamodb, "cloudformation": cloudformation, "sts": FakeSts()}
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(cdk, "CLI", cli)
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))

@@ -13,9 +13,13 @@ import yaml
 
 import platform_facts
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
+from delivery.permissions.markdown import render
 from local_sagemaker.prerequisites import IMAGE_PYTHON
+from platform_facts.rules.__main__ import page as rules_page
+from tools.bench.page import render_files
 
 ROOT = Path(__file__).parents[2]
+LOCAL_SAGEMAKER = ROOT / "local_sagemaker"
 BUILD_SOURCES = [ROOT / name for name in ("model_build", "plan", "platform_facts")]
 PROVIDED_PACKAGES = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
 """Packages of recipe environments or of the NVIDIA image."""
@@ -106,11 +110,30 @@ def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
     assert {re.sub(r"\.post\d+$", "", version)} == values
 
 
-def test_links_in_readme_and_docs_exist() -> None:
-    pages = (page for root in (ROOT, ROOT / "local_sagemaker") for page in root.glob("docs/*.md"))
-    for page in (ROOT / "README.md", ROOT / "local_sagemaker" / "README.md", *pages):
-        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+def test_links_and_anchors_in_readme_and_docs_exist() -> None:
+    pages = {page: page.read_text() for page in (ROOT / "README.md", LOCAL_SAGEMAKER / "README.md")}
+    for folder in (ROOT / "docs", LOCAL_SAGEMAKER / "docs"):
+        pages |= {page: page.read_text() for page in folder.glob("*.md")}
+    # `make docs` writes these three: links to them would lead nowhere on GitHub.
+    pages |= {ROOT / "docs" / "rules.md": rules_page(), ROOT / "docs" / "permissions.md": render()}
+    pages |= (benchmark_files := render_files())
+    written = {ROOT / "docs" / name for name in ("rules.md", "permissions.md")} | {*benchmark_files}
+    for page, text in pages.items():
+        for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
+            target = (page.parent / link).resolve() if link else page
+            if page not in written:
+                assert target not in written, f"{page.name} links to {link}, which is not in git"
+            assert target in written or target.exists(), f"{page.name} links to {link}"
+            if anchor and target.suffix == ".md":
+                target_text = pages.get(target) or target.read_text()
+                assert anchor in _anchors(target_text), f"{page.name} links to {link}#{anchor}"
+
+
+def _anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and MyST name them."""
+    without_code = re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", without_code, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_no_file_contains_local_paths_or_package_indexes() -> None:

@@ -25,6 +25,8 @@ from botocore.config import Config
 
 from endpoint_client import EndpointClient
 from local_sagemaker.serving import TritonServer, serve
+from plan.catalog import Catalog
+from tests.catalog_items import create_table, write_entry
 from tools.bench.local_endpoint import NAME, echo_archive, host, local_sagemaker
 from tools.bench.turns import Results, Turn, cpu_seconds
 
@@ -49,6 +51,7 @@ def run(results: Results) -> None:
         archives = {
             f"{name}.tar.gz": echo_archive(instances) for name, (_, instances) in MODELS.items()
         }
+        create_table(boto3.client("dynamodb"), "dev")
         for archive, content in archives.items():
             Path(folder, archive).write_bytes(content)
             publish(archive)
@@ -148,10 +151,8 @@ def publish(archive: str) -> None:
     """Write the catalog entry of an echo model."""
     model = archive.removesuffix(".tar.gz")
     entry = {"model": model, "version": "1", "endpoint": NAME, "target_model": archive}
-    value = json.dumps({**entry, "signature": SIGNATURE})
-    boto3.client("ssm").put_parameter(
-        Name=f"/triton/dev/{NAME}/{model}", Value=value, Type="String"
-    )
+    catalog = Catalog(boto3.client("dynamodb"), "dev", NAME)
+    write_entry(catalog, {**entry, "signature": SIGNATURE})
 
 
 def load_model(triton: TritonServer, archive: str) -> str:

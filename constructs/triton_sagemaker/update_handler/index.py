@@ -591,19 +591,27 @@ def _containers(config: Record, properties: Record | None = None) -> list[Record
     return [{"Mode": "SingleModel", **model["PrimaryContainer"]} for model in models if model]
 
 
-def _catalog_entries(path: str) -> Iterator[Record]:
-    """Yield the catalog entries. Raise `RuntimeError` if a parameter is not a catalog entry."""
-    for parameter in _query_pages("ssm", "get_parameters_by_path", "Parameters[]", Path=path):
-        match _parse_json(parameter["Value"]):
+def _catalog_entries(name: str) -> Iterator[Record]:
+    """Yield the entries of a catalog, TABLE/ENDPOINT. Raise `RuntimeError` if one is invalid."""
+    table, _, endpoint = name.partition("/")
+    request = {
+        "TableName": table,
+        "IndexName": "by-endpoint",
+        "KeyConditionExpression": "endpoint = :endpoint",
+        "ExpressionAttributeValues": {":endpoint": {"S": endpoint}},
+    }
+    for item in _query_pages("dynamodb", "query", "Items[]", **request):
+        match _parse_json(item.get("entry", {}).get("S", "")):
             case {"model": str(), **others} as entry if isinstance(
                 others.get("target_model"), str | None
             ):
                 yield entry
             case _:
-                name = parameter["Name"]
+                key = {"model_key": item["model_key"], "revision": {"N": "0"}}
                 raise RuntimeError(
-                    f"Parameter {name} is not a catalog entry: delete it (calls of its model will "
-                    f"fail) and deploy again: aws ssm delete-parameter --name {name}. {UNCHANGED}"
+                    f"Item {item['model_key']['S']} of {table} is not a catalog entry: delete it "
+                    "(calls of its model will fail) and deploy again: aws dynamodb delete-item "
+                    f"--table-name {table} --key '{json.dumps(key)}'. {UNCHANGED}"
                 )
 
 

@@ -123,6 +123,21 @@ def target(operation: str, **request: object) -> dict[str, Any]:
             [("ssm:GetParametersByPath", own_arn("ssm", "parameter/triton/a/text"))],
         ),
         (
+            "dynamodb",
+            target("Query", TableName="t", IndexName="i"),
+            [("dynamodb:Query", own_arn("dynamodb", "table/t/index/i"))],
+        ),
+        (
+            "dynamodb",
+            target("BatchGetItem", RequestItems={"t": {}}),
+            [("dynamodb:BatchGetItem", own_arn("dynamodb", "table/t"))],
+        ),
+        (
+            "dynamodb",
+            target("TransactWriteItems", TransactItems=[{"Put": {"TableName": "t"}}] * 2),
+            [("dynamodb:PutItem", own_arn("dynamodb", "table/t"))],
+        ),
+        (
             "logs",
             target("PutLogEvents", logGroupName="g", logStreamName="s"),
             [("logs:PutLogEvents", own_arn("logs", "log-group:g:log-stream:s"))],

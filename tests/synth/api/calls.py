@@ -62,6 +62,7 @@ CREATIONS = {
     "AWS::EC2::SubnetRouteTableAssociation": Creation("ec2", "AssociateRouteTable"),
     "AWS::EC2::VPC": Creation("ec2", "CreateVpc"),
     "AWS::EC2::VPCEndpoint": Creation("ec2", "CreateVpcEndpoint", documents=("PolicyDocument",)),
+    "AWS::DynamoDB::Table": Creation("dynamodb", "CreateTable", "TableName"),
     "AWS::IAM::OIDCProvider": Creation("iam", "CreateOpenIDConnectProvider"),
     "AWS::IAM::Role": Creation(
         "iam", "CreateRole", "RoleName", documents=("AssumeRolePolicyDocument",)
@@ -76,7 +77,6 @@ CREATIONS = {
         "s3", "PutBucketPolicy", renamed={"PolicyDocument": "Policy"}, documents=("Policy",)
     ),
     "AWS::SNS::Subscription": Creation("sns", "Subscribe"),
-    "AWS::SSM::Parameter": Creation("ssm", "PutParameter"),
     "AWS::SageMaker::Endpoint": Creation("sagemaker", "CreateEndpoint"),
     "AWS::SageMaker::EndpointConfig": Creation(
         "sagemaker", "CreateEndpointConfig", "EndpointConfigName"
@@ -175,6 +175,14 @@ def _policy(name: str, properties: Properties) -> Further:
             "PolicyDocument": document(properties["PolicyDocument"]),
         }
         yield "iam", "PutRolePolicy", parameters, {"Roles", "PolicyName", "PolicyDocument"}
+
+
+def _table(name: str, properties: Properties) -> Further:
+    if encryption := properties.get("SSESpecification"):
+        encryption["Enabled"] = encryption.pop("SSEEnabled")
+    recovery = {"PointInTimeRecoverySpecification"}
+    parameters = {"TableName": name, **{key: properties[key] for key in recovery}}
+    yield "dynamodb", "UpdateContinuousBackups", parameters, recovery
 
 
 def _key(name: str, properties: Properties) -> Further:
@@ -325,6 +333,7 @@ def _component(name: str, properties: Properties) -> Further:
 
 
 FURTHER_CALLS: dict[str, Callable[[str, Properties], Further]] = {
+    "AWS::DynamoDB::Table": _table,
     "AWS::ApplicationAutoScaling::ScalableTarget": _scheduled,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _scaling_policy,
     "AWS::Budgets::Budget": _budget,

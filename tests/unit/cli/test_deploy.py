@@ -13,9 +13,11 @@ from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from delivery import cdk
 from local_sagemaker import Folder
+from plan.catalog import Catalog
 from release.checkout import WITHOUT_VALIDATION
 from stages import at_lines_of_stage, load_stage
-from tests.unit.model_build.fakes import FakeSsm
+from tests.catalog_items import create_table, memory_dynamodb, write_entry
+from tests.unit.model_build.fakes import FakeSts
 from tests.unit.test_repository import ROOT
 
 
@@ -54,19 +56,21 @@ def test_local_stage_is_not_deployed_to_aws(
 def test_deleted_catalog_entry_is_restored(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ssm = FakeSsm()
+    dynamodb, sts = memory_dynamodb(), FakeSts()
+    create_table(dynamodb, "local")
+    catalog = Catalog(dynamodb, "local", "text")
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("boto3.client", lambda *_: ssm)
+    monkeypatch.setattr("boto3.client", lambda service, *_: sts if service == "sts" else dynamodb)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
     monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: None)
     local = argparse.Namespace(stage="local", local=True)
     assert deploy.run(local) == 0
-    name = "/triton/local/text/minilm"
-    assert capsys.readouterr().out.endswith(f"restored deleted catalog entries: {name}\n")
-    assert ssm.current_value(name)["endpoint"] == "local-text"
-    ssm.put(name, {"model": "minilm", "version": "published"})
+    assert capsys.readouterr().out.endswith("restored deleted catalog entries: text/minilm\n")
+    revision = catalog.current()["minilm"]
+    assert revision.entry["endpoint"] == "local-text"
+    write_entry(catalog, {**revision.entry, "version": "published"}, cause="published")
     assert deploy.run(local) == 0
-    assert ssm.current_value(name)["version"] == "published"
+    assert catalog.current()["minilm"].version == "published"
     assert capsys.readouterr().out == "deployed: local\n"
 
 

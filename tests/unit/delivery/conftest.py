@@ -10,6 +10,7 @@ import pytest
 from delivery import cdk, deploy, steps
 from delivery.assembly import Assembly
 from delivery.deploy import StageDeployment
+from plan.catalog import Catalog, Entry, Revision
 from tests.unit.delivery.fakes import (
     MODELS_STACK,
     NEW_PREFIX,
@@ -62,12 +63,13 @@ def moving_deployment(
     (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW_PREFIX)))
     make_plan(endpoints={"text": endpoint_with_prefix(NEW_PREFIX)}).write(tmp_path)
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD_PREFIX))
-    entries = {
+    entries: dict[str, Entry] = {
         "before": {"target_model": OLD_ARCHIVE},
         "single": {"target_model": None},
         "broken": {},
     }
-    monkeypatch.setattr("delivery.archives.current_entries", lambda *_: entries)
+    revisions = {name: Revision("text", name, 1, entry) for name, entry in entries.items()}
+    monkeypatch.setattr(Catalog, "current", lambda _: revisions)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()

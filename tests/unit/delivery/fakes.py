@@ -182,13 +182,6 @@ def stack_with_prefix(prefix: str) -> dict[str, Any]:
     """Return the stack of `text` with an endpoint that loads from a prefix."""
     template = endpoint_stack("text")
     template["Resources"]["Model"]["Properties"]["Key"] = f"{prefix}{ARCHIVE}"
-    entry = json.dumps({"target_model": ARCHIVE})
-    template["Resources"] |= {
-        "Entry": {
-            "Type": "AWS::SSM::Parameter",
-            "Properties": {"Name": "/triton/prod/text/model", "Value": entry},
-        },
-    }
     template["Metadata"] = {ENDPOINT_KEY: endpoint_with_prefix(prefix).settings.metadata()}
     return template
 

@@ -1,56 +1,34 @@
-"""Tests of the comparison of the catalog with the templates."""
+"""Tests of the comparison of the catalog with the deployed entries."""
 
+import io
 import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from types import SimpleNamespace
+from typing import Any, cast
 
-from delivery.catalog import CatalogDifference, _restore_entries, differences
+import boto3
+import pytest
+from botocore.response import StreamingBody
+
+from delivery.catalog import CatalogDifference, _restore_entries, deployed_entries, differences
+from delivery.errors import ChangedByHand
+from plan.catalog import Catalog, entry_text
+from platform_facts.rules.catalog import list_text
 from release.templates import Template
+from tests.catalog_items import (
+    break_entry,
+    create_table,
+    current,
+    delete_entry,
+    memory_dynamodb,
+    write_entry,
+)
 
-if TYPE_CHECKING:
-    from mypy_boto3_ssm import SSMClient
 
-NAME = "/triton/prod/text/minilm"
-
-
-class FakeSsm:
-    """Parameters below /triton/prod/text; the values of each parameter, the newest last."""
-
-    def __init__(self, **parameters: list[dict[str, Any]]) -> None:
-        self.values = {
-            f"/triton/prod/text/{name}": versions for name, versions in parameters.items()
-        }
-        self.put_requests: list[dict[str, Any]] = []
-
-    def get_paginator(self, operation: str) -> "FakeSsm":
-        self.paginate = getattr(self, f"_{operation}")
-        return self
-
-    def _get_parameters_by_path(self, *, Path: str) -> list[dict[str, Any]]:  # noqa: N803
-        versions = [
-            {"Name": name, "Value": json.dumps(values[-1])}
-            for name, values in self.values.items()
-            if name.startswith(f"{Path}/")
-        ]
-        return [{"Parameters": versions}]
-
-    def _get_parameter_history(self, *, Name: str) -> list[dict[str, Any]]:  # noqa: N803
-        return [
-            {
-                "Parameters": [
-                    {
-                        "Value": json.dumps(value),
-                        "Version": number,
-                        "LastModifiedDate": datetime(2026, 11, 22, 3, number, tzinfo=UTC),
-                        "LastModifiedUser": "arn:aws:iam::123456789012:user/ada",
-                    }
-                    for number, value in enumerate(self.values[Name], 1)
-                ]
-            }
-        ]
-
-    def put_parameter(self, **request: Any) -> None:
-        self.put_requests.append(request)
+@pytest.fixture
+def catalog() -> Catalog:
+    dynamodb = memory_dynamodb()
+    create_table(dynamodb, "prod")
+    return Catalog(dynamodb, "prod", "text")
 
 
 def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
@@ -63,71 +41,116 @@ def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
     }
 
 
-def compare(ssm: FakeSsm, template_entry: dict[str, Any] | None) -> list[CatalogDifference]:
-    properties = {"Name": NAME, "Value": json.dumps(template_entry)}
-    resource = {"Type": "AWS::SSM::Parameter", "Properties": properties}
-    template: Template = {"Resources": {"Entry": resource} if template_entry else {}}
-    return differences(cast("SSMClient", ssm), "prod", {"text": template})
+def compare(catalog: Catalog, deployed: dict[str, Any] | None) -> list[CatalogDifference]:
+    session = cast(boto3.Session, SimpleNamespace(client=lambda _: catalog.dynamodb))
+    entries = {"minilm": deployed} if deployed else {}
+    return differences(session, "prod", {"text": entries})
 
 
-def test_same_entry_is_no_difference() -> None:
-    assert compare(FakeSsm(minilm=[entry("a")]), entry("a")) == []
+def test_same_entry_is_no_difference(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a"))
+    assert compare(catalog, entry("a")) == []
 
 
-def test_published_copy_is_not_repairable() -> None:
-    published = entry("a", archive="published/{}.tar.gz")
-    (difference,) = compare(FakeSsm(minilm=[published]), entry("a"))
+def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a", archive="published/{}.tar.gz"), cause="published")
+    (difference,) = compare(catalog, entry("a"))
     assert difference.is_published_copy
     assert not difference.is_repairable  # before a deploy the builder's archive may be missing
     assert difference.command == "make deliver STAGE=prod"
     assert "in another archive, published/a.tar.gz, since" in difference.text
 
 
-def test_invalid_entry_is_repairable() -> None:
-    for broken in ({}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"):
-        (difference,) = compare(FakeSsm(minilm=[cast(Any, broken)]), entry("a"))
-        assert difference.is_repairable
-        assert difference.command == "make deliver STAGE=prod"
-        assert "minilm: the catalog's entry is broken, since 2026" in difference.text
+@pytest.mark.parametrize(
+    "broken", [{}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"]
+)
+def test_invalid_entry_is_repairable(catalog: Catalog, broken: Any) -> None:
+    write_entry(catalog, entry("a"))
+    break_entry(catalog, "minilm", json.dumps(broken))
+    (difference,) = compare(catalog, entry("a"))
+    assert difference.is_repairable
+    assert difference.command == "make deliver STAGE=prod"
+    text = "text/minilm: the catalog's entry is broken, changed without tritonsm"
+    assert difference.text == text
+    _restore_entries([difference], "arn:ada")
+    assert compare(catalog, entry("a")) == []
 
 
-def test_earlier_version_is_restored_by_a_rollback() -> None:
-    ssm = FakeSsm(minilm=[entry("b"), entry("a")])
-    (difference,) = compare(ssm, entry("b"))
+def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
+    write_entry(catalog, entry("b"))
+    write_entry(catalog, entry("a"))
+    (difference,) = compare(catalog, entry("b"))
     assert not difference.is_repairable
+    revision = current(catalog, "minilm")
+    assert revision
+    time = revision.time.replace("T", " ").replace("+00:00", " UTC")
     assert difference.text == (
-        "text/minilm: the catalog has version a instead of b, since 2026-11-22 03:02:00 UTC, by "
-        "arn:aws:iam::123456789012:user/ada"
+        f"text/minilm: the catalog has version a instead of b, since {time}, by arn:ada"
     )
     assert difference.command == "tritonsm rollback prod text minilm --to b"
 
 
-def test_unpublished_version_is_restored_by_publishing() -> None:
-    (difference,) = compare(FakeSsm(minilm=[entry("a")]), entry("b"))
+def test_unpublished_version_is_restored_by_publishing(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a"))
+    (difference,) = compare(catalog, entry("b"))
     assert difference.command == "tritonsm publish prod text models/minilm"
 
 
-def test_model_without_a_template_entry_is_deleted_by_hand() -> None:
-    (difference,) = compare(FakeSsm(minilm=[entry("a")]), None)
+def test_model_without_a_deployed_entry_is_deleted_by_hand(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a"))
+    (difference,) = compare(catalog, None)
     assert difference.text.endswith("and the commit does not have this model")
     assert not difference.is_repairable
-    assert difference.command == f"aws ssm delete-parameter --name {NAME}"
+    assert difference.command == (
+        "aws dynamodb delete-item --table-name triton-catalog-prod --key "
+        """'{"model_key":{"S":"text#minilm"},"revision":{"N":"0"}}'"""
+    )
 
 
-def test_missing_entry_is_restored_without_overwriting() -> None:
-    ssm = FakeSsm()
-    (difference,) = compare(ssm, entry("b"))
+def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a"))
+    delete_entry(catalog, "minilm")
+    (difference,) = compare(catalog, entry("b"))
     assert difference.is_repairable
-    _restore_entries(cast("SSMClient", ssm), [difference])
-    (request,) = ssm.put_requests
-    assert (request["Name"], json.loads(request["Value"])) == (NAME, entry("b"))
-    assert request["Overwrite"] is False
+    _restore_entries([difference], "arn:bob")
+    revision = current(catalog, "minilm")
+    assert revision
+    assert (revision.entry, revision.caller) == (entry("b"), "arn:bob")
+    with pytest.raises(ChangedByHand, match="minilm in triton-catalog-prod/text was changed"):
+        _restore_entries([difference], "arn:bob")
 
 
-def test_entry_of_a_single_model_endpoint_is_overwritten() -> None:
-    ssm = FakeSsm(minilm=[entry("a", archive=None)])
-    (difference,) = compare(ssm, entry("b", archive=None))
+def test_entry_of_a_single_model_endpoint_is_overwritten(catalog: Catalog) -> None:
+    write_entry(catalog, entry("a", archive=None))
+    (difference,) = compare(catalog, entry("b", archive=None))
     assert difference.is_repairable
-    _restore_entries(cast("SSMClient", ssm), [difference])
-    assert json.loads(ssm.put_requests[0]["Value"]) == entry("b", archive=None)
-    assert ssm.put_requests[0]["Overwrite"] is True
+    _restore_entries([difference], "arn:ada")
+    assert compare(catalog, entry("b", archive=None)) == []
+
+
+def test_deployed_entries_are_those_of_the_list_in_the_template() -> None:
+    class Session:
+        region_name = "us-east-1"
+
+        def client(self, _: str) -> Any:
+            return self
+
+        def get_caller_identity(self) -> dict[str, str]:
+            return {"Account": "1"}
+
+        def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+            assert (Bucket, Key) == ("assets-1-us-east-1", "prod/list.jsonl")
+            content = list_text(
+                map(entry_text, [entry("a"), {**entry("b"), "model": "bert"}])
+            ).encode()
+            return {"Body": StreamingBody(io.BytesIO(content), len(content))}
+
+    bucket = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
+    properties = {"List": {"Fn::Join": ["", [bucket, "/prod/list.jsonl"]]}}
+    template: Template = {
+        "Resources": {"Items": {"Type": "Custom::TritonCatalog", "Properties": properties}}
+    }
+    session: Any = Session()
+    entries = deployed_entries(session, template)
+    assert entries == {"minilm": entry("a"), "bert": {**entry("b"), "model": "bert"}}
+    assert deployed_entries(session, {"Resources": {}}) == {}

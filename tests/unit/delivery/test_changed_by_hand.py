@@ -104,7 +104,7 @@ def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
 def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
     text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
-    assert changes(aws) == [LiveDifference("prod-text", text, "docs/permissions.md")]
+    assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
 
 
 KEY_OWNER = {

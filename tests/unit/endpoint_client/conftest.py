@@ -1,4 +1,4 @@
-"""A fake HTTP server for SSM and SageMaker, and synchronous and asyncio clients that call it."""
+"""A fake HTTP server for DynamoDB and SageMaker, with synchronous and asyncio clients."""
 
 import asyncio
 import json
@@ -17,13 +17,14 @@ from endpoint_client import AsyncEndpointClient, CatalogEntry, EndpointClient, T
 from endpoint_client._retries import Deadline
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-PREFIX = "/triton/prod/text"
+PREFIX = "text#"
+TABLE = "triton-catalog-prod"
 CLIENT_OPTIONS: Any = {"stage": "prod", "endpoint": "text"}
 TEXT_INPUT = {"TEXT": ["one"]}
 
 
-def parameter_value(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
-    """Return the value of a catalog parameter."""
+def entry_text(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
+    """Return the text of a catalog entry."""
     entry = {
         "model": model,
         "version": "0123456789ab",
@@ -105,15 +106,16 @@ def echo(body: bytes, content_type: str) -> Response:
 
 
 class FakeAws:
-    """A boto3 session for a fake of SSM, with one parameter per page, and SageMaker.
+    """A boto3 session for a fake of DynamoDB, with one item per page, and SageMaker.
 
-    `catalog_responses` and `responses` are queues, used before `parameters` and `invoke`.
+    `entries` are the texts of entries by key; None is the item of a removed model.
+    `catalog_responses` and `responses` are queues, used before `entries` and `invoke`.
     `look_ups`, `listings` and `requests` record requests. `before_look_up` and `before_invoke` are
     called before a response.
     """
 
     def __init__(self, session: boto3.Session, url: str) -> None:
-        self.parameters = {f"{PREFIX}/minilm": parameter_value()}
+        self.entries: dict[str, str | None] = {f"{PREFIX}minilm": entry_text()}
         self.catalog_responses: list[Response] = []
         self.responses: list[Response] = []
         self.look_ups: list[str] = []
@@ -139,27 +141,34 @@ class FakeAws:
                 return self.responses.pop(0)
             return self.invoke(body, headers["content-type"])
         content = json.loads(body)
-        if headers["x-amz-target"] == "AmazonSSM.GetParametersByPath":
+        assert content["TableName"] == TABLE
+        if headers["x-amz-target"] == "DynamoDB_20120810.Query":
             self.listings.append(content)
             return self.catalog_responses.pop(0) if self.catalog_responses else self._page(content)
-        name = content["Name"]
+        assert headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
+        assert content["Key"]["revision"] == {"N": "0"}
+        name = content["Key"]["model_key"]["S"]
         self.look_ups.append(name)
         self.before_look_up(name)
         if self.catalog_responses:
             return self.catalog_responses.pop(0)
-        if name not in self.parameters:
-            return Response.error("ParameterNotFound")
-        value = {"Name": name, "Value": self.parameters[name]}
-        return Response(200, json.dumps({"Parameter": value}).encode())
+        text = self.entries.get(name)
+        item = {"Item": {"entry": {"S": text}} if text is not None else {}}
+        return Response(200, json.dumps(item if name in self.entries else {}).encode())
 
     def _page(self, content: dict[str, Any]) -> Response:
-        names = [name for name in self.parameters if name.rpartition("/")[0] == content["Path"]]
-        number = int(content.get("NextToken", 0))
-        page: dict[str, Any] = {
-            "Parameters": [{"Name": name} for name in names[number : number + 1]]
-        }
-        if number + 1 < len(names):
-            page["NextToken"] = str(number + 1)
+        assert content["IndexName"] == "by-endpoint"
+        endpoint = content["ExpressionAttributeValues"][":endpoint"]["S"]
+        items = [
+            {"model_key": {"S": name}, "entry": {"S": text}}
+            for name, text in self.entries.items()
+            if name.startswith(f"{endpoint}#") and text is not None
+        ]
+        number = int(content.get("ExclusiveStartKey", {}).get("number", {}).get("N", "0"))
+        end = number + content.get("Limit", 1)
+        page: dict[str, Any] = {"Items": items[number:end]}
+        if end < len(items):
+            page["LastEvaluatedKey"] = {"number": {"N": str(end)}}
         return Response(200, json.dumps(page).encode())
 
 

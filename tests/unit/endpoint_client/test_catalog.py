@@ -24,16 +24,16 @@ from tests.unit.endpoint_client.conftest import (
     Blocker,
     ClientFactory,
     Response,
-    parameter_value,
+    entry_text,
     throttling_error,
 )
 
 Clock = Callable[[float], None]
-MINILM = f"{PREFIX}/minilm"
+MINILM = f"{PREFIX}minilm"
 
 
 def test_parse_returns_all_fields_and_ignores_others() -> None:
-    assert CatalogEntry.parse(parameter_value(added_later={"a": 1})) == CatalogEntry(
+    assert CatalogEntry.parse(entry_text(added_later={"a": 1})) == CatalogEntry(
         model="minilm",
         version="0123456789ab",
         endpoint="prod-text",
@@ -45,7 +45,7 @@ def test_parse_returns_all_fields_and_ignores_others() -> None:
 
 
 def test_entry_of_first_release_has_no_batch_size() -> None:
-    content = json.loads(parameter_value())
+    content = json.loads(entry_text())
     del content["signature"]["max_batch_size"]
     assert CatalogEntry.parse(json.dumps(content)).max_batch_size == 0
 
@@ -54,31 +54,48 @@ def test_entry_of_first_release_has_no_batch_size() -> None:
 def test_version_or_path_in_model_name_is_rejected(
     client: EndpointClient, aws: Any, model: str
 ) -> None:
-    # Systems Manager accepts NAME:VERSION and NAME:LABEL (API reference, GetParameter, Name).
-    aws.parameters[f"{PREFIX}/{model}"] = parameter_value(version="old")
+    aws.entries[f"{PREFIX}{model}"] = entry_text(version="old")
     with pytest.raises(UnknownModel, match="is not a model name"):
         client.resolve(model)
     assert aws.look_ups == []
 
 
 @pytest.mark.parametrize("value", ["{}", "[]", "not JSON", '{"signature": null}'])
-def test_invalid_parameter_is_an_error(client: EndpointClient, aws: Any, value: str) -> None:
-    aws.parameters[MINILM] = value
-    with pytest.raises(EndpointError, match=f"{MINILM} is not a catalog entry"):
+def test_invalid_entry_is_an_error(client: EndpointClient, aws: Any, value: str) -> None:
+    aws.entries[MINILM] = value
+    message = "^text#minilm in triton-catalog-prod is not a catalog entry"
+    with pytest.raises(EndpointError, match=message):
         client.resolve("minilm")
 
 
 def test_models_of_all_pages_are_listed_sorted(client: EndpointClient, aws: Any) -> None:
-    aws.parameters |= {
-        f"{PREFIX}/clip": parameter_value("clip"),
-        "/triton/dev/text/other": parameter_value(),
+    aws.entries |= {
+        f"{PREFIX}clip": entry_text("clip"),
+        "text-2#other": entry_text(),
+        f"{PREFIX}removed": None,
     }
     assert client.models() == ["clip", "minilm"]
+    assert len(aws.listings) == 2
+
+
+def test_listed_models_need_no_look_up(client: EndpointClient, aws: Any, clock: Clock) -> None:
+    aws.entries |= {f"{PREFIX}clip": entry_text("clip"), f"{PREFIX}broken": "{}"}
+    assert client.models() == ["broken", "clip", "minilm"]
+    assert client.resolve("clip").model == "clip"
+    assert aws.look_ups == []
+    with pytest.raises(EndpointError, match="text#broken"):
+        client.resolve("broken")
+    aws.entries[MINILM] = entry_text(version="new")
+    client.models()
+    assert client.resolve("minilm").version == "new"
+    clock(61)
+    client.resolve("clip")
+    assert aws.look_ups == [f"{PREFIX}broken", f"{PREFIX}clip"]
 
 
 def test_new_version_is_used_after_the_ttl(client: EndpointClient, aws: Any, clock: Clock) -> None:
     first = client.resolve("minilm")
-    aws.parameters[MINILM] = parameter_value(version="new")
+    aws.entries[MINILM] = entry_text(version="new")
     clock(53.9)
     assert client.resolve("minilm") is first
     clock(6.2)  # together 60.1 s, more than the maximum with jitter
@@ -101,7 +118,7 @@ def test_clients_refresh_at_different_times(
 
 
 def test_each_model_is_looked_up_once(client: EndpointClient, aws: Any) -> None:
-    aws.parameters[f"{PREFIX}/other"] = parameter_value("other")
+    aws.entries[f"{PREFIX}other"] = entry_text("other")
     for _ in range(2):
         assert [client.resolve(name).model for name in ("minilm", "other")] == ["minilm", "other"]
     assert len(aws.look_ups) == 2
@@ -115,10 +132,10 @@ def test_error_of_unknown_model_lists_existing_models(
     client: EndpointClient, aws: Any, names: str
 ) -> None:
     if names != "minilm":
-        aws.parameters.clear()
+        aws.entries.clear()
     with pytest.raises(UnknownModel) as raised:
         client.invoke("bert", {})
-    assert str(raised.value) == f"no model 'bert' in /triton/prod/text: there are {names}"
+    assert str(raised.value) == f"no model 'bert' in triton-catalog-prod/text: there are {names}"
     assert not raised.value.retry_safe
     assert aws.requests == []
 
@@ -126,12 +143,12 @@ def test_error_of_unknown_model_lists_existing_models(
 def test_unknown_name_is_cached_for_a_short_time(
     client: EndpointClient, aws: Any, clock: Clock
 ) -> None:
-    aws.parameters |= {f"{PREFIX}/model-{number}": parameter_value() for number in range(5)}
+    aws.entries |= {f"{PREFIX}model-{number}": entry_text() for number in range(5)}
     for _ in range(10):
         with pytest.raises(UnknownModel, match="no model 'new'"):
             client.resolve("new")
     assert (len(aws.look_ups), len(aws.listings)) == (1, 1)
-    aws.parameters[f"{PREFIX}/new"] = parameter_value("new")
+    aws.entries[f"{PREFIX}new"] = entry_text("new")
     clock(UNKNOWN_SECONDS)
     assert client.resolve("new").model == "new"
 
@@ -140,7 +157,7 @@ def test_retired_model_is_unknown_after_the_ttl(
     client: EndpointClient, aws: Any, clock: Clock
 ) -> None:
     client.resolve("minilm")
-    del aws.parameters[MINILM]
+    aws.entries[MINILM] = None
     clock(61)
     for _ in range(2):
         with pytest.raises(UnknownModel):
@@ -201,7 +218,7 @@ def test_concurrent_threads_share_one_look_up(sync_client: EndpointClient, aws: 
 def test_cached_model_does_not_wait_for_other_look_ups(
     sync_client: EndpointClient, aws: Any
 ) -> None:
-    aws.parameters[f"{PREFIX}/slow"] = parameter_value("slow")
+    aws.entries[f"{PREFIX}slow"] = entry_text("slow")
     sync_client.resolve("minilm")
     aws.before_look_up = blocker = Blocker()
     with ThreadPoolExecutor(1) as pool:
@@ -217,7 +234,7 @@ def test_expired_entry_is_used_during_its_refresh(
 ) -> None:
     sync_client.resolve("minilm")
     clock(61)
-    aws.parameters[MINILM] = parameter_value(version="new")
+    aws.entries[MINILM] = entry_text(version="new")
     aws.before_look_up = blocker = Blocker()
     with ThreadPoolExecutor(1) as pool:
         refreshed = pool.submit(sync_client.resolve, "minilm")
@@ -238,7 +255,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
         throttling_error(),
         Response.error("InternalServerError", "error", status=500),
         Response(200, b"{", truncated=True),
-        Response(200, b'{"Parameter": {"Value": "{}"}}'),
+        Response(200, b'{"Item": {"entry": {"S": "{}"}}}'),
     ]
     for number in range(4):
         clock(61)
@@ -248,7 +265,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
     assert caplog.messages[0] == (
         "using stale catalog entry 'minilm 0123456789ab': cannot look 'minilm' up in "
-        "/triton/prod/text: Rate exceeded"
+        "triton-catalog-prod/text: Rate exceeded"
     )
     aws.catalog_responses = [throttling_error()] * 3
     clock(STALE_SECONDS)
@@ -267,9 +284,10 @@ def test_throttled_look_up_is_retried(
 def test_denied_access_to_the_catalog_is_an_endpoint_error(
     client: EndpointClient, aws: Any
 ) -> None:
+    name = "triton-catalog-prod/text"
     for call, message in (
-        (lambda: client.resolve("minilm"), "cannot look 'minilm' up in /triton/prod/text: no"),
-        (client.models, "cannot list the models of /triton/prod/text: no"),
+        (lambda: client.resolve("minilm"), f"cannot look 'minilm' up in {name}: no"),
+        (client.models, f"cannot list the models of {name}: no"),
     ):
         aws.catalog_responses = [Response.error("AccessDeniedException", "no")]
         with pytest.raises(EndpointError, match=f"^{message}$") as raised:
@@ -281,6 +299,15 @@ def test_denied_access_to_the_catalog_is_an_endpoint_error(
 
 def test_truncated_look_up_means_not_sent(client: EndpointClient, aws: Any) -> None:
     aws.catalog_responses = [Response(200, b"{", truncated=True)] * 3
-    with pytest.raises(NotSent, match=r"^cannot look 'minilm' up in /triton/prod/text: "):
+    with pytest.raises(NotSent, match=r"^cannot look 'minilm' up in triton-catalog-prod/text: "):
         client.invoke("minilm", TEXT_INPUT)
     assert aws.requests == []
+
+
+def test_unknown_model_is_reported_to_callers_that_may_not_list(
+    client: EndpointClient, aws: Any
+) -> None:
+    aws.entries[f"{PREFIX}mine"] = None
+    aws.catalog_responses = [Response(200, b"{}"), Response.error("AccessDeniedException", "no")]
+    with pytest.raises(UnknownModel, match=r"no model 'mine' in .*: there are models that are not"):
+        client.resolve("mine")

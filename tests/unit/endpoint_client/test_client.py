@@ -38,7 +38,7 @@ from tests.unit.endpoint_client.conftest import (
     ClientFactory,
     Response,
     echo,
-    parameter_value,
+    entry_text,
     throttling_error,
 )
 
@@ -107,7 +107,7 @@ def test_request_has_target_headers(
     options: dict[str, Any],
     headers: dict[str, str],
 ) -> None:
-    aws.parameters[f"{PREFIX}/minilm"] = parameter_value(**entry)
+    aws.entries[f"{PREFIX}minilm"] = entry_text(**entry)
     outputs = client.invoke("minilm", {"TEXT": ["one", "two"]}, **options)
     assert outputs["EMBEDDING"].tolist() == [[b"one"], [b"two"]]
     ((path, sent_headers, _),) = aws.requests
@@ -141,7 +141,7 @@ def test_request_equals_botocore_request(
 
 
 def test_outputs_have_dtype_of_the_signature(client: EndpointClient, aws: Any) -> None:
-    aws.parameters[f"{PREFIX}/copy"] = parameter_value("copy", signature=SQUARE)
+    aws.entries[f"{PREFIX}copy"] = entry_text("copy", signature=SQUARE)
     array = np.array([[1.5, -0.0]], np.float32)
     for binary in (True, False):
         output = client.invoke("copy", {"X": array}, binary=binary)["Y"]
@@ -318,7 +318,7 @@ def test_refused_connection_means_not_sent(
         new_aws_client, url = aws.client, f"http://127.0.0.1:{closed.getsockname()[1]}"
 
         def new_boto3_client(name: str, config: Any) -> Any:
-            if name == "ssm":
+            if name == "dynamodb":
                 return new_aws_client(name, config)
             return aws.boto3_session.client(name, endpoint_url=url, config=config)
 
@@ -444,7 +444,7 @@ def test_wait_until_ready_does_not_apply_to_other_errors(
 def test_rows_are_split_by_batch_size_and_keep_their_order(
     client: EndpointClient, aws: Any
 ) -> None:
-    aws.parameters[f"{PREFIX}/copy"] = parameter_value("copy", signature=SQUARE)
+    aws.entries[f"{PREFIX}copy"] = entry_text("copy", signature=SQUARE)
     rows = np.arange(46, dtype=np.float32).reshape(23, 2)
     outputs = client.invoke_many("copy", {"X": rows})
     np.testing.assert_array_equal(outputs["Y"], rows)
@@ -523,7 +523,7 @@ def test_invalid_row_counts_are_rejected(
 ) -> None:
     tensors = [{"name": name, "datatype": "FP32", "shape": [-1, 2]} for name in inputs]
     signature = {"inputs": tensors, "outputs": [], "max_batch_size": max_batch_size}
-    aws.parameters[f"{PREFIX}/minilm"] = parameter_value(signature=signature)
+    aws.entries[f"{PREFIX}minilm"] = entry_text(signature=signature)
     arrays = {name: np.zeros((len(rows), 2), np.float32) for name, rows in inputs.items()}
     with pytest.raises(InvalidInput, match=f"^minilm 0123456789ab: {message}$"):
         client.invoke_many("minilm", arrays)
@@ -579,8 +579,8 @@ def test_call_cancelled_in_a_pause_sends_no_further_request(
     aws: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     pausing = threading.Event()
-    entry = parameter_value("only", target_model=None, inference_component="prod-text-only")
-    aws.parameters[f"{PREFIX}/only"] = entry
+    entry = entry_text("only", target_model=None, inference_component="prod-text-only")
+    aws.entries[f"{PREFIX}only"] = entry
 
     def pause(deadline: Deadline, _: float) -> None:
         assert not pausing.is_set()

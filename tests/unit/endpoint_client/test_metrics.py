@@ -7,14 +7,14 @@ import pytest
 
 from endpoint_client import CatalogEntry, ModelCall, ModelFailed
 from endpoint_client.metrics import EmfLogger
-from tests.unit.endpoint_client.conftest import parameter_value
+from tests.unit.endpoint_client.conftest import entry_text
 
 
 @pytest.mark.parametrize("error", [None, ModelFailed("no memory", status=507)])
 def test_line_has_metrics_dimensions_and_error(
     capsys: pytest.CaptureFixture[str], error: ModelFailed | None
 ) -> None:
-    EmfLogger()(ModelCall(CatalogEntry.parse(parameter_value()), 0.25, error))
+    EmfLogger()(ModelCall(CatalogEntry.parse(entry_text()), 0.25, error))
     line = json.loads(capsys.readouterr().out)
     (metrics,) = line["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == "Triton/Client"
@@ -32,7 +32,7 @@ def test_line_is_a_single_write(monkeypatch: pytest.MonkeyPatch) -> None:
     writes: list[str] = []
     stdout = SimpleNamespace(write=writes.append, flush=lambda: None)
     monkeypatch.setattr("sys.stdout", stdout)
-    EmfLogger(namespace="Shop")(ModelCall(CatalogEntry.parse(parameter_value()), 0.25, None))
+    EmfLogger(namespace="Shop")(ModelCall(CatalogEntry.parse(entry_text()), 0.25, None))
     (line,) = filter(None, writes)
     assert line.endswith("}\n")
     assert json.loads(line)["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Shop"

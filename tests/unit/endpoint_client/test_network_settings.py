@@ -14,6 +14,7 @@ from botocore.exceptions import SSLError
 from endpoint_client import EndpointClient, EndpointError, NotSent
 from tests.unit.endpoint_client.conftest import (
     CLIENT_OPTIONS,
+    TABLE,
     TEXT_INPUT,
     ClientFactory,
     FakeAws,
@@ -59,9 +60,14 @@ def new_session() -> boto3.Session:
 
 
 def boto3_trusts_the_server() -> bool:
-    ssm: Any = new_session().client("ssm")
+    dynamodb: Any = new_session().client("dynamodb")
     try:
-        ssm.get_parameter(Name="/triton/prod/text/minilm")
+        dynamodb.query(
+            TableName=TABLE,
+            IndexName="by-endpoint",
+            KeyConditionExpression="endpoint = :endpoint",
+            ExpressionAttributeValues={":endpoint": {"S": "text"}},
+        )
     except SSLError:
         return False
     return True
@@ -96,7 +102,7 @@ def test_rejected_certificate_means_not_sent(
 
     class Session(FakeAws):
         def client(self, name: Any, config: Any) -> Any:
-            self.url = url if name == "ssm" else aws_with_tls.url
+            self.url = url if name == "dynamodb" else aws_with_tls.url
             return super().client(name, config)
 
     session: Any = Session(boto3_session, url)

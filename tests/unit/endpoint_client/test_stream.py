@@ -21,7 +21,7 @@ from tests.unit.endpoint_client.conftest import (
     Blocker,
     ClientFactory,
     Response,
-    parameter_value,
+    entry_text,
 )
 
 SIGNATURE = {
@@ -35,8 +35,8 @@ HELLO = {"PROMPT": ["hello"]}
 @pytest.fixture(autouse=True)
 def _streaming_model(aws: Any) -> None:
     """Add `speaks`, a model of a single-model endpoint."""
-    value = parameter_value("speaks", target_model=None, signature=SIGNATURE)
-    aws.parameters[f"{PREFIX}/speaks"] = value
+    value = entry_text("speaks", target_model=None, signature=SIGNATURE)
+    aws.entries[f"{PREFIX}speaks"] = value
 
 
 def payload(chunk: bytes) -> bytes:

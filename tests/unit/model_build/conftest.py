@@ -9,7 +9,7 @@ from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
 from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
-from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, ProgressLines, no_engines
+from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, ProgressLines, no_engines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
 WriteConfigs = Callable[..., Repository]
@@ -26,11 +26,6 @@ def _empty_export_cache(
 @pytest.fixture
 def s3() -> FakeS3:
     return FakeS3()
-
-
-@pytest.fixture
-def ssm() -> FakeSsm:
-    return FakeSsm()
 
 
 @pytest.fixture

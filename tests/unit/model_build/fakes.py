@@ -3,7 +3,6 @@
 import hashlib
 import io
 import itertools
-import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sagemaker import SageMakerClient
-    from mypy_boto3_ssm import SSMClient
 
 PAGE = 2
 """Items on a page: few, so that code that reads only the first page fails its test."""
@@ -228,74 +226,20 @@ def client_error(operation: str, code: str) -> ClientError:
 
 
 class FakeSsm:
-    """SSM client: `history` maps each parameter to all its values, oldest first.
-
-    `descriptions` maps (parameter, version) to the description that a command wrote; `writes` has
-    the requests of put_parameter.
-    """
+    """SSM client of the deliveries; `values` maps parameters to their values."""
 
     class exceptions:  # noqa: N801
         class ParameterNotFound(ClientError):
             pass
 
     def __init__(self) -> None:
-        self.history: dict[str, list[str]] = {}
-        self.descriptions: dict[tuple[str, int], str] = {}
-        self.writes: list[dict[str, Any]] = []
-
-    @property
-    def client(self) -> "SSMClient":
-        """Return the fake with the type of the boto3 client."""
-        return cast("SSMClient", self)
-
-    def put(self, name: str, entry: dict[str, Any]) -> None:
-        """Set a parameter as a deploy does: without a description."""
-        self.history.setdefault(name, []).append(json.dumps(entry))
-
-    def current_value(self, name: str) -> Any:
-        """Return the current value of a parameter."""
-        return json.loads(self.history[name][-1])
-
-    def get_paginator(self, operation: str) -> _Paginator:
-        return {
-            "get_parameters_by_path": _Paginator("Parameters", self._by_path),
-            "get_parameter_history": _Paginator("Parameters", self._versions),
-        }[operation]
-
-    def put_parameter(self, **request: Any) -> dict[str, Any]:
-        assert request["Overwrite"]
-        assert request["Type"] == "String"
-        self.writes.append(request)
-        values = self.history.setdefault(request["Name"], [])
-        values.append(request["Value"])
-        self.descriptions[request["Name"], len(values)] = request["Description"]
-        return {}
+        self.values: dict[str, str] = {}
 
     def get_parameter(self, **request: Any) -> dict[str, Any]:
-        if request["Name"] not in self.history:
+        if request["Name"] not in self.values:
             error: Any = {"Error": {"Code": "ParameterNotFound"}}
             raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        values = self.history[request["Name"]]
-        return {"Parameter": {"Value": values[-1], "Version": len(values)}}
-
-    def _by_path(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        folder = f"{request['Path']}/"
-        return [
-            {"Name": name, "Value": values[-1]}
-            for name, values in self.history.items()
-            if name.startswith(folder) and "/" not in name.removeprefix(folder)
-        ]
-
-    def _versions(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        name = request["Name"]
-        return [
-            {
-                "Version": number,
-                "Value": value,
-                "Description": self.descriptions.get((name, number), "Current archive of a model"),
-            }
-            for number, value in enumerate(self.history[name], 1)
-        ]
+        return {"Parameter": {"Value": self.values[request["Name"]]}}
 
 
 class FakeSts:

@@ -77,7 +77,7 @@ def test_missing_resource_types_match_cloudformation() -> None:
         *(f"AWS::SageMaker::{kind}" for kind in ("Endpoint", "EndpointConfig", "Model")),
         *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::CodeBuild::Project"),
         *("AWS::KMS::Key", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
-        *("AWS::SNS::Topic", "AWS::SSM::Parameter", "AWS::StepFunctions::StateMachine"),
+        *("AWS::DynamoDB::Table", "AWS::SNS::Topic", "AWS::StepFunctions::StateMachine"),
     }
     known = {row.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(row.name) for row in regions()}
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}

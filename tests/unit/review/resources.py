@@ -125,11 +125,7 @@ RESOURCES: dict[str, Any] = {
     },
     "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 30}},
     "Entry": {
-        "Type": "AWS::SSM::Parameter",
-        "Properties": {
-            "Name": "/triton/prod/text/minilm",
-            "Value": '{"model": "minilm", "version": "1", "signature": '
-            '{"inputs": [], "outputs": [], "max_batch_size": 1}}',
-        },
+        "Type": "Custom::TritonCatalog",
+        "Properties": {"Endpoint": "text", "Digest": "1"},
     },
 }

@@ -26,11 +26,11 @@ UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**
 CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
-    type="AWS::SSM::Parameter",
+    type="Custom::TritonCatalog",
     impact="WILL_UPDATE",
-    properties=("Value",),
-    before={"Type": "AWS::SSM::Parameter"},
-    after={"Type": "AWS::SSM::Parameter"},
+    properties=("Digest",),
+    before={"Type": "Custom::TritonCatalog"},
+    after={"Type": "Custom::TritonCatalog"},
 )
 
 
@@ -198,7 +198,7 @@ def test_json() -> None:
     assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
     assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
     assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge"]
-    assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
+    assert stage["stacks"][0]["changes"][0]["properties"] == ["Digest"]
 
 
 def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:

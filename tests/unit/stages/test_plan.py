@@ -103,7 +103,7 @@ def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], mess
 
 
 def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
+    large = {"inputs": "x" * 400 * 1024, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     raised = problems()
     assert "the catalog entry of minilm has" in raised["endpoints", "text", "models", 0]

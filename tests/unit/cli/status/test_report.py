@@ -19,6 +19,7 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
+from plan.catalog import entry_text
 from plan.document import ENDPOINT_KEY, PlannedPool
 from plan.stage_record import Event
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
@@ -35,7 +36,11 @@ def aws(aws: Aws) -> Aws:
     aws.answers = {
         "sagemaker.ListEndpoints": {"Endpoints": [_summary("prod-text")]},
         "sagemaker.DescribeEndpoint": lambda request: _description(request["EndpointName"]),
-        "ssm.GetParametersByPath": {"Parameters": []},
+        "dynamodb.ListTables": {"TableNames": []},
+        "sts.GetCallerIdentity": {"Account": "111122223333"},
+        "dynamodb.Query": {"Items": []},
+        "dynamodb.Scan": {"Items": []},
+        "dynamodb.BatchGetItem": {"Responses": {}},
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
         "cloudformation.DescribeStacks": error("ValidationError"),
         "cloudformation.GetTemplate": error("ValidationError"),
@@ -103,7 +108,7 @@ def test_report_has_only_resources_of_the_stage(aws: Aws) -> None:
     assert [endpoint.name for endpoint in report.endpoints] == ["prod-text"]
     assert [alarm.name for alarm in report.alarms] == ["prod-text-1"]
     assert aws.requests("sagemaker.ListEndpoints")[0]["NameContains"] == "prod-"
-    assert aws.requests("ssm.GetParametersByPath")[0]["Path"] == "/triton/prod/"
+    assert aws.requests("dynamodb.Scan")[0]["TableName"] == "triton-catalog-prod"
 
 
 def test_ok_alarms_and_scaling_alarms_are_omitted(aws: Aws) -> None:
@@ -120,13 +125,9 @@ def test_ok_alarms_and_scaling_alarms_are_omitted(aws: Aws) -> None:
 def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
     night = {**entry, "model": "bert", "endpoint": NIGHT, "target_model": None}
-    values = {"text/broken": "9999", "text/other": "{", "text/minilm": json.dumps(entry)}
-    values["night/bert"] = json.dumps({**night, "inference_component": f"{NIGHT}-bert"})
-    parameters = [
-        {"Name": f"/triton/prod/{name}", "Value": value}
-        for name, value in {"delivered": "[]", **values}.items()
-    ]
-    aws.answers["ssm.GetParametersByPath"] = {"Parameters": parameters}
+    texts = {"text#broken": "9999", "text#other": "{", "text#minilm": json.dumps(entry)}
+    texts["night#bert"] = json.dumps({**night, "inference_component": f"{NIGHT}-bert"})
+    aws.answers["dynamodb.Scan"] = _items(texts)
     aws.answers["sagemaker.DescribeInferenceComponent"] = denied("sagemaker:Describe")
     assert _report(aws).models == [
         CatalogModel(NIGHT, "bert", "1", None, "prod-night", f"{NIGHT}-bert"),
@@ -134,20 +135,39 @@ def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     ]
 
 
+def test_catalogs_of_all_stages_are_found(aws: Aws) -> None:
+    aws.answers["dynamodb.ListTables"] = {"TableNames": ["orders", "triton-catalog-dev"]}
+    aws.answers["dynamodb.Scan"] = _items({"text#minilm": json.dumps(ENTRY)})
+    assert [model.stack for model in _report(aws, None).models] == ["dev-text"]
+    (request,) = aws.requests("dynamodb.Scan")
+    assert request["TableName"] == "triton-catalog-dev"
+
+
+def _items(texts: dict[str, str]) -> dict[str, Any]:
+    """Return the answer of Query, Scan or BatchGetItem with current items: key -> text."""
+    items = [
+        {
+            "model_key": {"S": key},
+            "revision": {"N": "0"},
+            "latest": {"N": "1"},
+            "entry": {"S": text},
+        }
+        for key, text in texts.items()
+    ]
+    return {"Items": items, "Count": len(items)}
+
+
 def _catalog_of_components(*models: str) -> dict[str, Any]:
     entries = {
         model: {**ENTRY, "model": model, "endpoint": NIGHT, "target_model": None, "version": "1"}
         for model in models
     }
-    return {
-        "Parameters": [
-            {
-                "Name": f"/triton/prod/night/{model}",
-                "Value": json.dumps({**entry, "inference_component": f"{NIGHT}-{model}"}),
-            }
+    return _items(
+        {
+            f"night#{model}": json.dumps({**entry, "inference_component": f"{NIGHT}-{model}"})
             for model, entry in entries.items()
-        ]
-    }
+        }
+    )
 
 
 def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
@@ -172,7 +192,7 @@ def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
             },
         }
 
-    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("asleep", "bert", "deleted")
+    aws.answers["dynamodb.Scan"] = _catalog_of_components("asleep", "bert", "deleted")
     aws.answers["sagemaker.DescribeInferenceComponent"] = describe
     assert _report(aws).components == [
         ComponentStatus(f"{NIGHT}-asleep", NIGHT, "InService", copies=0, desired_copies=0),
@@ -183,11 +203,11 @@ def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
 
 def test_denied_sections_are_listed(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("AccessDenied", operation="DescribeAlarms")
-    aws.answers["ssm.GetParametersByPath"] = denied("ssm:GetParametersByPath")
+    aws.answers["dynamodb.Scan"] = denied("dynamodb:Scan")
     report = _report(aws)
     assert [endpoint.name for endpoint in report.endpoints] == ["prod-text"]
     assert report.denied == [
-        "models: no permission (ssm:GetParametersByPath)",
+        "models: no permission (dynamodb:Scan)",
         "alarms: no permission (DescribeAlarms)",
     ]
 
@@ -220,12 +240,20 @@ TEMPLATE = {
     "Metadata": {ENDPOINT_KEY: SETTINGS.metadata()},
     "Resources": {
         "Config": {"Type": "AWS::SageMaker::EndpointConfig"},
-        "Entry": {
-            "Type": "AWS::SSM::Parameter",
-            "Properties": {"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)},
+        "Catalog": {
+            "Type": "Custom::TritonCatalog",
+            "Properties": {"List": "assets/prod/models.jsonl"},
         },
     },
 }
+
+
+def _get_object(request: dict[str, Any]) -> Any:
+    """Return the deployed list of models; there is no other object."""
+    if request["Key"] != "prod/models.jsonl":
+        raise error("NoSuchKey")
+    content = f"{entry_text(ENTRY)}\n".encode()
+    return {"Body": StreamingBody(io.BytesIO(content), len(content))}
 
 
 def _deploy_stack(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
@@ -248,7 +276,7 @@ def _deploy_stack(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> 
         "cloudformation.DescribeStacks": {"Stacks": [stack]},
         "cloudformation.GetTemplate": {"TemplateBody": json.dumps(TEMPLATE)},
         "cloudformation.DescribeStackResource": {"StackResourceDetail": detail},
-        "s3.GetObject": error("NoSuchKey"),
+        "s3.GetObject": _get_object,
         "s3.ListObjectsV2": {},
     }
 
@@ -279,10 +307,12 @@ def test_failed_stack_is_the_only_difference(aws: Aws) -> None:
 def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
     """ListEndpoints does not return it; the catalog still has its models."""
     _deploy_stack(aws, "another")
-    parameters = [{"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)}]
+    items = _items({"text#minilm": json.dumps(ENTRY)})
     missing = error("ValidationException", 'Could not find endpoint "prod-text".')
     aws.answers |= {
-        "ssm.GetParametersByPath": {"Parameters": parameters},
+        "dynamodb.Scan": items,
+        "dynamodb.Query": items,
+        "dynamodb.BatchGetItem": {"Responses": {"triton-catalog-prod": items["Items"]}},
         "sagemaker.ListEndpoints": {"Endpoints": []},
         "sagemaker.DescribeEndpoint": missing,
     }
@@ -299,7 +329,7 @@ def test_deploy_by_hand_is_a_difference(aws: Aws) -> None:
 
     def get_object(request: dict[str, Any]) -> Any:
         if not request["Key"].startswith("history/"):
-            raise error("NoSuchKey")
+            return _get_object(request)
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 
     key = f"history/{delivered.name}.ended.json"

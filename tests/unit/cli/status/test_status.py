@@ -101,7 +101,7 @@ def test_all_problems_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) 
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
         differences=[LiveDifference("dev-text", "the stack was deleted", "make deliver STAGE=dev")],
-        denied=["models: no permission (ssm:GetParametersByPath)"],
+        denied=["models: no permission (dynamodb:Scan)"],
     )
     output = _printed(monkeypatch, capsys, report)
     assert "dev-text Failed: No space." in output

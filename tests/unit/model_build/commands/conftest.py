@@ -11,7 +11,10 @@ import pytest
 
 from model_build.__main__ import main
 from plan import stage_record
+from plan.catalog import Catalog, Entry, Revision
 from plan.stage_record import Event
+from platform_facts.rules.catalog import table_name
+from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"
@@ -29,13 +32,34 @@ class FakeAws:
     sagemaker: FakeSageMaker = field(default_factory=FakeSageMaker)
     cloudformation: FakeCloudFormation = field(default_factory=FakeCloudFormation)
     sts: FakeSts = field(default_factory=FakeSts)
+    dynamodb: Any = field(default_factory=memory_dynamodb)
+
+    def __post_init__(self) -> None:
+        create_table(self.dynamodb, "dev")
 
     def client(self, service: str) -> Any:
         return getattr(self, service)
 
     def catalog(self, model: str) -> Any:
         """Return the catalog entry of a model."""
-        return self.ssm.current_value(f"/triton/dev/text/{model}")
+        return self.text.current()[model].entry
+
+    @property
+    def text(self) -> Catalog:
+        """The catalog of the endpoint."""
+        return Catalog(self.dynamodb, "dev", "text")
+
+    def put(self, entry: Entry) -> None:
+        """Make an entry current, as a deploy does."""
+        write_entry(self.text, {"signature": {}, **entry})
+
+    @property
+    def writes(self) -> list[Revision]:
+        """Revisions that commands have written."""
+        items = self.dynamodb.scan(TableName=table_name("dev"))["Items"]
+        revisions = [Revision.of_item(item) for item in items if "latest" not in item]
+        caller = self.sts.get_caller_identity()["Arn"]
+        return [revision for revision in revisions if revision.caller == caller]
 
     @property
     def archives(self) -> set[str]:
@@ -51,16 +75,9 @@ class FakeAws:
         """Write archive, manifest and catalog entry of a model version, as a deploy does."""
         for suffix in (".tar.gz", ".json"):
             self.s3.objects[f"{PREFIX}{model}-{version}{suffix}"] = {"Body": b'{"archive": {}}'}
-        self.ssm.put(
-            f"/triton/dev/text/{model}",
-            {
-                "model": model,
-                "version": version,
-                "endpoint": "dev-text",
-                "target_model": f"{model}-{version}.tar.gz",
-                "signature": {},
-            },
-        )
+        archive = f"{model}-{version}.tar.gz"
+        names = {"model": model, "version": version, "endpoint": "dev-text"}
+        self.put({**names, "target_model": archive})
 
 
 @pytest.fixture(autouse=True)

@@ -61,10 +61,10 @@ def test_publishing_again_changes_nothing(
         "model": "doubled",
         "version": version,
     }
-    objects_before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
+    objects_before, writes = dict(aws.s3.objects), len(aws.writes)
     message = succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
-    assert (aws.s3.objects, len(aws.ssm.writes)) == (objects_before, writes)
+    assert (aws.s3.objects, len(aws.writes)) == (objects_before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
 
 
@@ -105,7 +105,7 @@ def test_catalog_is_not_changed_before_every_upload(
     aws.s3.hooks["PutObject"] = refuse
     error = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert error.startswith("AWS: An error occurred (AccessDenied)")
-    assert aws.ssm.writes == []
+    assert aws.writes == []
 
 
 def test_empty_region_is_an_error(
@@ -160,4 +160,4 @@ def test_update_during_the_build_leaves_the_catalog(
 ) -> None:
     aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
-    assert aws.ssm.writes == []
+    assert aws.writes == []

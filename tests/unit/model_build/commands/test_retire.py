@@ -88,7 +88,7 @@ def test_published_archive_is_retired_unless_current(
     archive = f"published/minilm-{OLD}.tar.gz"
     deployed_minilm.s3.objects[PREFIX + archive] = {"Body": b""}
     if is_current:
-        deployed_minilm.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
+        deployed_minilm.put(deployed_minilm.catalog("minilm") | {"target_model": archive})
         assert f"the catalog names {archive} for" in fail("retire", *ENDPOINT, "minilm", OLD)
     else:
         deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
@@ -97,7 +97,8 @@ def test_published_archive_is_retired_unless_current(
 
 
 def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
-    deployed_minilm.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
+    entry = deployed_minilm.catalog("minilm") | {"target_model": f"minilm-{OLD}.tar.gz"}
+    deployed_minilm.put(entry | {"model": "other"})
     assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
         "retire", *ENDPOINT, "minilm", OLD
     )

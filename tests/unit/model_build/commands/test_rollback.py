@@ -1,3 +1,7 @@
+import pytest
+
+from model_build.commands.rollback import predecessors_and_current
+from plan.catalog import Cause, Revision
 from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     PREFIX,
@@ -31,10 +35,10 @@ def test_rollback_to_the_current_version_changes_nothing(
         "version": ONE,
         "before": THREE,
     }
-    writes = len(deployed_minilm.ssm.writes)
+    writes = len(deployed_minilm.writes)
     message = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
     assert message == f"minilm {ONE} was current already\n"
-    assert len(deployed_minilm.ssm.writes) == writes
+    assert len(deployed_minilm.writes) == writes
 
 
 def test_second_rollback_changes_nothing(
@@ -45,7 +49,7 @@ def test_second_rollback_changes_nothing(
         f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
     )
     assert run_json("rollback", *ENDPOINT, "minilm") == {"model": "minilm", "version": TWO}
-    assert len(deployed_minilm.ssm.writes) == 1
+    assert len(deployed_minilm.writes) == 1
 
 
 def test_rollback_to_a_retired_version_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
@@ -74,8 +78,51 @@ def test_unknown_version_error_lists_the_known_ones(deployed_minilm: FakeAws, fa
 def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
     deployed_minilm.deploy("bert", ONE)
     assert fail("rollback", *ENDPOINT, "minlm") == (
-        "no model minlm in /triton/dev/text: there are bert, minilm"
+        "no model minlm in triton-catalog-dev/text: there are bert, minilm"
     )
     assert fail("rollback", "prod", "text", "minilm") == (
-        "no model minilm in /triton/prod/text: there are none"
+        "no model minilm in triton-catalog-prod/text: there are none"
     )
+
+
+def test_entry_that_changes_during_a_rollback_is_not_overwritten(
+    deployed_minilm: FakeAws, fail: Fail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = deployed_minilm.sts.get_caller_identity
+
+    def publish_meanwhile() -> dict[str, str]:
+        deployed_minilm.deploy("minilm", "4" * 12)
+        return read()
+
+    monkeypatch.setattr(deployed_minilm.sts, "get_caller_identity", publish_meanwhile)
+    assert fail("rollback", *ENDPOINT, "minilm") == (
+        "minilm in triton-catalog-dev/text was changed at the same time: run again"
+    )
+    assert deployed_minilm.catalog("minilm")["version"] == "4" * 12
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ("1 2 3", "1 2 3"),
+        ("1 2 2 3", "1 2 3"),
+        ("1 2 3 back:2", "1 2"),
+        ("1 2 3 back:2 4", "1 2 4"),
+        ("1 2 3 back:1 4 back:1", "1"),
+        ("1 2 3 2", "1 2"),
+        ("1 2 3 published:1", "1 2 3 1"),
+        ("1 2 published:2", "1 2"),
+        ("1 2 3 published:1 back:3", "1 2 3"),
+        ("1 2 back:1 published:2", "1 2"),
+    ],
+)
+def test_rolled_back_versions_are_not_predecessors(history: str, expected: str) -> None:
+    causes: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
+    values = [value.rpartition(":") for value in history.split()]
+    versions = predecessors_and_current(
+        [
+            Revision("text", "minilm", 1, {"version": version}, causes[cause])
+            for cause, _, version in values
+        ]
+    )
+    assert [version.version for version in versions] == expected.split()

@@ -19,7 +19,7 @@ def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) 
     time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
     deliveries = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
     record = json.dumps({"stack": "id", "deliveries": deliveries})
-    aws.ssm.history["/triton/dev/delivered"] = [record]
+    aws.ssm.values["/triton/dev/delivered"] = record
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
@@ -30,7 +30,7 @@ def test_command_during_a_delivery_is_refused(
     message = fail(command[0], *ENDPOINT, *command[1:])
     assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
     assert "make deliver STAGE=dev resumes it; --during-delivery ignores it" in message
-    assert (deployed_minilm.ssm.writes, deployed_minilm.events) == ([], [])
+    assert (deployed_minilm.writes, deployed_minilm.events) == ([], [])
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
@@ -41,21 +41,21 @@ def test_endpoint_of_components_is_refused(
     name = "dev-text-g5-xlarge"
     for version in (OLD, NEW):
         entry = {"endpoint": name, "model": "minilm", "target_model": None, "version": version}
-        aws.ssm.put("/triton/dev/text/minilm", entry)
+        aws.put(entry)
     aws.sagemaker.endpoints[name] = [None]
     message = fail(command[0], *ENDPOINT, *(command[1:] or [doubled]))
     assert message.startswith(f"{name} is not a multi-model endpoint: another version")
     assert message.endswith("tritonsm deliver, tritonsm rollback-stage")
-    assert (aws.ssm.writes, aws.archives) == ([], set())
+    assert (aws.writes, aws.archives) == ([], set())
 
 
 def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -> None:
     entry = {"endpoint": "dev-text-g5-xlarge", "model": "minilm", "target_model": None}
-    aws.ssm.put("/triton/dev/text/minilm", {**entry, "version": OLD})
+    aws.put({**entry, "version": OLD})
     aws.deploy("minilm", NEW)
     message = fail("rollback", *ENDPOINT, "minilm")
     assert message.startswith(f"minilm {OLD} was deployed with another hosting mode")
-    assert aws.ssm.writes == []
+    assert aws.writes == []
 
 
 def test_killed_delivery_can_be_ignored_and_expires(

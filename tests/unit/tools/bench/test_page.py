@@ -12,12 +12,12 @@ def row(case: str, side: str, *seconds: float) -> dict[str, Any]:
     return {"case": case, "side": side, "turns": [{"wall s": wall} for wall in seconds]}
 
 
-def test_page_and_plots_are_current() -> None:
+def test_page_shows_each_plot() -> None:
     files = page.render_files()
-    assert page.PAGE in files
-    for path, text in files.items():
-        assert path.read_text() == text, f"{path.name} is not current: python -m tools.bench.page"
-    assert set(page.PLOTS.glob("performance-*.svg")) == files.keys() - {page.PAGE}
+    text = files.pop(page.PAGE)
+    assert len(files) == len(page.BENCHMARKS)
+    for path in files:
+        assert f"(images/{path.name})" in text
 
 
 def test_factor_is_the_median_ratio_to_the_next_row() -> None:

@@ -19,12 +19,13 @@ from botocore.exceptions import ClientError
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
 
+TABLE = "triton-catalog-prod"
 STACK = "arn:aws:cloudformation:us-east-1:000000000000:stack/prod-text/0a1b"
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 PROPERTIES = {
     "Endpoint": "prod-text",
     "ConfigName": "new",
-    "Catalog": "/triton/prod/text",
+    "Catalog": "triton-catalog-prod/text",
     "Archives": ["minilm-1.tar.gz"],
     "Deployment": {"BlueGreenUpdatePolicy": {}},
 }
@@ -101,15 +102,17 @@ class Account:
                 assert request["ServiceNamespace"] == "sagemaker"
                 targets = sorted(self.scaled & set(request["ResourceIds"]))
                 return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
-            case "GetParametersByPath":
-                assert request == {"Path": "/triton/prod/text"}
+            case "Query":
+                assert (request["TableName"], request["IndexName"]) == (TABLE, "by-endpoint")
+                assert request["ExpressionAttributeValues"] == {":endpoint": {"S": "text"}}
                 values = [
                     json.dumps({"model": "m", "target_model": target_model})
                     for target_model in self.catalog
                 ]
                 return {
-                    "Parameters": [
-                        {"Name": "a", "Value": value} for value in values + self.invalid_entries
+                    "Items": [
+                        {"model_key": {"S": "text#a"}, "entry": {"S": value}}
+                        for value in values + self.invalid_entries
                     ]
                 }
             case "DescribeNetworkInterfaces":
@@ -407,8 +410,9 @@ def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account)
 def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
     account.invalid_entries = [value]
     assert account.error() == (
-        "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
-        "again: aws ssm delete-parameter --name a. Nothing was changed."
+        "Item text#a of triton-catalog-prod is not a catalog entry: delete it (calls of its model "
+        "will fail) and deploy again: aws dynamodb delete-item --table-name triton-catalog-prod "
+        """--key '{"model_key": {"S": "text#a"}, "revision": {"N": "0"}}'. Nothing was changed."""
     )
 
 

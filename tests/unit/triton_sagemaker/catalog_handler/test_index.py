@@ -1,0 +1,275 @@
+"""The Lambda function of CatalogWriter, loaded from its file as Lambda does."""
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable
+from io import BytesIO
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from plan.catalog import Catalog, entry_text
+from platform_facts.rules.catalog import list_text
+from tests.catalog_items import create_table, current, delete_entry, memory_dynamodb, write_entry
+
+INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/catalog_handler/index.py"
+STACK = "arn:aws:cloudformation:us-east-1:000000000000:stack/prod-text/0a1b"
+
+_Versions = dict[str, str]
+"""Model -> version."""
+
+
+class Account:
+    """The account of a stage: a table, lists in a bucket, and the events of a stack."""
+
+    def __init__(self, handler: ModuleType) -> None:
+        self.handler, self.dynamodb = handler, memory_dynamodb()
+        create_table(self.dynamodb, "prod")
+        self.catalog = Catalog(self.dynamodb, "prod", "text")
+        self.lists: dict[str, bytes] = {}
+        self.stack_status = "UPDATE_IN_PROGRESS"
+        self._requests = count(1)
+
+    def client(self, service: str, **_: object) -> Any:
+        return self.dynamodb if service == "dynamodb" else self
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == "assets"
+        return {"Body": BytesIO(self.lists[Key])}
+
+    def describe_stacks(self, *, StackName: str) -> dict[str, Any]:  # noqa: N803
+        assert StackName == STACK
+        return {"Stacks": [{"StackStatus": self.stack_status}]}
+
+    def event(self, kind: str, new: _Versions, old: _Versions | None = None) -> dict[str, Any]:
+        """Return the event of the provider framework for a new list, and the one before it."""
+        event = {"RequestType": kind, "StackId": STACK, "RequestId": f"r{next(self._requests)}"}
+        event["ResourceProperties"] = self._properties(new)  # type: ignore[assignment]
+        if old is not None:
+            event["OldResourceProperties"] = self._properties(old)  # type: ignore[assignment]
+        return event
+
+    def send(self, kind: str, new: _Versions, old: _Versions | None = None) -> dict[str, str]:
+        """Send an event; return the counts in the answer."""
+        return self.answer(self.event(kind, new, old))
+
+    def answer(self, event: dict[str, Any]) -> dict[str, str]:
+        answer: dict[str, Any] = self.handler.handle(event, None)
+        assert answer["PhysicalResourceId"] == "triton-catalog-prod/text"
+        assert len(json.dumps(answer)) < 4096
+        return dict(answer["Data"])
+
+    def fail(self, new: _Versions, old: _Versions) -> dict[str, str]:
+        """Roll an update from `old` to `new` back, as CloudFormation does."""
+        self.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+        return self.send("Update", old, new)
+
+    def publish(self, model: str, version: str) -> None:
+        write_entry(self.catalog, entry(model, version), cause="published")
+
+    @property
+    def versions(self) -> _Versions:
+        """The versions in the catalog."""
+        return {name: revision.version for name, revision in self.catalog.current().items()}
+
+    def _properties(self, versions: _Versions) -> dict[str, Any]:
+        content = list_text(entry_text(entry(*item)) for item in versions.items()).encode()
+        digest = hashlib.sha256(content).hexdigest()
+        self.lists[f"prod/{digest}.jsonl"] = content
+        names = {"ServiceToken": "arn", "Table": "triton-catalog-prod", "Endpoint": "text"}
+        return {**names, "Digest": digest, "List": f"assets/prod/{digest}.jsonl"}
+
+
+def entry(model: str, version: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "version": version,
+        "endpoint": "prod-text",
+        "target_model": f"{model}-{version}.tar.gz",
+        "signature": {},
+    }
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    spec = importlib.util.spec_from_file_location("catalog_handler", INDEX)
+    assert spec
+    assert spec.loader
+    handler = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(handler)
+    account = Account(handler)
+    monkeypatch.setattr("boto3.client", account.client)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    return account
+
+
+def test_entries_of_a_new_endpoint_are_written(account: Account) -> None:
+    assert account.send("Create", {"a": "1", "b": "1"}) == {"Written": "2"}
+    assert account.versions == {"a": "1", "b": "1"}
+    (revision,) = account.catalog.history("a")
+    assert (revision.entry, revision.cause, revision.caller) == (entry("a", "1"), "deployed", STACK)
+    item = account.dynamodb.get_item(
+        TableName="triton-catalog-prod", Key={"model_key": {"S": "text#a"}, "revision": {"N": "0"}}
+    )["Item"]
+    assert item["entry"]["S"] == entry_text(entry("a", "1"))
+
+
+def test_many_models_are_written_with_one_response(account: Account) -> None:
+    versions = {f"model-{number}": "1" for number in range(300)}
+    assert account.send("Create", versions) == {"Written": "300"}
+    assert account.send("Update", versions | {"model-7": "2"}, versions) == {"Written": "1"}
+    assert account.versions == versions | {"model-7": "2"}
+
+
+def test_published_version_stays_until_a_deploy_changes_its_model(account: Account) -> None:
+    account.send("Create", {"a": "1", "b": "1"})
+    account.publish("a", "published")
+    account.send("Update", {"a": "1", "b": "2"}, {"a": "1", "b": "1"})
+    assert account.versions == {"a": "published", "b": "2"}
+    account.send("Update", {"a": "3", "b": "2"}, {"a": "1", "b": "2"})
+    assert account.versions == {"a": "3", "b": "2"}
+
+
+def test_removed_model_is_deleted_unless_it_was_published(account: Account) -> None:
+    old = {"a": "1", "b": "1", "c": "1"}
+    account.send("Create", old)
+    account.publish("b", "2")
+    counts = account.send("Update", {"a": "1"}, old)
+    assert counts == {"Kept": "1", "Removed": "1"}
+    assert account.versions == {"a": "1", "b": "2"}
+    account.send("Update", {"a": "1", "c": "4"}, {"a": "1"})
+    assert account.versions == {"a": "1", "b": "2", "c": "4"}
+    assert [revision.version for revision in account.catalog.history("c")] == ["1", "4"]
+
+
+def test_removal_of_a_deleted_item_changes_nothing(account: Account) -> None:
+    account.send("Create", {"a": "1", "b": "1"})
+    delete_entry(account.catalog, "b")
+    assert account.send("Update", {"a": "1"}, {"a": "1", "b": "1"}) == {"Kept": "1"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"a": "1"}, {"a": "2"}),
+        ({"a": "1"}, {"a": "1", "b": "1"}),
+        ({"a": "1", "b": "1"}, {"a": "1"}),
+        ({"a": "1", "b": "1"}, {"a": "2", "c": "1"}),
+    ],
+)
+def test_rollback_restores_what_the_deploy_changed(
+    account: Account, old: _Versions, new: _Versions
+) -> None:
+    account.send("Create", old)
+    account.send("Update", new, old)
+    account.fail(new, old)
+    assert account.versions == old
+    account.stack_status = "UPDATE_IN_PROGRESS"
+    account.send("Update", new, old)
+    assert account.versions == new
+
+
+def test_rollback_restores_a_published_version_that_the_deploy_replaced(account: Account) -> None:
+    account.send("Create", {"a": "1"})
+    account.publish("a", "published")
+    account.send("Update", {"a": "2"}, {"a": "1"})
+    assert account.versions == {"a": "2"}
+    account.fail({"a": "2"}, {"a": "1"})
+    assert account.versions == {"a": "published"}
+
+
+def test_rollback_keeps_a_version_published_after_the_deploy(account: Account) -> None:
+    account.send("Create", {"a": "1", "b": "1"})
+    new = {"a": "2", "b": "2"}
+    account.send("Update", new, {"a": "1", "b": "1"})
+    account.publish("a", "published")
+    assert account.fail(new, {"a": "1", "b": "1"}) == {"Kept": "1", "Written": "1"}
+    assert account.versions == {"a": "published", "b": "1"}
+
+
+def test_rollback_of_a_deploy_that_wrote_nothing_changes_nothing(account: Account) -> None:
+    account.send("Create", {"a": "1"})
+    assert account.fail({"a": "2"}, {"a": "1"}) == {"Kept": "1"}
+    assert account.versions == {"a": "1"}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_repeated_event_changes_nothing(account: Account, *, fails: bool) -> None:
+    old, new = {"a": "1", "b": "1"}, {"a": "2"}
+    account.send("Create", old)
+    event = account.event("Update", new, old)
+    account.answer(event)
+    if fails:
+        account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+        event = account.event("Update", old, new)
+        account.answer(event)
+    account.publish("a", "published")
+    versions, history = account.versions, account.catalog.history("a")
+    assert account.answer(event) == {"Repeated": "2"}
+    assert account.versions == versions
+    assert account.catalog.history("a") == history
+
+
+def test_interrupted_event_is_completed_when_it_is_repeated(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = account.event("Create", {"a": "1", "b": "1"})
+    change: Callable[..., str] = account.handler.Table.change
+
+    def interrupt(table: Any, model: str, decide: Any) -> str:
+        if model == "b":
+            raise TimeoutError
+        return change(table, model, decide)
+
+    monkeypatch.setattr(account.handler.Table, "change", interrupt)
+    with pytest.raises(TimeoutError):
+        account.answer(event)
+    monkeypatch.setattr(account.handler.Table, "change", change)
+    assert account.answer(event) == {"Repeated": "1", "Written": "1"}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_version_that_is_published_meanwhile_is_not_lost(
+    account: Account, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    account.send("Create", {"a": "1"})
+    if fails:
+        account.send("Update", {"a": "2"}, {"a": "1"})
+    write: Callable[..., None] = account.handler.Table._write
+
+    def publish_before(*arguments: Any) -> None:
+        monkeypatch.setattr(account.handler.Table, "_write", write)
+        account.publish("a", "published")
+        write(*arguments)
+
+    monkeypatch.setattr(account.handler.Table, "_write", publish_before)
+    if fails:
+        account.fail({"a": "2"}, {"a": "1"})
+        assert account.versions == {"a": "published"}
+    else:
+        account.send("Update", {"a": "2"}, {"a": "1"})
+        assert account.versions == {"a": "2"}
+        assert [r.version for r in account.catalog.history("a")] == ["1", "published", "2"]
+
+
+def test_deleted_endpoint_has_no_entries(account: Account) -> None:
+    account.send("Create", {"a": "1"})
+    account.publish("by-hand", "1")
+    other = Catalog(account.dynamodb, "prod", "vision")
+    write_entry(other, entry("a", "1"))
+    assert account.send("Delete", {"a": "1"}) == {"Removed": "2"}
+    assert account.versions == {}
+    assert current(other, "a")
+    assert account.send("Delete", {"a": "1"}) == {}
+
+
+def test_list_with_another_digest_is_refused(account: Account) -> None:
+    event = account.event("Create", {"a": "1"})
+    account.lists = dict.fromkeys(account.lists, b"{}\n")
+    with pytest.raises(RuntimeError, match=r"s3://assets/prod/.* has the SHA-256"):
+        account.answer(event)
+    assert account.versions == {}
