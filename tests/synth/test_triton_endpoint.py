@@ -39,6 +39,14 @@ def test_ping_mode_is_always_set(sample: SampleStack, hosting: str, mode: str) -
     assert environment["SAGEMAKER_TRITON_OVERRIDE_PING_MODE"] == mode
 
 
+def test_multi_model_container_reads_its_prefix(sample: SampleStack) -> None:
+    sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
+    container = sample.properties(MODEL)["PrimaryContainer"]
+    assert container["Mode"] == "MultiModel"
+    scheme, _, path = container["ModelDataUrl"]["Fn::Join"][1]
+    assert (scheme, path) == ("s3://", "/text/cpu-24.09/")
+
+
 def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None:
     sample.endpoint(
         sample.variant(variant_name="A", initial_variant_weight=9),

@@ -1,5 +1,6 @@
 """TorchScript files, and exports of PyTorch models as TorchScript."""
 
+import difflib
 import re
 import zipfile
 from pathlib import Path
@@ -24,6 +25,21 @@ _ENTRY_VERSIONS = {"byteorder": Version("2.1")}
 """Name of an entry in the zip file -> the first PyTorch version that writes it (pytorch/pytorch,
 docs/source/notes/serialization.rst)."""
 
+
+_PARAMETERS = (
+    "DISABLE_OPTIMIZED_EXECUTION",
+    "INFERENCE_MODE",
+    "DISABLE_CUDNN",
+    "ENABLE_NVFUSER",
+    "ENABLE_WEIGHT_SHARING",
+    "ENABLE_CACHE_CLEANING",
+    "ENABLE_JIT_EXECUTOR",
+    "ENABLE_JIT_PROFILING",
+    "ENABLE_TENSOR_FUSER",
+    "INTER_OP_THREAD_COUNT",
+    "INTRA_OP_THREAD_COUNT",
+)
+"""The parameters of the backend (pytorch_backend README.md, "Parameters")."""
 
 _MISSING_TYPES = ("TYPE_BF16", "TYPE_UINT16", "TYPE_UINT32", "TYPE_UINT64")
 
@@ -106,6 +122,21 @@ def torchscript_types(model: Model) -> Problems:
 
 
 @warning
+def torchscript_parameters(model: Model) -> Problems:
+    """No parameter is a misspelt one of the backend, which ignores those that it does not know.
+
+    Other names are accepted. Source: pytorch_backend src/pt/model_state.cc, ParseParameters.
+    """
+    for name in model.config.parameters:
+        similar_names = difflib.get_close_matches(name.upper(), _PARAMETERS, n=1, cutoff=0.8)
+        if similar_names and name not in _PARAMETERS:
+            yield (
+                model.field_location("parameters", name),
+                f'the PyTorch backend ignores the parameter "{name}": write {similar_names[0]}',
+            )
+
+
+@warning
 def torchscript_strings(model: Model) -> Problems:
     """A model with string outputs merges no requests.
 
@@ -162,7 +193,12 @@ FORMAT = Format(
     file="model.pt",
     other_files={"torch_aoti": "model.pt2"},
     steps=(TorchScript,),
-    config_rules=(torchscript_names, torchscript_types, torchscript_strings),
+    config_rules=(
+        torchscript_names,
+        torchscript_types,
+        torchscript_parameters,
+        torchscript_strings,
+    ),
     file_rules=(torchscript_files,),
     release_rules=(torchscript_versions,),
 )

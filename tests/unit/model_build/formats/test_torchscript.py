@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from model_build import BuildError, GateFailed
+from model_build import BuildError, GateFailed, model_config
 from model_build.export.gate import GateReport
 from model_build.formats.torchscript import TorchScript
 from model_build.recipe_values import Gate
@@ -158,3 +158,23 @@ def test_failing_source_error_has_the_reason(tmp_path: Path, function: str, last
     pins = folder / "pins.txt"
     assert first == f"{folder}/export.py:{function} failed with the packages of {pins}:"
     assert reason == last
+
+
+def test_resnet50_has_tensors_and_switches_of_the_article() -> None:
+    model = Path(__file__).parents[4] / "models" / "resnet50" / "resnet50"
+    config = model_config.parse((model / "config.pbtxt").read_text())
+    assert (config.platform, config.max_batch_size) == ("pytorch_libtorch", 128)
+    ((picture,), (logits,)) = (config.input, config.output)
+    assert (picture.name, list(picture.dims)) == ("INPUT__0", [3, 224, 224])
+    assert (logits.name, list(logits.dims)) == ("OUTPUT__0", [1000])
+    assert len((model / logits.label_filename).read_text().splitlines()) == 1000
+    assert {name: value.string_value for name, value in config.parameters.items()} == {
+        "DISABLE_OPTIMIZED_EXECUTION": "false",
+        "INFERENCE_MODE": "true",
+        "ENABLE_NVFUSER": "false",
+        "ENABLE_WEIGHT_SHARING": "false",
+        "ENABLE_CACHE_CLEANING": "false",
+        "ENABLE_JIT_EXECUTOR": "true",
+        "ENABLE_JIT_PROFILING": "true",
+        "ENABLE_TENSOR_FUSER": "true",
+    }

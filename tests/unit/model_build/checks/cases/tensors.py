@@ -95,6 +95,22 @@ CASES = [
         "of Triton 24.09 gives each request of a merged batch those of the first request: remove "
         "dynamic_batching, or return numbers [torchscript_strings]",
     ),
+    # torchscript_parameters
+    case(
+        "misspelt parameter of the PyTorch backend",
+        TORCHSCRIPT,
+        {
+            CONFIG: {
+                "# FIELDS": 'parameters { key: "ENABLE_WEIGHTS_SHARING" '
+                'value { string_value: "true" } }\n'
+                'parameters { key: "inference_mode" value { string_value: "true" } }'
+            }
+        },
+        "twice/config.pbtxt:11:1: warning: the PyTorch backend ignores the parameter "
+        '"ENABLE_WEIGHTS_SHARING": write ENABLE_WEIGHT_SHARING [torchscript_parameters]',
+        "twice/config.pbtxt:12:1: warning: the PyTorch backend ignores the parameter "
+        '"inference_mode": write INFERENCE_MODE [torchscript_parameters]',
+    ),
     # torchscript_types
     case(
         "TorchScript input of a type that its backend does not have",

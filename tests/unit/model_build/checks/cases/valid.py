@@ -136,6 +136,11 @@ CASES = [
         },
     ),
     case(
+        "parameter that only a TorchScript model's own code reads",
+        TORCHSCRIPT,
+        {CONFIG: {"# FIELDS": 'parameters { key: "THRESHOLD" value { string_value: "1" } }'}},
+    ),
+    case(
         "TorchScript inputs with the names of the arguments",
         TORCHSCRIPT,
         {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}},
