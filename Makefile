@@ -207,6 +207,7 @@ sbom: $(SBOM)/.installed ## write sbom.json: the packages that the client and th
 .PHONY: docs
 docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.out/; a warning is an error
 	@python -m platform_facts.rules > docs/rules.md
+	@python -m tests.articles > docs/articles.md
 	@python -m delivery.permissions > docs/permissions.md
 	@python -m tools.bench.page
 	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
@@ -234,7 +235,7 @@ schema: install-cdk ## write the JSON Schema of stages for editors
 	@./tritonsm stages --schema > stages/stage.schema.json
 
 .PHONY: transitions
-transitions: install ## write docs/transitions.md: what becomes of calls when one state of a stage follows another
+transitions: install ## write tests/transitions/transitions.md: what becomes of calls when one state of a stage follows another
 	@python -m tests.transitions
 
 .PHONY: review-changes

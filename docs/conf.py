@@ -38,6 +38,7 @@ PUBLIC_MODULES = {
     "triton_sagemaker",
 }
 OTHER_PAGES = {
+    "transitions": Path("../tests/transitions/transitions.md"),
     "local-sagemaker": Path("../local_sagemaker/docs/reference.md"),
     "local-sagemaker-faults": Path("../local_sagemaker/docs/faults.md"),
     "local-sagemaker-coverage": Path("../local_sagemaker/docs/coverage.md"),

@@ -1,4 +1,4 @@
-"""Print the claims of the articles as a page: `python -m tests.articles > docs/articles.md`."""
+"""Print the claims of the articles as Markdown: `python -m tests.articles`."""
 
 import sys
 import tomllib
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 HEADER = """\
-<!-- Made by `python -m tests.articles > docs/articles.md`. -->
 # The articles
 
 The claims and steps of the five articles that this project began with, and the tests that show

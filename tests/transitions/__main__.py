@@ -1,4 +1,4 @@
-"""Write docs/transitions.md: `python -m tests.transitions`."""
+"""Write tests/transitions/transitions.md: `python -m tests.transitions`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The page docs/transitions.md: the results of the deployments of every pair of states."""
+"""The page transitions.md: the results of the deployments of every pair of states."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from tests.transitions.faults import FAULTS
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair
 from tests.transitions.trials import Result, Verdict
 
-PAGE = Path(__file__).parents[2] / "docs" / "transitions.md"
+PAGE = Path(__file__).with_name("transitions.md")
 
 RULES = {
     "a scaled variant": "is registered for scaling",

@@ -16,6 +16,7 @@ from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from delivery.permissions.markdown import render
 from local_sagemaker.prerequisites import IMAGE_PYTHON
 from platform_facts.rules.__main__ import page as rules_page
+from tests.articles import page as articles_page
 from tools.bench.page import render_files
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +75,8 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
     commands = [
         command.module for name, command in COMMANDS.items() if name not in NEED_ALL_PACKAGES
     ]
-    pages = ["delivery.permissions.markdown", "platform_facts.rules.__main__", "tools.bench.page"]
+    pages = ["delivery.permissions.markdown", "platform_facts.rules.__main__"]
+    pages += ["tests.articles", "tools.bench.page"]
     modules = ["app", "review.judge", *pages, *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
     process = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -115,10 +117,10 @@ def test_links_and_anchors_in_readme_and_docs_exist() -> None:
     pages = {page: page.read_text() for page in (ROOT / "README.md", LOCAL_SAGEMAKER / "README.md")}
     for folder in (ROOT / "docs", LOCAL_SAGEMAKER / "docs"):
         pages |= {page: page.read_text() for page in folder.glob("*.md")}
-    # `make docs` writes these three: links to them would lead nowhere on GitHub.
-    pages |= {ROOT / "docs" / "rules.md": rules_page(), ROOT / "docs" / "permissions.md": render()}
-    pages |= (benchmark_files := render_files())
-    written = {ROOT / "docs" / name for name in ("rules.md", "permissions.md")} | {*benchmark_files}
+    # `make docs` writes these: links to them would lead nowhere on GitHub.
+    texts = {"rules.md": rules_page(), "permissions.md": render(), "articles.md": articles_page()}
+    written = {ROOT / "docs" / name: text for name, text in texts.items()} | render_files()
+    pages |= written
     for page, text in pages.items():
         for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
             target = (page.parent / link).resolve() if link else page
