@@ -1,4 +1,4 @@
-"""Some transitions of tests/transitions/transitions.md, with a real Triton and a caller on a thread."""
+"""Some transitions of transitions.md, with a real Triton and a caller on a thread."""
 
 import json
 import time
@@ -145,7 +145,7 @@ def test_transitions_have_the_documented_outcome(stack: DeployedStack, base: str
 
 
 def deployed_outcome(stack: DeployedStack, state: State) -> str:
-    """Deploy a state and return the outcome in the terms of tests/transitions/transitions.md."""
+    """Deploy a state and return the outcome in the terms of transitions.md."""
     sagemaker: Any = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=NAME)
     status = stack.deploy(state)
@@ -159,7 +159,7 @@ def deployed_outcome(stack: DeployedStack, state: State) -> str:
 
 
 def page_outcome(pair: Pair) -> str:
-    """Return the outcome of the changes in tests/transitions/transitions.md: kept only if all are kept."""
+    """Return the outcome of the changes in transitions.md: kept only if all are kept."""
     cells = {_cell(change, pair.base) for change in pair.changes}
     return "done" if cells == {"done", "kept"} else cells.pop()
 

@@ -26,6 +26,4 @@ def test_no_call_fails_in_any_transition(trial_results: Results) -> None:
 
 
 def test_page_is_up_to_date(trial_results: Results) -> None:
-    assert PAGE.read_text() == report(trial_results), (
-        "write tests/transitions/transitions.md: make transitions"
-    )
+    assert PAGE.read_text() == report(trial_results), "write it anew: make transitions"
