@@ -12,6 +12,8 @@ import pytest
 from local_sagemaker.settings import INSTANCES, SPEED
 from local_sagemaker.tests.support.endpoint_caller import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
+from plan.catalog import listed
+from tests.catalog_items import create_table
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly
 from tests.local.stage_resources import models_bucket
@@ -82,10 +84,12 @@ def stack(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Deplo
     by_state = dict(zip(states, templates.with_imports(list(states.values())), strict=True))
     stacks = [f"{STAGE}-{name}" for name in ("models", "network", "capture")]
     checkout.cdk("deploy", *stacks, "--require-approval", "never", "--app", str(templates.app))
+    create_table(boto3.client("dynamodb"), STAGE)
     result: dict[str, Template] = {}
     for state, template in by_state.items():
         assert not isinstance(template, str), template
         _upload_archives(template, states[state], folder)
+        _upload_list(template, templates.app)
         result[state] = template
     return DeployedStack(result)
 
@@ -103,17 +107,25 @@ def _upload_archives(template: Template, state: State, folder: Path) -> None:
             s3.put_object(Bucket=bucket, Key=name, Body=json.dumps(manifest).encode())
 
 
+def _upload_list(template: Template, assembly: Path) -> None:
+    """Upload the list of models, as `cdk deploy` does."""
+    for resource in template["Resources"].values():
+        if resource["Type"] == "Custom::TritonCatalog":
+            bucket, _, key = resource["Properties"]["List"].partition("/")
+            content = (assembly / f"asset.{key}").read_bytes()
+            boto3.client("s3").put_object(Bucket=bucket, Key=key, Body=content)
+
+
 class Caller:
     """A client that calls every model in the catalog."""
 
     def __init__(self) -> None:
-        self._ssm: Any = boto3.client("ssm")
+        self._dynamodb: Any = boto3.client("dynamodb")
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
     def call_models(self) -> None:
-        path = f"/triton/{STAGE}/{ENDPOINT}"
-        for parameter in self._ssm.get_parameters_by_path(Path=path)["Parameters"]:
-            entry = json.loads(parameter["Value"])
+        for revision in listed(self._dynamodb, STAGE, ENDPOINT):
+            entry = revision.entry
             target = {"TargetModel": entry["target_model"]} if entry["target_model"] else {}
             tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
             response = self._runtime.invoke_endpoint(
