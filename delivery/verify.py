@@ -2,10 +2,12 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from delivery import smoke
+from delivery.aws import stack_template
 from delivery.catalog import check_catalog_after
 from delivery.deploy import StageDeployment
 from delivery.drift import manual_changes
@@ -21,6 +23,7 @@ from delivery.errors import (
 from delivery.state import endpoint_fault, incomplete_stacks, wait_for_stacks
 from delivery.steps import say, step
 from endpoint_client import EndpointError
+from release.templates import Template
 
 VERIFY_SECONDS = 30 * 60
 """The time limit for updates to end and for all models to be invoked."""
@@ -40,6 +43,7 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
         with raise_unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
                 _refuse_failed_stacks(deployment)
+                _refuse_other_templates(deployment)
             with step("every endpoint serves with the deployed configuration"):
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
@@ -80,6 +84,37 @@ def _refuse_failed_stacks(deployment: StageDeployment) -> None:
             for stack, status in statuses.items()
         )
         raise RollbackFailed("\n  ".join(lines))
+
+
+def _refuse_other_templates(deployment: StageDeployment) -> None:
+    """Raise `FaultyDeployment` if CloudFormation has other resources than the release.
+
+    The cdk CLI does not upload a template whose key exists in the bucket of assets: who may write
+    there can put another template under the key beforehand. Attributes such as `DeletionPolicy`
+    are not compared, because CloudFormation ignores a change of them alone.
+    """
+    cloudformation = deployment.session.client("cloudformation")
+
+    def is_deployed(stack: str) -> bool:
+        try:
+            live = stack_template(cloudformation, stack)
+        except ValueError:  # not JSON
+            return False
+        return _properties(live) == _properties(deployment.assembly.templates[stack])
+
+    if others := [stack for stack in deployment.stacks if not is_deployed(stack)]:
+        raise FaultyDeployment(
+            f"{', '.join(others)}: the deployed template is not that of the release. Somebody may "
+            "have replaced it in the bucket of assets of `cdk bootstrap`: aws cloudformation "
+            f"get-template --stack-name {others[0]}"
+        )
+
+
+def _properties(template: Template | None) -> dict[str, Any]:
+    return {
+        name: (resource["Type"], resource.get("Properties", {}))
+        for name, resource in (template or {}).get("Resources", {}).items()
+    }
 
 
 def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> None:

@@ -3,6 +3,7 @@
 The author of a change controls their content, so names, links, sizes and types are validated.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -90,8 +91,16 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
             "stack, is not reviewed: make it a stack of its own"
         )
     for stack, stack_settings in settings.items():
+        template_key = _template_key(assembly / f"{stack}{SUFFIX}")
+        if stack_settings.pop("template key") not in ("", template_key):
+            raise NotSynthesised(
+                f"manifest.json: {stack} would be deployed from another object than its template, "
+                f"{template_key}: deploy the template of the assembly"
+            )
         if f"{stack}{_ASSETS_SUFFIX}" in names:
-            stack_settings["assets"] = _asset_locations(assembly / f"{stack}{_ASSETS_SUFFIX}")
+            stack_settings["assets"] = _asset_locations(
+                assembly / f"{stack}{_ASSETS_SUFFIX}", template_key
+            )
     templates = {stack: _load_template(assembly / f"{stack}{SUFFIX}") for stack in settings}
     acknowledged = [
         line
@@ -134,20 +143,29 @@ def _stack_settings(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
     """Return the deployment settings of a stack, without `_DERIVED_PROPERTIES`."""
     properties = artifact["properties"]
-    folder = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")[0]
+    folder, _, key = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")
     return {
         **{key: value for key, value in properties.items() if key not in _DERIVED_PROPERTIES},
         "environment": artifact.get("environment"),
         "folder of templates": folder,
+        "template key": key,
     }
 
 
-def _asset_locations(path: Path) -> list[str]:
+def _template_key(path: Path) -> str:
+    """Return the last part of a template's key in the bucket of assets: the SHA-256 of its text."""
+    return f"{hashlib.sha256(_read_text(path).encode()).hexdigest()}.json"
+
+
+def _asset_locations(path: Path, template_key: str) -> list[str]:
     """Return the destinations of a stack's assets, with roles. Raise `NotSynthesised`.
 
     A deploy runs an asset's `executable`, builds its image, and uploads the file at its path (cloud
     assembly schema, FileSource and DockerImageSource): only files of the assembly are accepted.
+    CloudFormation reads the template from an object that exists already, if one has its key: so the
+    key of the template is its SHA-256, and no other asset has such a key.
     """
+    template = f"{path.name.removesuffix(_ASSETS_SUFFIX)}{SUFFIX}"
     locations: set[str] = set()
     match _load_json(path):
         case {"files": dict(files), **other_assets} if not other_assets.get("dockerImages"):
@@ -164,6 +182,19 @@ def _asset_locations(path: Path) -> list[str]:
                 and options.keys() <= {"packaging"}
                 and all(isinstance(value, dict) for value in destinations.values())
             ):
+                keys = {_file_name(destination) for destination in destinations.values()}
+                name = source.removeprefix("asset.").partition(".")[0]
+                if source == template and keys != {template_key}:
+                    raise NotSynthesised(
+                        f"{path.name}: the key of the template is not its SHA-256, {template_key}"
+                    )
+                if source != template and any(
+                    key.partition(".")[0] != name or key.endswith(".json") for key in keys
+                ):
+                    raise NotSynthesised(
+                        f"{path.name}: {source}: the key of an asset is the hash in its name, and "
+                        "no key of a template"
+                    )
                 locations.update(map(_location, destinations.values()))
             case _:
                 raise NotSynthesised(
@@ -171,6 +202,10 @@ def _asset_locations(path: Path) -> list[str]:
                     "reviewed: remove paths outside it and programs that create assets"
                 )
     return sorted(locations)
+
+
+def _file_name(destination: dict[str, Any]) -> str:
+    return str(destination.get("objectKey")).rpartition("/")[2]
 
 
 def _location(destination: dict[str, Any]) -> str:

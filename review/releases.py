@@ -42,7 +42,7 @@ def _copy_gaps(release: ReleaseArtefact, tree: Checkout) -> Iterator[Gap]:
         copies = {
             name: digest
             for name, digest in release.part(stage).items()
-            if name.split("/")[1] in ("models", "stages")
+            if name.removeprefix(f"{stage}/").partition("/")[0] in ("models", "stages")
         }
         if copies != expected:
             reason = "the copies of stage file and golden files are not those of the change"

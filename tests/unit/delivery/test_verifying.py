@@ -1,5 +1,7 @@
 """Tests of the verification of a deployed stage."""
 
+import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,24 @@ from delivery import smoke
 from delivery.deploy import StageDeployment
 from delivery.drift import LiveDifference
 from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
-from delivery.verify import verify
+from delivery.verify import _refuse_other_templates, verify
 from endpoint_client import EndpointError
 from tests.unit.delivery.fakes import EXPIRED, FakeAws
 from tests.unit.model_build.fakes import client_error
+
+
+@pytest.fixture(autouse=True)
+def live_templates(
+    stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """Return stack name -> deployed template: that of the release."""
+    templates = copy.deepcopy(dict(stage_deployment.assembly.templates))
+
+    def get_template(_: FakeAws, *, StackName: str, **__: str) -> dict[str, Any]:  # noqa: N803
+        return {"TemplateBody": templates[StackName]}
+
+    monkeypatch.setattr(FakeAws, "get_template", get_template)
+    return templates
 
 
 @pytest.mark.parametrize(
@@ -51,6 +67,36 @@ def test_stack_in_a_failed_state_is_an_error(
     command = "aws cloudformation describe-stack-events --stack-name prod-"
     with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):
         verify(stage_deployment, Path("models"))
+
+
+def grant_everything(template: dict[str, Any]) -> dict[str, Any]:
+    user = {"Type": "AWS::IAM::User", "Properties": {}}
+    return {**template, "Resources": {**template["Resources"], "Admin": user}}
+
+
+@pytest.mark.parametrize(
+    "replace",
+    [grant_everything, lambda _: {}, lambda _: "Resources: {}"],
+    ids=["more", "{}", "YAML"],
+)
+def test_replaced_template_in_the_bucket_of_assets_is_a_fault(
+    stage_deployment: StageDeployment,
+    live_templates: dict[str, Any],
+    replace: Callable[[dict[str, Any]], Any],
+) -> None:
+    """The cdk CLI uploads no template whose key, its SHA-256, exists in the bucket."""
+    live_templates["prod-text"] = replace(live_templates["prod-text"])
+    with pytest.raises(FaultyDeployment, match="prod-text: the deployed template is"):
+        verify(stage_deployment, Path("models"))
+
+
+def test_ignored_attribute_is_no_fault(
+    stage_deployment: StageDeployment, live_templates: dict[str, Any]
+) -> None:
+    live_templates["prod-text"]["Metadata"] = {"a": "b"}
+    for resource in live_templates["prod-text"]["Resources"].values():
+        resource["DeletionPolicy"] = "Retain"
+    _refuse_other_templates(stage_deployment)
 
 
 def test_changes_by_hand_are_printed(

@@ -1,5 +1,6 @@
 """Cloud assemblies, whose content the author of a change controls."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from release.checkout import NotSynthesised
 
 STACK = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "a.template.json"}}
 TEMPLATE = {"Resources": {"Key": {"Type": "AWS::KMS::Key"}}}
+TEMPLATE_KEY = f"{hashlib.sha256(json.dumps(TEMPLATE).encode()).hexdigest()}.json"
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_stack_settings(assembly: Path) -> None:
     properties = {
         "templateFile": "a.template.json",
         "assumeRoleArn": "deploy",
-        "stackTemplateAssetObjectUrl": "s3://assets/hash.json",
+        "stackTemplateAssetObjectUrl": f"s3://assets/{TEMPLATE_KEY}",
         "tags": {"team": "ml"},
     }
     write_manifest(assembly, "a", properties=properties, environment="aws://1/us-east-1")
@@ -165,6 +167,37 @@ INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
             },
         ),
         "takes a value from the account",
+    ),
+    "another object than the template": (
+        lambda folder: write_manifest(
+            folder,
+            "a",
+            properties={
+                "templateFile": "a.template.json",
+                "stackTemplateAssetObjectUrl": "s3://assets/0a1b.json",
+            },
+        ),
+        "would be deployed from another object than its template",
+    ),
+    "old key of a changed template": (
+        lambda folder: write_assets(
+            folder,
+            source={"path": "a.template.json"},
+            destinations={"here": {"bucketName": "assets", "objectKey": "prod/0a1b.json"}},
+        ),
+        "the key of the template is not its SHA-256",
+    ),
+    "template under the key of an asset": (
+        lambda folder: write_assets(
+            folder, destinations={"here": {"bucketName": "assets", "objectKey": "prod/0a1b.json"}}
+        ),
+        "no key of a template",
+    ),
+    "asset under the key of another": (
+        lambda folder: write_assets(
+            folder, destinations={"here": {"bucketName": "assets", "objectKey": "prod/2c3d.zip"}}
+        ),
+        "the key of an asset is the hash in its name",
     ),
     "asset created by a program": (
         lambda folder: write_assets(folder, source={"executable": ["sh", "-c", "id"]}),
