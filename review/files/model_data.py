@@ -18,6 +18,16 @@ LONG_QUEUE_DELAY = 1_000_000
 SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
 """Fields of `weights` with the source of the weights."""
 
+CODE_FIELDS = (
+    *("backend", "cc_model_filenames", "default_model_filename", "model_repository_agents"),
+    *("platform", "runtime"),
+)
+CODE_PARAMETERS = ("EXECUTION_ENV_PATH",)
+"""Fields and parameters of a configuration that select what Triton runs: its file needs no owner
+(Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
+FIELDS_OF_NEW_MODELS = {"backend", "platform"}
+"""Those that every new model has."""
+
 TOLERANCES = ("max_absolute_difference", "max_relative_difference")
 
 Finding = tuple[str, str]
@@ -27,6 +37,11 @@ Finding = tuple[str, str]
 def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Finding]:
     """Yield every changed field of a model's data; `model_exists`: after the change."""
     name = file.path.rpartition("/")[2]
+    if file.path.startswith("models/") and name == "labels.txt" and file.after is not None:
+        try:
+            read_text(file.after)
+        except Unreadable as error:
+            yield "unreadable_files", f"not a file of labels: {error}"
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
     if not file.path.startswith("models/") or name not in readers:
         return
@@ -39,6 +54,8 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
                 text = "deleted: the model's outputs are no longer compared after a deployment"
                 yield "weakened_checks", text
             yield from _fewer_values(_pop_outputs(old), _pop_outputs(new))
+        if name == "config.pbtxt" and file.after is not None:
+            yield from _selected_code(old, new, is_new=file.before is None)
         if None in (file.before, file.after):
             yield from _new_or_deleted(name, file, new)
             return
@@ -46,6 +63,17 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
             yield _rule(name, difference), str(difference)
     except Unreadable as error:
         yield "unreadable_files", f"not compared: {error}"
+
+
+def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) -> Iterator[Finding]:
+    """Yield changed settings that select the code or the libraries that Triton runs."""
+    for difference in value_differences(old, new):
+        field, *_ = difference.key_path
+        texts = f"{difference.key_path} {difference.before} {difference.after}"
+        if field in CODE_FIELDS and not (is_new and field in FIELDS_OF_NEW_MODELS):
+            yield "selected_code", f"Triton runs other code: {difference}"
+        elif field == "parameters" and any(name in texts for name in CODE_PARAMETERS):
+            yield "selected_code", f"Triton runs the programs of this archive: {difference}"
 
 
 def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:

@@ -120,3 +120,40 @@ def test_codeowners_of_this_repository_owns_all_code() -> None:
     assert "unowned_code" not in {danger.rule for danger in changed.dangers}
     assert all(path.startswith(("stages/", "docs/", "models/")) for path in unowned)
     assert owners.find("models/minilm/recipe.yaml") != owners.find("review/judge.py")
+
+
+CONFIG_PATH = "models/a/b/config.pbtxt"
+CONFIG = 'backend: "python"\nmax_batch_size: 8\n'
+SELECTED_CODE = {
+    "packed environment": 'parameters { key: "EXECUTION_ENV_PATH" value { string_value: "$$x" } }',
+    "file": 'default_model_filename: "labels.txt"',
+    "file of a capability": 'cc_model_filenames { key: "8.6" value: "x.plan" }',
+    "repository agent": 'model_repository_agents { agents { name: "checksum" } }',
+    "runtime": 'runtime: "libtriton_evil.so"',
+}
+
+
+@pytest.mark.parametrize("before", [CONFIG, ""], ids=["changed", "new"])
+@pytest.mark.parametrize("title", SELECTED_CODE)
+def test_configuration_that_selects_code_is_a_danger(title: str, before: str) -> None:
+    result = review(CONFIG_PATH, before, CONFIG + SELECTED_CODE[title])
+    (danger,) = result.dangers
+    assert danger.rule == "selected_code"
+    assert danger.message.startswith(f"{CONFIG_PATH}: Triton runs ")
+
+
+def test_only_a_changed_backend_is_a_danger() -> None:
+    assert review(CONFIG_PATH, "", CONFIG).dangers == ()
+    assert review(CONFIG_PATH, CONFIG, CONFIG.replace("8", "16")).dangers == ()
+    (danger,) = review(CONFIG_PATH, CONFIG, CONFIG.replace("python", "onnxruntime")).dangers
+    assert danger.rule == "selected_code"
+
+
+def test_labels_that_are_an_archive_are_a_danger() -> None:
+    path = "models/a/b/labels.txt"
+    result = compare_files(OWNERS, {**OWNERS, path: b"\x1f\x8b\x08\x00 packed"})
+    (danger,) = result.dangers
+    assert (danger.rule, danger.message) == (
+        "unreadable_files",
+        f"{path}: not a file of labels: is not UTF-8",
+    )
