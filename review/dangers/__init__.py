@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from review.comparison import Comparison
-from review.dangers import access, endpoints, identities, properties, resources, stages
+from review.dangers import (
+    access,
+    endpoints,
+    identities,
+    properties,
+    resources,
+    stages,
+    targets,
+)
 from review.dangers.danger import Danger, merge_explained, merge_groups
 
 Rule = Callable[[Comparison], Iterator[Danger]]
@@ -33,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     access.privileged_new_principals,
     access.public_exposure,
     access.lost_service_access,
+    targets.foreign_targets,
     resources.unknown_resources,
     resources.changed_stack_settings,
     stages.over_budget,

@@ -49,8 +49,11 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
     if ingress:
         for network in sorted(_public_networks(after) - _public_networks(before), key=str):
             yield PUBLIC_EXPOSURE, f"the security group admits the public network {network}"
-    elif change.change.before and _is_open(after) and not _is_open(before):
-        yield INTERNET_ROUTES, "the security group allows egress to anywhere"
+    elif change.change.before and _is_open(after):
+        known = _public_ports(before) if _is_open(before) else set()
+        if "all ports" not in known and (ports := sorted(_public_ports(after) - known)):
+            text = f"the security group allows egress to anywhere: {', '.join(ports)}"
+            yield INTERNET_ROUTES, text
 
 
 def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
@@ -66,6 +69,17 @@ def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[
 
 def _public_networks(rules: list[Any]) -> set[Any]:
     return {network for _, networks in _networks_by_version(rules) for network in networks}
+
+
+def _public_ports(rules: list[Any]) -> set[str]:
+    """Return the protocols and ports of the rules with a public network."""
+    return {
+        "all ports"
+        if str(rule.get("IpProtocol")) == "-1"
+        else f"{rule.get('IpProtocol')} {rule.get('FromPort')}-{rule.get('ToPort')}"
+        for rule in rules
+        if isinstance(rule, dict) and _public_networks([rule])
+    }
 
 
 def _is_open(rules: list[Any]) -> bool:
