@@ -217,7 +217,8 @@ def test_next_delivery_resumes_an_interrupted_delivery(
             output = interrupted.communicate()[0]
         assert interrupted.returncode == 3, output
         assert (
-            "unfinished: interrupted, and CloudFormation may still be updating live-math" in output
+            "unfinished: interrupted, and CloudFormation may still be updating live-catalog"
+            in output
         )
         with live_repository.start_delivery() as resumed:
             assert resumed.stdout is not None
@@ -236,7 +237,7 @@ def test_calls_of_all_principals_are_recorded(local_sagemaker: LocalSageMaker) -
     # The fixture local_sagemaker checks that delivery/permissions/principals lists each call; here,
     # that each of these principals made calls.
     assert principal_names(local_sagemaker.folder.calls) == {
-        *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
-        *("provider-of-builds", "provider-of-checks"),
+        *("build-watch", "catalog-writer", "cpu-build", "delivery", "endpoint", "publisher"),
+        *("provider-of-builds", "provider-of-catalogs", "provider-of-checks"),
         *("provider-waits", "provider-waits-for-checks", "update-checks"),
     }

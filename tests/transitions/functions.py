@@ -5,6 +5,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -120,7 +121,7 @@ class S3(FakeS3):
         key = request["Key"]
         if not key.endswith(".jsonl"):
             return dict(super().get_object(**request))
-        return {"Body": (self._assets / f"asset.{key.rpartition('/')[2]}").open("rb")}
+        return {"Body": BytesIO((self._assets / f"asset.{key.rpartition('/')[2]}").read_bytes())}
 
     def paginate(self, *, Bucket: str, Prefix: str) -> "Pages":  # noqa: N803
         return Pages(super().paginate(Bucket=Bucket, Prefix=Prefix))

@@ -127,7 +127,7 @@ def torchscript_parameters(model: Model) -> Problems:
 
     Other names are accepted. Source: pytorch_backend src/pt/model_state.cc, ParseParameters.
     """
-    for name in model.config.parameters:
+    for name in sorted(model.config.parameters):
         similar_names = difflib.get_close_matches(name.upper(), _PARAMETERS, n=1, cutoff=0.8)
         if similar_names and name not in _PARAMETERS:
             yield (
