@@ -62,3 +62,11 @@ def test_asset_with_another_content_under_its_old_name_is_not_reviewed(
     head = changed(release, "prod/asset.1a/index.py", "new")
     (gap,) = gaps(release, head, clone)
     assert gap == "asset.1a: has another content than an asset of the same name in the base"
+
+
+def test_error_of_a_stage_and_other_files_at_the_root_have_no_copies(
+    clone: GitCheckout, release: ReleaseArtefact
+) -> None:
+    """The review of the stage itself tells the error."""
+    for name in ("prod.error", "notes"):
+        assert gaps(release, changed(release, name, "two problems"), clone) == []
