@@ -112,7 +112,7 @@ def _upload_list(template: Template, assembly: Path) -> None:
     for resource in template["Resources"].values():
         if resource["Type"] == "Custom::TritonCatalog":
             bucket, _, key = resource["Properties"]["List"].partition("/")
-            content = (assembly / f"asset.{key}").read_bytes()
+            content = (assembly / f"asset.{Path(key).name}").read_bytes()
             boto3.client("s3").put_object(Bucket=bucket, Key=key, Body=content)
 
 
