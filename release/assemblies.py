@@ -82,7 +82,9 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
         names = {path.name for path in assembly.iterdir()}
     except FileNotFoundError:
         raise NotSynthesised(f"{stage} was not synthesised: its assembly is missing") from None
-    settings = dict(_stack_settings(_load_json(assembly / "manifest.json")))
+    settings, template_keys = dict[str, dict[str, Any]](), dict[str, str]()
+    for stack, artifact in _stacks(_load_json(assembly / "manifest.json")):
+        settings[stack], template_keys[stack] = _settings(artifact)
     suffixes = (SUFFIX, _ASSETS_SUFFIX)
     stack_files = {f"{stack}{suffix}" for stack in settings for suffix in suffixes}
     if other_files := {name for name in names - stack_files if name.endswith(suffixes)}:
@@ -92,7 +94,7 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
         )
     for stack, stack_settings in settings.items():
         template_key = _template_key(assembly / f"{stack}{SUFFIX}")
-        if stack_settings.pop("template key") not in ("", template_key):
+        if template_keys[stack] not in ("", template_key):
             raise NotSynthesised(
                 f"manifest.json: {stack} would be deployed from another object than its template, "
                 f"{template_key}: deploy the template of the assembly"
@@ -111,8 +113,8 @@ def read_synthesis(folder: Path, stage: str) -> Synthesis:
     return Synthesis(templates, tuple(acknowledged), settings)
 
 
-def _stack_settings(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and settings of each stack. Raise `NotSynthesised` for other artifacts."""
+def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and artifact of each stack. Raise `NotSynthesised` for other artifacts."""
     match manifest:
         case {"artifacts": dict(artifacts)}:
             pass
@@ -132,7 +134,7 @@ def _stack_settings(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 and file == f"{name}{SUFFIX}"
                 and properties.get("stackName", name) == name
             ):
-                yield name, _settings(artifact)
+                yield name, artifact
             case _:
                 raise NotSynthesised(
                     f"manifest.json: {name[:128]!r}: only stacks with the template NAME{SUFFIX} "
@@ -140,16 +142,19 @@ def _stack_settings(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 )
 
 
-def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
-    """Return the deployment settings of a stack, without `_DERIVED_PROPERTIES`."""
+def _settings(artifact: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the deployment settings of a stack, without `_DERIVED_PROPERTIES`.
+
+    Also return the last part of the key of the template that is deployed; empty if it has none.
+    """
     properties = artifact["properties"]
     folder, _, key = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")
-    return {
-        **{key: value for key, value in properties.items() if key not in _DERIVED_PROPERTIES},
+    settings = {
+        **{name: value for name, value in properties.items() if name not in _DERIVED_PROPERTIES},
         "environment": artifact.get("environment"),
         "folder of templates": folder,
-        "template key": key,
     }
+    return settings, key
 
 
 def _template_key(path: Path) -> str:

@@ -2,20 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-from detect_secrets.core.scan import scan_line
-from detect_secrets.settings import transient_settings
-
 from plan import document
 from release.assemblies import SynthesisedTree
 from release.templates import SUFFIX
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
+from review.detectors import detected, detectors
 from review.files.model_data import read_config
 from review.files.readers import read_yaml
 from review.values import Unreadable
@@ -49,7 +46,7 @@ def added_secrets(
     dangers: dict[Danger, None] = {}
     values: set[str] = set()
     secrets: dict[str, list[tuple[str, str]]] = {}
-    with transient_settings({"plugins_used": _plugins()}):
+    with detectors():
         for (stage, name), text in changed.items():
             for string in sorted(_strings(*text) - known):
                 if string not in secrets:
@@ -113,24 +110,15 @@ def _pairs(value: Any, key: str = "value") -> Iterator[str]:
                 yield f'{key} = "{line}"'
 
 
-@cache
-def _plugins() -> list[dict[str, str]]:
-    detectors: Mapping[str, type] = get_mapping_from_secret_type_to_class()
-    names = (plugin.__name__ for plugin in detectors.values())
-    return [{"name": name} for name in names if "Entropy" not in name]  # all digests
-
-
 def _secrets(line: str) -> Iterator[tuple[str, str]]:
     """Yield kind and value of each secret in a line."""
     key, _, value = line.partition(" = ")
     if TOKEN_NAME.search(key) and TOKEN.fullmatch(value.strip('"')):
         yield "Secret Keyword", value.strip('"')
-    for secret in scan_line(line):
-        if secret.secret_value:
-            start = re.escape(secret.secret_value)  # detectors of tokens name their beginning
-            for match in re.finditer(rf"{start}[\w.+/=-]*", line):
-                if len(match[0]) >= MIN_LENGTH:
-                    yield secret.type, match[0]
+    for kind, pattern in detected(line):
+        for match in pattern.finditer(line):
+            if len(match[0]) >= MIN_LENGTH:
+                yield kind, match[0]
 
 
 def masked(value: Any, secrets: frozenset[str]) -> Any:

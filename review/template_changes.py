@@ -67,6 +67,9 @@ ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "
         "WILL_UPDATE": "changed"}  # fmt: skip
 """The CDK's impact -> participle in the report; `replaced` for all other impacts."""
 
+RETENTION_POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
+"""Attributes of a resource whose names are like those of policies of access."""
+
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}")
 
 
@@ -86,6 +89,12 @@ class PropertyChange:
     before: Any
     after: Any
     resources: tuple[dict[str, Any], dict[str, Any]]
+
+    @property
+    def is_access(self) -> bool:
+        """Whether it is a policy of access, which `review/access` compares by its statements."""
+        name = self.path.partition(".")[0]
+        return name not in RETENTION_POLICIES and re.search("Polic(y|ies)", name) is not None
 
     @property
     def text(self) -> str:

@@ -59,6 +59,13 @@ def create_table(dynamodb: Any, stage: str) -> None:
     dynamodb.create_table(TableName=table_name(stage), BillingMode="PAY_PER_REQUEST", **SCHEMA)
 
 
+def memory_catalog(stage: str) -> Catalog:
+    """Return the catalog of the endpoint `text` of a stage, in this process."""
+    dynamodb = memory_dynamodb()
+    create_table(dynamodb, stage)
+    return Catalog(dynamodb, stage, "text")
+
+
 SCHEMA: Any = {
     "AttributeDefinitions": [
         {"AttributeName": "model_key", "AttributeType": "S"},

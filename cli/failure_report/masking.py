@@ -7,17 +7,9 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-from detect_secrets.core.scan import scan_line
-from detect_secrets.settings import transient_settings
+from review.detectors import detected, detectors
 
 MASK = "<masked>"
-_DETECTORS: Mapping[str, type] = get_mapping_from_secret_type_to_class()
-PLUGINS = [
-    {"name": plugin.__name__}
-    for plugin in _DETECTORS.values()
-    if "Entropy" not in plugin.__name__  # would mask every digest
-]
 PATTERNS = {
     # KMS and IAM user guides have no fixed length: "Understanding unique ID prefixes"
     r"\b(?:ABIA|ACCA|AGPA|AIDA|AIPA|AKIA|ANPA|ANVA|APKA|AROA|ASCA|ASIA)[A-Z0-9]{12,}\b": MASK,
@@ -72,7 +64,7 @@ def masked(text: str, values: Collection[str] = ()) -> str:
     text = _without_payloads(text)
     for pattern, replacement in PATTERNS.items():
         text = re.sub(pattern, replacement, text)
-    with transient_settings({"plugins_used": PLUGINS}):
+    with detectors():
         return "\n".join(map(_masked_line, text.splitlines()))
 
 
@@ -137,10 +129,8 @@ def _end_of_value(text: str, start: int, slashes: int) -> int:
 
 
 def _masked_line(line: str) -> str:
-    for secret in scan_line(line):
-        if secret.secret_value:
-            # Detectors of tokens name their beginning only.
-            line = re.sub(re.escape(secret.secret_value) + r"[\w.+/=-]*", MASK, line)
+    for _, pattern in detected(line):
+        line = pattern.sub(MASK, line)
     return line
 
 

@@ -24,6 +24,9 @@ EFFECTS = {
 }
 OTHER_EFFECT = "CloudFormation creates before it deletes, and the name exists: the update fails"
 
+MAX_REFERENCES = 30
+"""Maximum references within references: a template may refer to itself."""
+
 Identity = tuple[tuple[str, str], ...]
 """Names and values of the properties that identify an object."""
 
@@ -106,7 +109,7 @@ class _Resolver:
         return tuple(values)
 
     def _text(self, stack: str, value: Any, depth: int) -> str:
-        if depth > MAX_DEPTH:
+        if depth > MAX_REFERENCES:
             return json.dumps(value)
         match value:
             case str():
@@ -131,7 +134,3 @@ class _Resolver:
             return self._text(stack, resource["Properties"][attribute], depth + 1)
         identity = self.identity(stack, name, depth) or [(attribute, f"{stack}/{name}")]
         return "|".join(value for _, value in identity)
-
-
-MAX_DEPTH = 30
-"""Maximum references within references, which end also if a template refers to itself."""

@@ -11,7 +11,7 @@ from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
-from review.template_changes import PropertyChange, property_changes
+from review.template_changes import RETENTION_POLICIES, PropertyChange, property_changes
 from review.values import as_list, changed_lines, falls_sharply, format_value
 
 Finding = tuple[str, str]
@@ -53,7 +53,6 @@ def is_pinned(value: Any) -> bool:
     return "@sha256:" in str(value)
 
 
-RETENTION_POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
 NO_KEY = "is no longer encrypted with a customer-managed key"
 
 ROWS = (
@@ -124,9 +123,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
     for change in property_changes(comparison):
-        if change.path not in RETENTION_POLICIES and re.search(
-            "Polic(y|ies)", change.path.partition(".")[0]
-        ):
+        if change.is_access:
             continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]
         findings = [

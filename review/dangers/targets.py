@@ -36,7 +36,7 @@ def foreign_targets(comparison: Comparison) -> Iterator[Danger]:
     known = {target for template in before.values() for target in _targets(template, "")}
     known |= {("account", str(plan.account)) for plan in comparison.plans}
     for change in property_changes(comparison):
-        if re.search("Polic(y|ies)", change.path):
+        if change.is_access:
             continue
         for target in sorted({*_targets(change.after, change.path)} - known):
             place = f"{change.change.stack}/{change.change.path}"

@@ -23,13 +23,11 @@ from stages import plan
 
 STAGES = Path("stages")
 QUOTAS = {
-    "AWS::SSM::Parameter": 10_000,
     "AWS::IAM::Role": 1_000,
     "stacks": 200,
 }
-"""Default quotas of an account: standard parameters (Systems Manager user guide,
-parameter-store-advanced-parameters), roles (AWS general reference, IAM quotas), stacks
-(CloudFormation user guide, cloudformation-limits, from awsdocs on GitHub)."""
+"""Default quotas of an account: roles (AWS general reference, IAM quotas), stacks (CloudFormation
+user guide, cloudformation-limits, from awsdocs on GitHub)."""
 
 
 def write_models(folder: Path, count: int) -> None:

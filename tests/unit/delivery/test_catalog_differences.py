@@ -16,19 +16,16 @@ from platform_facts.rules.catalog import list_text
 from release.templates import Template
 from tests.catalog_items import (
     break_entry,
-    create_table,
     current,
     delete_entry,
-    memory_dynamodb,
+    memory_catalog,
     write_entry,
 )
 
 
 @pytest.fixture
 def catalog() -> Catalog:
-    dynamodb = memory_dynamodb()
-    create_table(dynamodb, "prod")
-    return Catalog(dynamodb, "prod", "text")
+    return memory_catalog("prod")
 
 
 def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:

@@ -7,19 +7,16 @@ import pytest
 from plan.catalog import Catalog, ChangedMeanwhile, listed, stages_with_catalog
 from tests.catalog_items import (
     break_entry,
-    create_table,
     current,
     delete_entry,
-    memory_dynamodb,
+    memory_catalog,
     write_entry,
 )
 
 
 @pytest.fixture
 def catalog() -> Catalog:
-    dynamodb = memory_dynamodb()
-    create_table(dynamodb, "dev")
-    return Catalog(dynamodb, "dev", "text")
+    return memory_catalog("dev")
 
 
 def _entry(version: str, model: str = "minilm") -> dict[str, Any]:
