@@ -17,6 +17,9 @@ ModelConfig: TypeAlias = model_config_pb2.ModelConfig
 DATA_TYPES: list[str] = model_config_pb2.DataType.keys()[1:]
 """The names of Triton's data types, such as `TYPE_FP32`."""
 
+ENVIRONMENT = "EXECUTION_ENV_PATH"
+"""The parameter with the packed environment of a Python model (python_backend README)."""
+
 KIND = model_config_pb2.ModelInstanceGroup.Kind
 
 PLATFORM_BACKENDS = {

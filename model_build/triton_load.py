@@ -152,7 +152,7 @@ def _machine_limit(build: Build, report: dict[str, Any]) -> str | None:
     natives = (NATIVE_CODE.search(path.name) for path in build.folder.rglob("*.so"))
     pythons = {f"{match[1]}.{match[2]}" for match in natives if match}
     has_environment = any(
-        "EXECUTION_ENV_PATH" in model.config.parameters
+        model_config.ENVIRONMENT in model.config.parameters
         for model in build.repository.models.values()
     )
     if python != report["python"] and (has_environment or pythons - {report["python"]}):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from platform_facts.rules.catalog import INDEX, TABLE_PREFIX, table_name
+from platform_facts.rules.catalog import INDEX, TABLE_PREFIX, entry_text, table_name
 
 KEYS_PER_BATCH = 100
 """Maximum number of keys of a BatchGetItem (API reference)."""
@@ -74,11 +74,6 @@ class Revision:
             time=texts.get("time", ""),
             request=texts.get("request", ""),
         )
-
-
-def entry_text(entry: Entry) -> str:
-    """Return the JSON text of an entry, as in items and in lists of models."""
-    return json.dumps(entry, separators=(",", ":"))
 
 
 def parse_entry(text: str) -> Entry:

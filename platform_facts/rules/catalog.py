@@ -1,7 +1,7 @@
 """The catalog of a stage: the name of its table, and the entry of a model."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,11 @@ MAX_BYTES = 400 * 1024 - 4096
 def table_name(stage: str) -> str:
     """Return the name of the table of a stage."""
     return f"{TABLE_PREFIX}{stage}"
+
+
+def entry_text(entry: Mapping[str, Any]) -> str:
+    """Return the JSON text of an entry, as in items and in lists of models."""
+    return json.dumps(entry, separators=(",", ":"))
 
 
 def list_text(entries: Iterable[str]) -> str:
@@ -71,7 +76,7 @@ class ModelEntry:
 
     def as_json(self) -> str:
         """Return the entry as the JSON text that `endpoint_client` reads."""
-        return json.dumps(self.fields(), separators=(",", ":"))
+        return entry_text(self.fields())
 
 
 @rule(

@@ -22,8 +22,7 @@ CODE_FIELDS = (
     *("backend", "cc_model_filenames", "default_model_filename", "model_repository_agents"),
     *("platform", "runtime"),
 )
-CODE_PARAMETERS = ("EXECUTION_ENV_PATH",)
-"""Fields and parameters of a configuration that select what Triton runs: its file needs no owner
+"""Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
@@ -72,7 +71,7 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
         texts = f"{difference.key_path} {difference.before} {difference.after}"
         if field in CODE_FIELDS and not (is_new and field in FIELDS_OF_NEW_MODELS):
             yield "selected_code", f"Triton runs other code: {difference}"
-        elif field == "parameters" and any(name in texts for name in CODE_PARAMETERS):
+        elif field == "parameters" and model_config.ENVIRONMENT in texts:
             yield "selected_code", f"Triton runs the programs of this archive: {difference}"
 
 

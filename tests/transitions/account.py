@@ -41,7 +41,8 @@ from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
-from plan.catalog import entry_text, listed
+from plan.catalog import listed
+from platform_facts.rules.catalog import entry_text
 from tests.catalog_items import create_table, memory_dynamodb
 from tests.transitions.caller import Caller, FakeRandom
 from tests.transitions.faults import Fault, FaultKind

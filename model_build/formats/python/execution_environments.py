@@ -3,9 +3,9 @@
 import os
 
 from model_build.findings import Problems, warning
+from model_build.model_config import ENVIRONMENT
 from model_build.repository import Model
 
-PARAMETER = "EXECUTION_ENV_PATH"
 MODEL_DIRECTORY = "$$TRITON_MODEL_DIRECTORY/"
 """Triton replaces it by the folder where SageMaker has unpacked the model."""
 
@@ -22,13 +22,13 @@ def execution_environments(model: Model) -> Problems:
     if inner == path:
         yield (
             model.field_location("parameters"),
-            f'{PARAMETER} "{path}" is relative to the folder that Triton runs in: write '
+            f'{ENVIRONMENT} "{path}" is relative to the folder that Triton runs in: write '
             f'"{MODEL_DIRECTORY}{path}"',
         )
     elif not inner.partition("/")[0].isdecimal() and not os.path.exists(model.directory / inner):
         yield (
             model.field_location("parameters"),
-            f"{PARAMETER}: {model.name}/{inner} is missing: add the environment",
+            f"{ENVIRONMENT}: {model.name}/{inner} is missing: add the environment",
         )
 
 
@@ -39,11 +39,11 @@ def foreign_environments(model: Model) -> Problems:
     if path.startswith("/"):
         yield (
             model.field_location("parameters"),
-            f'{PARAMETER} "{path}" is not in the images of AWS: write "{MODEL_DIRECTORY}...", '
+            f'{ENVIRONMENT} "{path}" is not in the images of AWS: write "{MODEL_DIRECTORY}...", '
             "unless your own image has it",
         )
 
 
 def _environment(model: Model) -> str:
     parameters = model.config.parameters
-    return str(parameters[PARAMETER].string_value) if PARAMETER in parameters else ""
+    return str(parameters[ENVIRONMENT].string_value) if ENVIRONMENT in parameters else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from model_build.findings import Location, Problems
+from model_build.model_config import ENVIRONMENT
 from model_build.repository import Model
 
 PACKAGES = "site-packages"
@@ -100,7 +101,7 @@ def python_imports(model: Model) -> Problems:
 
 def missing_imports(model: Model) -> Iterator[tuple[Import, Location, str]]:
     """Yield a Python model's imports of missing modules, with location and message."""
-    if model.backend != "python" or "EXECUTION_ENV_PATH" in model.config.parameters:
+    if model.backend != "python" or ENVIRONMENT in model.config.parameters:
         return
     for file, imported in _missing_modules(model.directory):
         path = model.file_location(model.relative_path(file)).path

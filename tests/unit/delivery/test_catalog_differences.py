@@ -11,8 +11,8 @@ from botocore.response import StreamingBody
 
 from delivery.catalog import CatalogDifference, _restore_entries, deployed_entries, differences
 from delivery.errors import ChangedByHand
-from plan.catalog import Catalog, entry_text
-from platform_facts.rules.catalog import list_text
+from plan.catalog import Catalog
+from platform_facts.rules.catalog import entry_text, list_text
 from release.templates import Template
 from tests.catalog_items import (
     break_entry,

@@ -19,9 +19,9 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
-from plan.catalog import entry_text
 from plan.document import ENDPOINT_KEY, PlannedPool
 from plan.stage_record import Event
+from platform_facts.rules.catalog import entry_text
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
 from tests.unit.plan.plans import make_endpoint, make_variant
 

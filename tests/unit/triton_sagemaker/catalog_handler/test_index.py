@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from plan.catalog import Catalog, entry_text
-from platform_facts.rules.catalog import list_text
+from plan.catalog import Catalog
+from platform_facts.rules.catalog import entry_text, list_text
 from tests.catalog_items import create_table, current, delete_entry, memory_dynamodb, write_entry
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/catalog_handler/index.py"
