@@ -58,7 +58,8 @@ def _load_clauses(report: ChangeReport) -> Iterator[str]:
         yield f"Triton loads {_listed(names)} only in {builds}"
     for reason in dict.fromkeys(obstacles.values()):
         names = [name for name, obstacle in sorted(obstacles.items()) if obstacle == reason]
-        yield f"Triton does not load {_listed(names)} before it is published ({reason})"
+        published = "it is published" if len(names) == 1 else "they are published"
+        yield f"Triton does not load {_listed(names)} before {published} ({reason})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Dangers, and the grouping of dangers with the same cause."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ REPOSITORY = "repository"
 
 MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; of more subjects, the message names only the first."""
+MORE = re.compile(r"\band \d+ more[:)]")
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,17 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             yield members[0]
             continue
         identity = "\n".join(f"{member.subject} {member.message}" for member in members)
+        heading = _heading([member.message for member in members])
+        has_all = len(members) <= MAX_SUBJECTS and MORE.search(heading) is None
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
-            message=_heading([member.message for member in members]),
-            details=tuple(text for member in members for text in (member.message, *member.details)),
+            message=heading,
+            details=tuple(
+                text
+                for member in members
+                for text in (*(() if has_all else (member.message,)), *member.details)
+            ),
         )
 
 
