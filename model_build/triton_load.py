@@ -21,8 +21,8 @@ import platform_facts
 from model_build import archive, model_config
 from model_build.build import Build
 from model_build.errors import BuildError
-from model_build.formats import BACKENDS
 from model_build.manifest import LoadRecord, Signature
+from model_build.plan import load_obstacle
 from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
 from model_build.target import BuildTarget
@@ -55,7 +55,7 @@ def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
     Triton also runs the samples of `model_warmup`. For a GPU target, it loads the configurations
     for a CPU. The model may reject zeros: that is recorded, and is no error.
     """
-    reason = obstacle(build.repository, skip=build.source.recipe.load_skip)
+    reason = load_obstacle(build.repository.backends, build.source.recipe)
     spec = importlib.util.find_spec(PACKAGE)
     if reason is None and (spec is None or spec.origin is None):
         reason = f"{PACKAGE} is not installed"
@@ -90,17 +90,6 @@ def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
     else:
         progress(seconds)
     return record
-
-
-def obstacle(repository: Repository, *, skip: str | None) -> str | None:
-    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can."""
-    if skip:
-        return skip
-    for name, model in repository.models.items():
-        format_ = BACKENDS.get(model.backend)
-        if not model.is_ensemble and not (format_ and format_.loads_in_builds):
-            return f"the Triton of builds has no backend {model.backend}, which {name} needs"
-    return None
 
 
 def _pack_for_cpu(build: Build, folder: Path, to: Path) -> None:

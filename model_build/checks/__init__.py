@@ -16,6 +16,7 @@ from model_build.checks import backends, batching, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings, step_versions
 from model_build.checks.environment_versions import environment_versions
+from model_build.checks.secrets import exposed_secrets
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
 from model_build.formats import FORMATS
@@ -107,12 +108,13 @@ def _file_rules(release: platform_facts.Release) -> list[Rule]:
 
 def all_rules() -> tuple[Callable[..., Problems], ...]:
     """Return every rule of the linter once."""
-    return (*rules_for_release(platform_facts.releases()[0]), *RECIPE_RULES, *TARGET_RULES)
+    latest = platform_facts.releases()[0]
+    return (*rules_for_release(latest), *RECIPE_RULES, *TARGET_RULES, exposed_secrets)
 
 
 def lint(source: ModelSource) -> list[Finding]:
     """Return all findings in a model's folder. Raises like `read` for syntax errors."""
-    return findings(Repository.read(source.folder), rules_for_source(source))
+    return findings(Repository.read(source.folder), (*rules_for_source(source), exposed_secrets))
 
 
 def read(source: ModelSource) -> Repository:
