@@ -165,7 +165,7 @@ lint-fast: install ## style, types, imports, models, workflows: 20 seconds, the 
 .PHONY: lint-templates
 lint-templates: install $(CHECKOV)/.installed ## cdk-nag, cfn-lint and checkov on the templates of all stages, and types of models
 	$(call step,types of models,for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
-		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model || exit 1; done)
+		mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model || exit 1; done)
 	$(call step,templates,for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
