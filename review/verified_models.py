@@ -6,7 +6,7 @@ No template shows them, so that only the plan, which the change wrote, would tel
 from collections.abc import Iterator
 from pathlib import Path
 
-from model_build import BuildError, ModelNotFound, RepositoryInvalid, find_model, plan_model
+from model_build import BuildError, ModelNotFound, Models, RepositoryInvalid, plan_model
 from plan.document import Plan
 from platform_facts.rules import checked_yaml
 
@@ -20,9 +20,10 @@ def unverified_models(plan: Plan, models: Path) -> Iterator[tuple[str, str]]:
         for endpoint in plan.endpoints.values()
         for name, model in endpoint.models.items()
     }
+    folders = Models(models)
     for name, model in sorted(planned.items()):
         try:
-            expected = plan_model(find_model(models, name))
+            expected = plan_model(folders.find(name))
         except _ERRORS as error:
             yield name, f"its files cannot be read: {str(error).splitlines()[0]}"
             continue
