@@ -28,7 +28,7 @@ from model_build.formats.python.imports import PACKAGES
 from model_build.recipe import FILE, Recipe
 from model_build.repository import Repository
 from model_build.source import ModelSource
-from model_build.table import Table
+from model_build.table import RecipeTable
 from platform_facts.rules import checked_yaml
 from platform_facts.rules.checked_yaml import YamlFile
 from stages import StageConfig, UnknownStage, load_stage, stage_names
@@ -75,10 +75,8 @@ def run(options: argparse.Namespace) -> int:
     source: ModelSource = options.model
     folder = source.folder
     texts = _add_packages(source, options.add, options.to) if options.add else {}
-    recipe_file = YamlFile.read(
-        folder / FILE, texts.get(FILE, "").encode() or _read_recipe(folder)
-    )
-    if table := Table.read(recipe_file):
+    recipe_file = YamlFile.read(folder / FILE, texts.get(FILE, "").encode() or _read_recipe(folder))
+    if table := RecipeTable.read(recipe_file):
         steps = [step for name in table.rows for step in table.recipe(name).files.values()]
     else:
         recipe = recipe_file.validate(Recipe)

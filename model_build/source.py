@@ -19,7 +19,7 @@ from model_build.findings import Finding, Location
 from model_build.formats import FORMATS
 from model_build.recipe import Copy, Files, Recipe
 from model_build.repository import CONFIG, Repository
-from model_build.table import KEY, Table
+from model_build.table import KEY, RecipeTable
 from platform_facts.rules.checked_yaml import InvalidFile, YamlFile
 
 _MAX_LISTED = 8
@@ -46,9 +46,9 @@ class ModelFolder:
         return YamlFile.read(path, path.read_bytes()) if path.is_file() else None
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecipeTable | None:
         """The table whose rows are the models, None if it has none. Raises `InvalidFile`."""
-        return self.recipe_file and Table.read(self.recipe_file)
+        return RecipeTable.read(self.recipe_file) if self.recipe_file else None
 
     @cached_property
     def recipe(self) -> Recipe:

@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table: the number of its (last) line, and its value of each column."""
 
     line: int
@@ -35,17 +35,17 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class RecipeTable:
     """The rows of a recipe's table, by name."""
 
     path: Path
-    rows: dict[str, Row]
+    rows: dict[str, TableRow]
     recipe_file: YamlFile
     placeholders: dict[str, tuple[str, ...]]
     """The columns in each value of the recipe that has some, by its dotted key."""
 
     @classmethod
-    def read(cls, recipe_file: YamlFile) -> "Table | None":
+    def read(cls, recipe_file: YamlFile) -> "RecipeTable | None":
         """Return the table of a recipe, None if it has none. Raise `InvalidFile`."""
         name = recipe_file.content.get(KEY)
         if not isinstance(name, str) or "/" in name:  # the recipe's schema reports it
@@ -88,7 +88,6 @@ class Table:
                 for problem in error.problems
             ) from None
 
-
     def row_text(self, name: str) -> str:
         """Return the text of a table with one row."""
         text, values = io.StringIO(), self.rows[name].values
@@ -96,9 +95,9 @@ class Table:
         return text.getvalue()
 
 
-def _read_rows(path: Path) -> dict[str, Row]:
+def _read_rows(path: Path) -> dict[str, TableRow]:
     """Return the rows of a CSV file by name. Raise `InvalidFile` with all problems."""
-    rows, problems = dict[str, Row](), list[FileProblem]()
+    rows, problems = dict[str, TableRow](), list[FileProblem]()
 
     def add_problem(line: int, key: str, message: str) -> None:
         problems.append(FileProblem(path, line, key, message))
@@ -122,7 +121,7 @@ def _read_rows(path: Path) -> dict[str, Row]:
                 message = f"has {len(values)} values, the table {len(header)} columns"
                 add_problem(line, "", f"{message}: write one value for each column")
                 continue
-            row = Row(line, dict(zip(header, values, strict=True)))
+            row = TableRow(line, dict(zip(header, values, strict=True)))
             name = row.values[NAME]
             if not re.fullmatch(ALTERNATIVE_NAME, name):
                 message = "is not a name: write lowercase letters and digits, with single hyphens"
@@ -146,7 +145,9 @@ def _no_column(name: str, columns: Mapping[str, str]) -> str:
     return f"no column of the table: {hint}"
 
 
-def _texts(content: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _texts(
+    content: Any, keys: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield path and text of each text in a value."""
     match content:
         case str():

@@ -30,10 +30,11 @@ from plan.document import (
     PlannedVariant,
     models_digest,
 )
-from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations, stage
+from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
 from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
 from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
+from platform_facts.rules.stage import check_table_hosting
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, CopiesUpdate
 from stages.load import at_lines_of_stage, load_stage
 from stages.schema.endpoint import EndpointConfig
@@ -146,7 +147,8 @@ def _planned_models(config: EndpointConfig) -> tuple[list[tuple[int, ModelPlan]]
 
     An entry that is the folder of a table stands for all rows.
     """
-    numbers, models, violations = dict[str, int](), list[tuple[int, ModelPlan]](), []
+    numbers, models = dict[str, int](), list[tuple[int, ModelPlan]]()
+    violations = list[Violation]()
     for number, name in enumerate(config.models):
         keys = ("models", number)
         try:
@@ -155,7 +157,7 @@ def _planned_models(config: EndpointConfig) -> tuple[list[tuple[int, ModelPlan]]
         except ModelNotFound as error:
             violations.append(Violation(keys, str(error)))
             continue
-        violations += stage_rules.check_table_hosting.at(*keys)(len(rows), config.hosting)
+        violations += check_table_hosting.at(*keys)(len(rows), config.hosting)
         for model in entry_models:
             if model.name in numbers:
                 other = config.models[numbers[model.name]]
@@ -166,7 +168,8 @@ def _planned_models(config: EndpointConfig) -> tuple[list[tuple[int, ModelPlan]]
     return models, violations
 
 
-: str,
+def _endpoint(
+    stage_name: str,
     stage: StageConfig,
     short_name: str,
     models: Sequence[ModelPlan],

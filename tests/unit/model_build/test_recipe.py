@@ -40,7 +40,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
         assert old_text in RECIPE
         (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
-            ModelSource(tmp_path).recipe
+            _ = ModelSource(tmp_path).recipe
         return str(error.value).splitlines()
 
     return problems_of

@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_change_of_a_row_changes_its_digest_only(
         (
             "recipe.yaml",
             FILES["recipe.yaml"].replace("to: copy", "to: cope"),
-            "recipe.yaml:5: files.score/1/weights.json.to: to is 'cope'; write one of",
+            "recipe.yaml:4: files.score/1/weights.json: 'to' is 'cope'; write one of",
         ),
         (
             "recipe.yaml",
@@ -139,15 +140,18 @@ def test_invalid_table_is_an_error_at_its_line(
     else:
         (fleet / file).write_text(text)
     with pytest.raises((InvalidFile, RepositoryInvalid)) as error:
-        for model in ModelFolder(Path("fleet")).models():
-            plan_model(model)
+        list(map(plan_model, ModelFolder(Path("fleet")).models()))
     assert str(error.value).startswith(f"fleet/{message}")
 
 
 def test_each_distinct_code_is_checked_once(
     fleet: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = f'  score/1/table.bin: {{ to: onnx, {SOURCE.replace("export", "{code}")} }}\n'
+    step = (
+        "  score/1/table.bin: { to: onnx, "
+        + SOURCE.replace("export.py:f", '"{code}.py:f"')
+        + " }\n"
+    )
     rows = "".join(f"r{n},weights/acme.json,{'ab'[n % 2]}\n" for n in range(20))
     write_files(
         fleet,
@@ -157,20 +161,16 @@ def test_each_distinct_code_is_checked_once(
             **{f"{name}.py": "" for name in "ab"},
         },
     )
-    reads = []
-    read = Repository.read
-    monkeypatch.setattr(Repository, "read", lambda path: (reads.append(path), read(path))[1])
-    models = list(ModelFolder(fleet).models())
-    for model in models:
+    read = Mock(side_effect=Repository.read)
+    monkeypatch.setattr(Repository, "read", read)
+    for model in ModelFolder(fleet).models():
         with pytest.raises(RepositoryInvalid, match="makes a file for the onnxruntime backend"):
             plan_model(model)
-    assert len(reads) == 2
+    assert read.call_count == 2
+    before = digests(fleet)
     (fleet / "a.py").write_text("# changed")
-    after = list(ModelFolder(fleet).models())
-    assert [old.digest != new.digest for old, new in zip(models, after, strict=True)] == [
-        True,
-        False,
-    ] * 10
+    changes = [name for name, digest in digests(fleet).items() if digest != before[name]]
+    assert changes == [f"fleet-r{number}" for number in range(0, 20, 2)]
 
 
 def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(

@@ -119,7 +119,7 @@ CASES = [
             }
         },
         "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
-        "add it beside the recipe, or write another path [recipe_matches_files]",
+        "add it beside the recipe, or write another path [recipe_sources]",
     ),
     case(
         "invalid config.pbtxt",
