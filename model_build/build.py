@@ -97,7 +97,7 @@ def build(
     """
     source_repository = checks.read(model)
     checks.check_target(model, target)
-    for finding in checks.lint(model):
+    for finding in checks.source_findings(model):
         progress(str(finding))
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:

@@ -1,5 +1,6 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Location
+from model_build.formats import BACKENDS
 from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
-from model_build.recipe import FILE
+from model_build.recipe import FILE, Recipe
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability
@@ -36,6 +38,8 @@ class ModelPlan:
     """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
+    load_obstacle: str | None = None
+    """Why the Triton of builds does not load an archive without engines before it is published."""
 
     @property
     def folder(self) -> Path:
@@ -107,6 +111,11 @@ def plan_model(model: ModelSource) -> ModelPlan:
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository = checks.read(model)
+    changed_backends = {
+        path.partition("/")[0]: "onnxruntime" if isinstance(step, TensorRt) else step.backend
+        for path, step in model.files.items()
+        if step.backend
+    }
     return ModelPlan(
         source=model,
         name=model.name,
@@ -116,4 +125,18 @@ def plan_model(model: ModelSource) -> ModelPlan:
         is_stateful=repository.stateful is not None,
         is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
+        load_obstacle=load_obstacle(repository.backends | changed_backends, model.recipe),
     )
+
+
+def load_obstacle(backends: Mapping[str, str], recipe: Recipe) -> str | None:
+    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can.
+
+    `backends` is the backend of each model directory.
+    """
+    if recipe.load_skip:
+        return recipe.load_skip
+    for name, backend in backends.items():
+        if not (backend in BACKENDS and BACKENDS[backend].loads_in_builds):
+            return f"the Triton of builds has no backend {backend}, which {name} needs"
+    return None

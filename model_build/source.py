@@ -36,6 +36,7 @@ class ModelFolder:
         self.path = path
         self.checked = dict[str, "tuple[Repository, list[Finding]]"]()
         """The repository and its findings, by the `code` of a model (`model_build.checks`)."""
+        self.secrets: list[Finding] | None = None
         self._models = dict[str | None, ModelSource]()
         self._lines = dict[Path, bytes]()
 

@@ -24,8 +24,8 @@ import platform_facts
 from model_build import archive, model_config
 from model_build.build import Build
 from model_build.errors import BuildError
-from model_build.formats import BACKENDS
 from model_build.manifest import LoadRecord, Signature
+from model_build.plan import load_obstacle
 from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -127,7 +127,7 @@ class _Triton:
 
     def load(self, build: Build, packed: Path, progress: Progress) -> LoadRecord:
         """Load an archive as the function `load` does."""
-        reason = obstacle(build.repository, skip=build.source.recipe.load_skip)
+        reason = load_obstacle(build.repository.backends, build.source.recipe)
         if reason is None and not _package():
             reason = f"{PACKAGE} is not installed"
         if reason:
@@ -233,17 +233,6 @@ def _package() -> Path | None:
     """Return the folder that has the local SageMaker's package, None if it is not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     return Path(spec.origin).parents[1] if spec and spec.origin else None
-
-
-def obstacle(repository: Repository, *, skip: str | None) -> str | None:
-    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can."""
-    if skip:
-        return skip
-    for name, model in repository.models.items():
-        format_ = BACKENDS.get(model.backend)
-        if not model.is_ensemble and not (format_ and format_.loads_in_builds):
-            return f"the Triton of builds has no backend {model.backend}, which {name} needs"
-    return None
 
 
 def _pack_for_cpu(build: Build, folder: Path, to: Path) -> None:

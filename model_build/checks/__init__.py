@@ -16,6 +16,7 @@ from model_build.checks import backends, batching, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings, step_versions
 from model_build.checks.environment_versions import environment_versions
+from model_build.checks.secrets import exposed_secrets
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
 from model_build.formats import FORMATS
@@ -110,11 +111,19 @@ def _file_rules(release: platform_facts.Release) -> list[Rule]:
 def all_rules() -> tuple[Callable[..., Problems], ...]:
     """Return every rule of the linter once."""
     release_rules = rules_for_release(platform_facts.releases()[0])
-    return (*release_rules, *RECIPE_RULES, *ROW_RULES, *TARGET_RULES)
+    return (*release_rules, *RECIPE_RULES, *ROW_RULES, *TARGET_RULES, exposed_secrets)
 
 
 def lint(source: ModelSource) -> list[Finding]:
     """Return all findings in a model's folder. Raises like `read` for syntax errors."""
+    folder = source.shared
+    if folder.secrets is None:
+        folder.secrets = findings(Repository.read(folder.path), [exposed_secrets])
+    return [*source_findings(source), *folder.secrets]
+
+
+def source_findings(source: ModelSource) -> list[Finding]:
+    """Return the findings of a build, which does not look for secrets. Raises like `read`."""
     return _read(source)[1]
 
 

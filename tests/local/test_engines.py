@@ -15,6 +15,8 @@ from model_build.engines import codebuild
 from tests.local.conftest import ROOT, Checkout, local_target
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1
