@@ -10,7 +10,7 @@ import pytest
 import platform_facts
 from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
-from cli.load.fleet import MAX_MODELS, Demand, assign_shares, plan_fleet
+from cli.load.fleet import Demand, assign_shares, plan_fleet
 
 ROOT = Path(__file__).parents[4]
 DEMAND = Demand(models=1000, exponent=1.1, rps=500, model_mib=400, hits=0.9)
@@ -56,14 +56,6 @@ def test_fleet_has_the_fewest_endpoints_for_the_hit_rate() -> None:
     assert fleet.highest_hits > fleet.lowest_hits
     assert fleet.instances == 2 * fleet.endpoints
     assert fleet.monthly_usd == pytest.approx(1.4084 * 730 * fleet.instances)
-
-
-def test_endpoint_has_at_most_max_models() -> None:
-    demand = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
-    fleet = plan_fleet(demand, "ml.m5.xlarge", None, "us-east-1")
-    assert fleet
-    assert fleet.endpoints == -(-1000 // MAX_MODELS)
-    assert (fleet.lowest_hits, fleet.loads_per_second) == pytest.approx((1, 0), abs=1e-5)
 
 
 def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
