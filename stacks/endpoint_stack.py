@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
-from model_build import BuildTarget, ModelPlan
+from model_build import BuildTarget, ModelPlan, metrics_warnings
 from model_build.digest import IGNORED
 from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedModel
 from stacks import settings
@@ -67,6 +67,9 @@ class EndpointStack(Stack):
             max_servers = max(len(part.variants), *_server_counts(part, name))
             if warning := plan.sources[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
+        if part.metrics_namespace:
+            for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
+                Annotations.of(self).add_warning_v2("published-metrics", warning)
         builds = {
             name: self._builds(model, plan.sources[name]) for name, model in planned.models.items()
         }

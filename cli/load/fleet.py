@@ -48,7 +48,10 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """A fleet of one instance type; its busiest instance must sustain `needed_rps`."""
+    """A fleet of one instance type; its busiest instance must sustain `needed_rps`.
+
+    `separate_usd` is the price of an endpoint for each model instead.
+    """
 
     instance_type: str
     endpoints: int
@@ -59,6 +62,7 @@ class FleetPlan:
     loads_per_second: float
     needed_rps: float
     monthly_usd: float | None
+    separate_usd: float | None
 
 
 def candidate_types(region: str) -> Iterator[str]:
@@ -93,12 +97,10 @@ def plan_fleet(
             low = middle + 1
     assigned = assign_shares(shares, low)
     traffic = assigned.sum(axis=1)
-    counts = np.full(low, MIN_INSTANCES)
-    if max_rps:
-        rates = np.ceil(demand.rps * traffic / (SCALING_TARGET_SHARE * max_rps)).astype(int)
-        counts = np.maximum(counts, rates)
+    counts = _instance_counts(demand.rps * traffic, max_rps)
     lowest = float(traffic @ hit_rates(assigned, capacity))
     hourly = platform_facts.prices().of(region, instance_type)
+    monthly = hourly and hourly * HOURS_PER_MONTH
     return FleetPlan(
         instance_type=instance_type,
         endpoints=low,
@@ -108,8 +110,15 @@ def plan_fleet(
         highest_hits=float(traffic @ hit_rates(assigned, counts * capacity)),
         loads_per_second=demand.rps * (1 - lowest),
         needed_rps=float((demand.rps * traffic / counts).max() / SCALING_TARGET_SHARE),
-        monthly_usd=hourly and hourly * HOURS_PER_MONTH * int(counts.sum()),
+        monthly_usd=monthly and monthly * int(counts.sum()),
+        separate_usd=monthly and monthly * int(_instance_counts(demand.rps * shares, max_rps).sum()),
     )
+
+
+def _instance_counts(rps: Floats, max_rps: float | None) -> Floats:
+    """Return the instances of each endpoint for its requests per second."""
+    counts = np.full(len(rps), float(MIN_INSTANCES))
+    return np.maximum(counts, np.ceil(rps / (SCALING_TARGET_SHARE * max_rps))) if max_rps else counts
 
 
 def assign_shares(shares: Floats, endpoints: int) -> Floats:

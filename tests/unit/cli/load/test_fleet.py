@@ -76,6 +76,16 @@ def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
     assert fleet.needed_rps <= 20 < smallest.needed_rps
 
 
+def test_shared_endpoint_of_two_models_costs_half_of_two_endpoints() -> None:
+    demand = Demand(models=2, exponent=0, rps=1, model_mib=400, hits=0.9)
+    fleet = plan_fleet(demand, "ml.g4dn.4xlarge", None, "us-east-1")
+    assert fleet
+    assert fleet.monthly_usd
+    assert fleet.separate_usd == 2 * fleet.monthly_usd
+    # The article saves one instance: over 13,000 USD a year.
+    assert 12 * (fleet.separate_usd - fleet.monthly_usd) / 2 == pytest.approx(13_184, abs=1)
+
+
 def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
     demand = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
     assert plan_fleet(demand, "ml.g5.xlarge", None, "us-east-1") is None

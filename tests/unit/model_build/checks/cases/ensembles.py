@@ -35,6 +35,18 @@ CASES = [
         'both/config.pbtxt:7:5: "first" takes batches up to 4, the ensemble up to 8: make '
         "them equal [ensemble_settings]",
     ),
+    case(
+        "ensemble with six folders",
+        ENSEMBLE,
+        {
+            f"{name}{suffix}": ENSEMBLE[f"first{suffix}"]
+            for name in ("third", "fourth", "fifth")
+            for suffix in ("/config.pbtxt", "/1/model.py")
+        },
+        ".: warning: 6 models are loaded and unloaded together on a multi-model endpoint, and "
+        "Triton warns above 5: join steps, or serve the ensemble with hosting: single-model "
+        "[large_ensembles]",
+    ),
     # ensemble_maps: names
     case(
         "misspelled model of a step",
