@@ -25,12 +25,10 @@ from platform_facts import ComputeCapability
 class ModelPlan:
     """A checked model with its name, digest and signature.
 
-    `entry` is the Triton model that is served: the ensemble, or the only model. `alternative` is
-    the alternative of the recipe, None for the model itself.
+    `entry` is the Triton model that is served: the ensemble, or the only model.
     """
 
-    folder: Path
-    alternative: str | None
+    source: ModelSource
     name: str
     digest: str
     entry: str
@@ -47,6 +45,21 @@ class ModelPlan:
     """The Python models, by folder, that register metrics of their own."""
     load_obstacle: str | None = None
     """Why the Triton of builds does not load an archive without engines before it is published."""
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return self.source.folder
+
+    @property
+    def folder_digest(self) -> str:
+        """The digest of the folder, the same for all alternatives of its recipe, or rows."""
+        return self.source.shared.digest
+
+    @property
+    def alternative(self) -> str | None:
+        """The alternative of the recipe, or the row of its table; None for the model itself."""
+        return self.source.alternative
 
     def instance_warning(self, *, max_instances: int) -> str | None:
         """Return a warning about a stateful model on several instances, or None.
@@ -70,7 +83,7 @@ class ModelPlan:
 
         `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
         """
-        checks.check_target(ModelSource(self.folder, self.alternative), target)
+        checks.check_target(self.source, target)
         if not self.engines or target.compute_capability is None:
             return
         location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"
@@ -109,8 +122,7 @@ def plan_model(model: ModelSource) -> ModelPlan:
         if step.backend
     }
     return ModelPlan(
-        folder=model.folder,
-        alternative=model.alternative,
+        source=model,
         name=model.name,
         digest=model.digest,
         entry=repository.entry.name,

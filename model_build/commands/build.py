@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from itertools import islice
 from pathlib import Path
 
 import boto3
@@ -46,7 +47,7 @@ def add_to(commands: Commands) -> None:
     )
     destination.add_argument("--bucket", help="the model bucket to publish to, with --key")
     parser.add_argument("--key", help="the archive's key in the bucket")
-    parser.add_argument("--alternative", help="one of the recipe's alternatives")
+    parser.add_argument("--alternative", help="one of the recipe's alternatives, or a row")
     parser.add_argument(
         "--name", help="the model's name, if it is not that of the folder (as in CodeBuild)"
     )
@@ -144,7 +145,8 @@ def _select_alternative(options: argparse.Namespace) -> ModelSource:
     model: ModelSource = options.model
     if not options.alternative:
         return model
-    if options.alternative not in model.recipe.alternatives:
-        names = ", ".join(model.recipe.alternatives) or "none"
+    alternatives = model.shared.alternatives
+    if options.alternative not in alternatives:
+        names = ", ".join(islice(alternatives, 8)) or "none"
         options.usage_error(f"no alternative {options.alternative}: the recipe has {names}")
-    return ModelSource(model.folder, options.alternative)
+    return model.shared.model(options.alternative)

@@ -146,9 +146,9 @@ def test_finding_of_several_alternatives_is_reported_once(
     assert [(finding["rule"], finding["line"]) for finding in data] == [
         ("model_names", 3),
         ("model_names", 2),
-        ("recipe_matches_files", 3),
-        ("recipe_matches_files", 5),
-        ("recipe_matches_files", 6),
+        ("recipe_sources", 3),
+        ("recipe_sources", 5),
+        ("recipe_sources", 6),
     ]
 
 
