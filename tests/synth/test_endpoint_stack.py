@@ -93,7 +93,8 @@ def test_warnings_of_models(
     warnings: list[str] = []
     monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)
-    assert [name for name in warnings if name in {"stateful-model", "published-metrics"}] == expected
+    of_models = {"stateful-model", "published-metrics"}
+    assert [name for name in warnings if name in of_models] == expected
 
 
 # Deployment order
