@@ -149,8 +149,8 @@ def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
     for model in models:
         for name in model.custom_metrics:
             yield (
-                f"{model.name}/{name} registers custom metrics, which AWS's image does not publish: "
-                "write them to the log instead (docs/stages.md, The server)"
+                f"{model.name}/{name} registers custom metrics, which AWS's image does not "
+                "publish: write them to the log instead (docs/stages.md, The server)"
             )
         for step in sorted(model.steps):
             archives[step].append(model.name)

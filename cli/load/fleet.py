@@ -117,8 +117,8 @@ def plan_fleet(
 
 def _instance_counts(rps: Floats, max_rps: float | None) -> Floats:
     """Return the instances of each endpoint for its requests per second."""
-    counts = np.full(len(rps), float(MIN_INSTANCES))
-    return np.maximum(counts, np.ceil(rps / (SCALING_TARGET_SHARE * max_rps))) if max_rps else counts
+    rates = np.ceil(rps / (SCALING_TARGET_SHARE * max_rps)) if max_rps else np.zeros(len(rps))
+    return np.maximum(rates, MIN_INSTANCES)
 
 
 def assign_shares(shares: Floats, endpoints: int) -> Floats:
