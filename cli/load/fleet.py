@@ -100,6 +100,7 @@ def plan_fleet(
     counts = _instance_counts(demand.rps * traffic, max_rps)
     lowest = float(traffic @ hit_rates(assigned, capacity))
     hourly = platform_facts.prices().of(region, instance_type)
+    separate_counts = _instance_counts(demand.rps * shares, max_rps)
     monthly = hourly and hourly * HOURS_PER_MONTH
     return FleetPlan(
         instance_type=instance_type,
@@ -111,7 +112,7 @@ def plan_fleet(
         loads_per_second=demand.rps * (1 - lowest),
         needed_rps=float((demand.rps * traffic / counts).max() / SCALING_TARGET_SHARE),
         monthly_usd=monthly and monthly * int(counts.sum()),
-        separate_usd=monthly and monthly * int(_instance_counts(demand.rps * shares, max_rps).sum()),
+        separate_usd=monthly and monthly * int(separate_counts.sum()),
     )
 
 
