@@ -1,12 +1,13 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
-from model_build.digest import VERSION_DIGITS
+from model_build.digest import VERSION_DIGITS, compute_digest
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Location
@@ -38,6 +39,11 @@ class ModelPlan:
     """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
+
+    @property
+    def folder_digest(self) -> str:
+        """The digest of the folder, the same for all alternatives of its recipe."""
+        return _folder_digest(self.folder) if self.alternative else self.digest
 
     def instance_warning(self, *, max_instances: int) -> str | None:
         """Return a warning about a stateful model on several instances, or None.
@@ -86,6 +92,11 @@ class ModelPlan:
     def version(self) -> str:
         """The first digits of the digest."""
         return self.digest[:VERSION_DIGITS]
+
+
+@cache
+def _folder_digest(folder: Path) -> str:
+    return compute_digest(folder)
 
 
 def plan_model(model: ModelSource) -> ModelPlan:

@@ -4,6 +4,7 @@ The program `local_sagemaker.load_archive` does it: builds import nothing of the
 """
 
 import base64
+import hashlib
 import importlib.util
 import json
 import os
@@ -24,6 +25,7 @@ from model_build.errors import BuildError
 from model_build.formats import BACKENDS
 from model_build.manifest import LoadRecord, Signature
 from model_build.progress import WARNING, Progress
+from model_build.recipe import Copy
 from model_build.repository import CONFIG, Repository
 from model_build.target import BuildTarget
 from model_build.triton_request import TritonRequest, request_of_zeros
@@ -31,6 +33,7 @@ from model_build.triton_request import TritonRequest, request_of_zeros
 PACKAGE = "local_sagemaker"
 SECONDS = 900
 """Timeout of the program, which gives up a load after 360 s."""
+CODE_SUFFIXES = ".pbtxt", ".py"
 NEEDS_GPU = re.compile(r"cuda|nvidia|\bgpus?\b", re.IGNORECASE)
 NATIVE_CODE = re.compile(r"\.cpython-(\d)(\d+)-.*\.so")
 """The file name of an extension module for one Python version (PEP 3149)."""
@@ -90,6 +93,45 @@ def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
     else:
         progress(seconds)
     return record
+
+
+def load_once(load: Load) -> Load:
+    """Return a function that loads only one of several archives with the same code.
+
+    Such archives are built from one folder for one target, with the same steps, configurations and
+    Python files, and differ only in copied weights and other data, whose files have the same names.
+    The record of an archive that was not loaded itself names the model that was.
+    """
+    records = dict[str, tuple[str, LoadRecord]]()
+
+    def load_first(build: Build, packed: Path, progress: Progress) -> LoadRecord:
+        code = _code_digest(build)
+        if code in records:
+            name, record = records[code]
+            progress(f"has the code of {name}, which was loaded into Triton: not loaded again")
+            return record.model_copy(update={"through": name})
+        record = load(build, packed, progress)
+        if record.not_loaded is None:
+            records[code] = build.name, record
+        return record
+
+    return load_first
+
+
+def _code_digest(build: Build) -> str:
+    """Return the SHA-256 of the code of a build, and of the names of its other files."""
+    steps = {
+        path: step.model_dump(mode="json")
+        for path, step in build.source.files.items()
+        if not isinstance(step, Copy)
+    }
+    text = json.dumps([str(build.source.folder), str(build.target), steps], sort_keys=True)
+    digest = hashlib.sha256(text.encode())
+    for path in sorted(path for path in build.folder.rglob("*") if path.is_file()):
+        is_code = path.suffix in CODE_SUFFIXES
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if is_code else ""
+        digest.update(f"\n{path.relative_to(build.folder)} {content}".encode())
+    return digest.hexdigest()
 
 
 def obstacle(repository: Repository, *, skip: str | None) -> str | None:
