@@ -111,8 +111,13 @@ demo: install ## deploy MiniLM to the local SageMaker, invoke it, compare, clean
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local SageMaker
-	@python -m pytest $(PARALLEL)
+	@python -m pytest $(PARALLEL) -m "not drill"
+	@echo "make drill-test runs the drills: failures, rollbacks, scaling and every kind of change"
 	@echo "the shipped models are built, loaded and compared by make models-test"
+
+.PHONY: drill-test
+drill-test: install $(CHECKOV)/.installed ## drill failures, rollbacks, scaling and every kind of change on the local SageMaker
+	@python -m pytest $(PARALLEL) -m drill
 
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
@@ -214,7 +219,7 @@ docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.o
 	@echo "docs.out/index.html"
 
 .PHONY: pr
-pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
+pr: lint test drill-test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review
 
 .PHONY: lines

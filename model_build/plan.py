@@ -1,19 +1,20 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
-from model_build.digest import VERSION_DIGITS, compute_digest
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Location
+from model_build.formats import BACKENDS
 from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
-from model_build.recipe import FILE
+from model_build.recipe import FILE, Recipe
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability
@@ -23,12 +24,10 @@ from platform_facts import ComputeCapability
 class ModelPlan:
     """A checked model with its name, digest and signature.
 
-    `entry` is the Triton model that is served: the ensemble, or the only model. `alternative` is
-    the alternative of the recipe, None for the model itself.
+    `entry` is the Triton model that is served: the ensemble, or the only model.
     """
 
-    folder: Path
-    alternative: str | None
+    source: ModelSource
     name: str
     digest: str
     entry: str
@@ -39,11 +38,23 @@ class ModelPlan:
     """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
+    load_obstacle: str | None = None
+    """Why the Triton of builds does not load an archive without engines before it is published."""
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return self.source.folder
 
     @property
     def folder_digest(self) -> str:
-        """The digest of the folder, the same for all alternatives of its recipe."""
-        return _folder_digest(self.folder) if self.alternative else self.digest
+        """The digest of the folder, the same for all alternatives of its recipe, or rows."""
+        return self.source.shared.digest
+
+    @property
+    def alternative(self) -> str | None:
+        """The alternative of the recipe, or the row of its table; None for the model itself."""
+        return self.source.alternative
 
     def instance_warning(self, *, max_instances: int) -> str | None:
         """Return a warning about a stateful model on several instances, or None.
@@ -67,7 +78,7 @@ class ModelPlan:
 
         `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
         """
-        checks.check_target(ModelSource(self.folder, self.alternative), target)
+        checks.check_target(self.source, target)
         if not self.engines or target.compute_capability is None:
             return
         location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"
@@ -94,20 +105,19 @@ class ModelPlan:
         return self.digest[:VERSION_DIGITS]
 
 
-@cache
-def _folder_digest(folder: Path) -> str:
-    return compute_digest(folder)
-
-
 def plan_model(model: ModelSource) -> ModelPlan:
     """Check a model's source and return its plan, without a build and without network access.
 
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository = checks.read(model)
+    changed_backends = {
+        path.partition("/")[0]: "onnxruntime" if isinstance(step, TensorRt) else step.backend
+        for path, step in model.files.items()
+        if step.backend
+    }
     return ModelPlan(
-        folder=model.folder,
-        alternative=model.alternative,
+        source=model,
         name=model.name,
         digest=model.digest,
         entry=repository.entry.name,
@@ -115,4 +125,18 @@ def plan_model(model: ModelSource) -> ModelPlan:
         is_stateful=repository.stateful is not None,
         is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
+        load_obstacle=load_obstacle(repository.backends | changed_backends, model.recipe),
     )
+
+
+def load_obstacle(backends: Mapping[str, str], recipe: Recipe) -> str | None:
+    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can.
+
+    `backends` is the backend of each model directory.
+    """
+    if recipe.load_skip:
+        return recipe.load_skip
+    for name, backend in backends.items():
+        if not (backend in BACKENDS and BACKENDS[backend].loads_in_builds):
+            return f"the Triton of builds has no backend {backend}, which {name} needs"
+    return None

@@ -1,6 +1,7 @@
 """`build`: write a model's archive to a folder."""
 
 import argparse
+from itertools import islice
 from pathlib import Path
 
 from model_build.archive import file_name
@@ -36,7 +37,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--output", type=Path, required=True, help="a folder to write archive and manifest to"
     )
-    parser.add_argument("--alternative", help="one of the recipe's alternatives")
+    parser.add_argument("--alternative", help="one of the recipe's alternatives, or a row")
     parser.set_defaults(usage_error=parser.error)
 
 
@@ -68,7 +69,8 @@ def _select_alternative(options: argparse.Namespace) -> ModelSource:
     model: ModelSource = options.model
     if not options.alternative:
         return model
-    if options.alternative not in model.recipe.alternatives:
-        names = ", ".join(model.recipe.alternatives) or "none"
+    alternatives = model.shared.alternatives
+    if options.alternative not in alternatives:
+        names = ", ".join(islice(alternatives, 8)) or "none"
         options.usage_error(f"no alternative {options.alternative}: the recipe has {names}")
-    return ModelSource(model.folder, options.alternative)
+    return model.shared.model(options.alternative)

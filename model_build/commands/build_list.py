@@ -6,6 +6,7 @@ import json
 import shutil
 import traceback
 import zipfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +23,9 @@ from model_build.progress import Printer
 from model_build.publishing import sources
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.engines import bucket_engines
-from model_build.source import ModelSource
+from model_build.source import ModelFolder, ModelSource
 from model_build.target import BuildTarget
-from model_build.triton_load import Load, load_once
+from model_build.triton_load import Load, in_one_triton, load_drawn
 from platform_facts.rules.builds import BuildItem
 
 if TYPE_CHECKING:
@@ -84,13 +85,13 @@ def run(options: argparse.Namespace) -> Outcome:
         images=options.gpu_images,
         deadline=options.deadline,
     )
-    errors, load = dict[str, str](), load_once(options.load)
-    with _Sources(s3, options) as folders:
+    errors = dict[str, str]()
+    with in_one_triton(options.load) as load, _Folders(s3, options, items, load) as folders:
         for number, item in enumerate(items, 1):
             progress = Printer(item.model)
             progress(f"{number} of {len(items)}")
             try:
-                _build_item(item, folders, s3, engines, load, options.bucket, progress)
+                _build_item(item, folders, s3, engines, options.bucket, progress)
             except Exception as error:  # of a model: the others are built nevertheless
                 message = error_message(error)
                 if message is None:
@@ -125,31 +126,33 @@ def _read_list(s3: "S3Client", options: argparse.Namespace) -> list[BuildItem]:
     return [BuildItem.parse(lines[number - 1]) for number in options.lines]
 
 
-class _Sources(ExitStack):
-    """The unpacked folder of the last model: items of one folder follow each other in a list."""
+class _Folders(ExitStack):
+    """The unpacked folder of the last model: items of one folder follow each other in a list.
 
-    def __init__(self, s3: "S3Client", options: argparse.Namespace) -> None:
+    `load` loads an archive of that folder; it does not load all rows of a table.
+    """
+
+    def __init__(
+        self,
+        s3: "S3Client",
+        options: argparse.Namespace,
+        items: Sequence[BuildItem],
+        load_archive: Load,
+    ) -> None:
         super().__init__()
-        self._s3, self._options = s3, options
-        self._key, self._folder = "", Path()
+        self._s3, self._options, self._items = s3, options, items
+        self._load_archive = self.load = load_archive
+        self._source, self._folder = "", ModelFolder(Path())
 
     def model(self, item: BuildItem) -> ModelSource:
         """Return the source of an item. Raise `BuildError` if it has another digest."""
-        if item.source != self._key:
+        if item.source != self._source:
             self.close()
-            self._folder = Path(self.enter_context(TemporaryDirectory(prefix="source-")))
-            is_stored = item.source.startswith(STORED_SOURCES)
-            bucket = self._options.bucket if is_stored else self._options.sources
-            archive = self._folder.with_suffix(".zip")
-            self.callback(archive.unlink, missing_ok=True)
-            with archive.open("wb") as file:
-                shutil.copyfileobj(
-                    self._s3.get_object(Bucket=bucket, Key=item.source)["Body"], file
-                )
-            with zipfile.ZipFile(archive) as content:
-                content.extractall(self._folder)
-            self._key = item.source
-        model = ModelSource(self._folder, item.alternative or None)
+            self._folder = ModelFolder(self._unpack(item.source))
+            items = (other for other in self._items if other.source == item.source)
+            self.load = load_drawn(self._load_archive, map(self._model, items))
+            self._source = item.source
+        model = self._model(item)
         if model.digest != item.digest:
             raise BuildError(
                 f"its source has digest {model.digest}, not {item.digest}: it differs from the one "
@@ -158,13 +161,28 @@ class _Sources(ExitStack):
             )
         return model
 
+    def _model(self, item: BuildItem) -> ModelSource:
+        return self._folder.model(item.alternative or None)
+
+    def _unpack(self, source: str) -> Path:
+        """Return the folder of a source, which exists until `close`."""
+        folder = Path(self.enter_context(TemporaryDirectory(prefix="source-")))
+        is_stored = source.startswith(STORED_SOURCES)
+        bucket = self._options.bucket if is_stored else self._options.sources
+        archive, unpacked = folder / "source.zip", folder / "source"
+        with archive.open("wb") as file:
+            shutil.copyfileobj(self._s3.get_object(Bucket=bucket, Key=source)["Body"], file)
+        with zipfile.ZipFile(archive) as content:
+            content.extractall(unpacked)
+        archive.unlink()
+        return unpacked
+
 
 def _build_item(
     item: BuildItem,
-    folders: _Sources,
+    folders: _Folders,
     s3: "S3Client",
     engines: Engines,
-    load: Load,
     bucket: str,
     progress: Printer,
 ) -> None:
@@ -179,7 +197,7 @@ def _build_item(
             result,
             bucket=bucket,
             key=item.key,
-            load=load,
+            load=folders.load,
             progress=progress,
             source=sources.store_source(s3, result, bucket=bucket),
         )

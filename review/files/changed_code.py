@@ -24,7 +24,7 @@ DATA = re.compile(
 
 ROOT = "the root"
 MAX_FILES = 8
-"""Maximum number of files in the line of a package."""
+"""Maximum number of files in the line of a package, those with the most changed lines."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,20 @@ def _expression(pattern: str) -> re.Pattern[str]:
 def package_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
     """Return a line for each package with its changed code."""
     by_package: dict[str, list[ChangedFile]] = {}
-    for file in files:
+    for file in sorted(files, key=lambda file: -sum(file.line_counts)):
         by_package.setdefault(file.package, []).append(file)
     return tuple(
-        f"**{package}** ({_size(changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
-        + (f" and {len(changed) - MAX_FILES} more" if len(changed) > MAX_FILES else "")
+        f"**{package}** ({_size(*changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
+        + (f" and {len(changed) - MAX_FILES} more below" if len(changed) > MAX_FILES else "")
         for package, changed in sorted(by_package.items())
     )
 
 
-def _size(files: list[ChangedFile]) -> str:
+def file_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
+    """Return a line for each file."""
+    return tuple(f"{file}: {_size(file)}" for file in files)
+
+
+def _size(*files: ChangedFile) -> str:
     added, removed = map(sum, zip(*(file.line_counts for file in files), strict=True))
     return f"+{added} -{removed} lines"

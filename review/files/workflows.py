@@ -4,7 +4,8 @@ zizmor, which `make lint` runs, and the owners of .github/ judge everything else
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from review.files.readers import read_yaml
@@ -26,27 +27,37 @@ ZIZMOR_IGNORE = b"zizmor: ignore"
 _DELIVER = re.compile(r"\bdeliver\b")
 
 Workflow = dict[Any, Any]
+Finding = tuple[str, str]
+"""Rule and text."""
 
 
-def describe_workflow(
-    path: str, base: Mapping[str, bytes], head: Mapping[str, bytes]
-) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of each invariant that a change breaks, and of suppressed findings."""
-    if not path.startswith(FOLDER):
-        return
-    counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
-    if counts[1] > counts[0]:
-        yield "weakened_checks", "zizmor, which lints workflows, ignores more findings"
+def describe_workflows(
+    paths: Sequence[str], base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> dict[str, list[Finding]]:
+    """Return rule and text of each invariant that changed files break, by workflow.
+
+    `paths` are the changed files. An invariant of all workflows is of the first changed one.
+    """
+    changed = [path for path in paths if path.startswith(FOLDER)]
+    findings: dict[str, list[Finding]] = {path: [] for path in changed}
+    for path in changed:
+        counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
+        if counts[1] > counts[0]:
+            text = "zizmor, which lints workflows, ignores more findings"
+            findings[path].append(("weakened_checks", text))
+    if not changed:
+        return findings
+    broken_before = set[tuple[str, str]]()
+    with suppress(Unreadable):
+        broken_before.update(broken_invariants(base))
     try:
-        broken_before = {*broken_invariants(base)} if path in base else set()
-    except Unreadable:
-        broken_before = set()
-    try:
-        for name, text in broken_invariants(head):
-            if (name, text) not in broken_before:
-                yield "widened_workflows", text
+        for path, text in broken_invariants(head):
+            if (path, text) not in broken_before:
+                place = path if path in findings else changed[0]
+                findings[place].append(("widened_workflows", text))
     except Unreadable as error:
-        yield "unreadable_files", f"not compared: {error}"
+        findings[changed[0]].append(("unreadable_files", f"not compared: {error}"))
+    return findings
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,8 @@ class EndpointConfig(Section):
     """One endpoint of a stage."""
 
     models: Annotated[list[Name], Field(min_length=1), rule_validator(stage.check_no_duplicates)]
-    """Folders in models/ that the endpoint serves; each folder is one model archive."""
+    """Folders in models/ that the endpoint serves; each is one archive, or one for each row of its
+    table."""
     hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
     """multi-model loads models on their first request; single-model loads its model at the start;
     components scale copies of each model, down to none while the model is unused."""

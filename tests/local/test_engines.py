@@ -20,6 +20,8 @@ from platform_facts.rules.builds import BuildItem
 from tests.local.conftest import ROOT, Checkout, local_target
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

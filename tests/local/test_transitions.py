@@ -23,6 +23,8 @@ from tests.transitions.pairs import BASES, CHANGES, Change, Pair, State
 from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
 
+pytestmark = pytest.mark.drill
+
 NAME = f"{STAGE}-{ENDPOINT}"
 GROUPS = {
     "multi-model": (

@@ -92,13 +92,13 @@ def is_complete(event: Record, _context: object) -> Record:
         return {"IsComplete": True}
     counts: Record = {}
     try:
-        request = Request(event)
-        counts = request.counts()
-        if not request.missing:
+        build = ListBuild(event)
+        counts = build.counts()
+        if not build.missing:
             return {"IsComplete": True, **counts}
-        request.fail_if_ended()
-        error = request.start_builds()
-        counts = request.counts()
+        build.fail_if_ended()
+        error = build.start_builds()
+        counts = build.counts()
     except (ClientError, exceptions.HTTPClientError, exceptions.ConnectionError) as failure:
         if not _is_transient(failure):
             raise
@@ -119,7 +119,7 @@ def _timeout_message(properties: Record, counts: Record, error: str) -> str:
     )
 
 
-class Request:
+class ListBuild:
     """A request to build a list, with the state of its archives and builds.
 
     `missing` are the items without an archive. `running` are builds in progress of the same list,

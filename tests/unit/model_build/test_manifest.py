@@ -112,6 +112,7 @@ def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.Monke
         "built_with": {"isal": "1.2.3"},
         "load": {
             "not_loaded": None,
+            "through": None,
             "triton": "2.51.0",
             "python": "3.11",
             "isolation": "user",

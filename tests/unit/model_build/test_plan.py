@@ -27,6 +27,14 @@ def test_plan_has_the_signature_of_the_entry_model() -> None:
     )
 
 
+def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:
+    for name in ("minilm", "bert", "resnet50-tensorrt"):  # ONNX files for a CPU
+        assert plan_model(find_model(MODELS, name)).load_obstacle is None
+    recipe = doubled / "recipe.yaml"
+    recipe.write_text("description: x\nload: { skip: its weights need 80 GB }\n")
+    assert plan_model(ModelSource(doubled)).load_obstacle == "its weights need 80 GB"
+
+
 def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     assert plan_model(ModelSource(doubled)).instance_warning(max_instances=4) is None

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import recipe
+from model_build import ModelSource, recipe
 from model_build.export.weights import PypiWeights
 from model_build.formats.onnx import Onnx
 from model_build.formats.python import PythonPackages
@@ -40,7 +40,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
         assert old_text in RECIPE
         (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
-            recipe.read(tmp_path)
+            _ = ModelSource(tmp_path).recipe
         return str(error.value).splitlines()
 
     return problems_of
@@ -48,7 +48,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
 
 def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert recipe.read(tmp_path) == recipe.Recipe(
+    assert ModelSource(tmp_path).recipe == recipe.Recipe(
         description="A model",
         weights=PypiWeights.model_validate(
             {

@@ -62,5 +62,6 @@ def test_valid_repository_has_no_findings(
 def test_every_rule_has_a_case() -> None:
     release = platform_facts.release("25.09")
     matches = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.messages}
-    rules = {rule.__name__ for rule in (*checks.rules_for_release(release), *checks.RECIPE_RULES)}
+    recipe_rules = (*checks.RECIPE_RULES, *checks.ROW_RULES)
+    rules = {rule.__name__ for rule in (*checks.rules_for_release(release), *recipe_rules)}
     assert {match[1] for match in matches if match} == rules

@@ -6,10 +6,6 @@ from shutil import copytree
 import pytest
 
 from model_build.__main__ import main
-from model_build.build import Build
-from model_build.manifest import LoadRecord
-from model_build.source import ModelSource
-from model_build.triton_load import load_once
 from tests.unit.model_build.commands.conftest import (
     NO_LOAD,
     PREFIX,
@@ -19,7 +15,6 @@ from tests.unit.model_build.commands.conftest import (
     make_item,
     store_list,
 )
-from tests.unit.model_build.conftest import ProgressLines
 
 
 @pytest.fixture
@@ -103,32 +98,3 @@ def test_wrong_list_or_line_is_an_error(
     arguments = store_list(aws, [make_item(aws, three[0])])
     arguments[arguments.index(option) + 1] = value
     assert fail(*arguments, *NO_LOAD, code=code).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("changed_file", "other_folder", "is_loaded"),
-    [("words.txt", False, False), ("model.py", False, True), ("words.txt", True, True)],
-)
-def test_models_of_one_folder_with_the_same_code_are_loaded_once(
-    changed_file: str, other_folder: bool, is_loaded: bool, finished_build: Build, tmp_path: Path
-) -> None:
-    def variant(name: str, text: str) -> Build:
-        folder = copytree(finished_build.folder, tmp_path / name)
-        for file in ("words.txt", "model.py"):
-            (folder / "double" / "1" / file).write_text(text if file == changed_file else "#")
-        return replace(finished_build, name=name, folder=folder)
-
-    loaded: list[str] = []
-
-    def load(build: Build, *_: object) -> LoadRecord:
-        loaded.append(build.name)
-        return LoadRecord(triton="24.09")
-
-    load_first = load_once(load)
-    first, second = variant("first", "one"), variant("second", "two")
-    if other_folder:
-        second = replace(second, source=ModelSource(tmp_path))
-    load_first(first, tmp_path, ProgressLines())
-    record = load_first(second, tmp_path, ProgressLines())
-    assert loaded == (["first", "second"] if is_loaded else ["first"])
-    assert record == LoadRecord(triton="24.09", through=None if is_loaded else "first")

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 
-from model_build import compute_digest
+from model_build import ModelSource, compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
@@ -21,6 +21,7 @@ from tests.unit.model_build.commands.conftest import (
     make_item,
     store_list,
 )
+from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import client_error
 
 GPU_PREFIX = "text/cuda-25.09-sm86/"
@@ -59,10 +60,8 @@ def test_publishing_again_changes_nothing(
     doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
     version = compute_digest(doubled)[:12]
-    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == {
-        "model": "doubled",
-        "version": version,
-    }
+    names = {"model": "doubled", "version": version}
+    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == [{**names, "published": True}]
     objects_before, writes = dict(aws.s3.objects), len(aws.writes)
     message = succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
@@ -163,3 +162,56 @@ def test_update_during_the_build_leaves_the_catalog(
     aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.writes == []
+
+
+@pytest.fixture
+def fleet(doubled: Path, write_files: WriteFiles) -> Path:
+    """A table of three rows, which are models with the files of `doubled`."""
+    names = ("acme", "globex", "initech")
+    files = {f"weights/{name}.txt": name for name in names}
+    files["customers.csv"] = "".join(f"{name}\n" for name in ("name", *names))
+    files["recipe.yaml"] = (
+        "description: x\nfor_each: customers.csv\nfiles:\n"
+        '  double/1/weights.txt: { to: copy, weights: "weights/{name}.txt" }\n'
+    )
+    return write_files(doubled.rename(doubled.with_name("fleet")), files)
+
+
+def test_interrupted_run_over_a_table_continues(
+    fleet: Path, aws: FakeAws, run_json: Data, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(request: dict[str, Any]) -> None:
+        if "globex" in request["Key"]:
+            raise KeyboardInterrupt
+
+    aws.s3.hooks["CompleteMultipartUpload"] = interrupt
+    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 130
+    assert capsys.readouterr().err.endswith("completed work is not repeated\n")
+    assert (len(aws.archives), aws.writes) == (2, [])
+    aws.s3.hooks.clear()
+    models = run_json("publish", *NO_LOAD, *ENDPOINT, fleet)
+    assert [(model["model"], model["published"]) for model in models] == [
+        ("fleet-acme", True),
+        ("fleet-globex", True),
+        ("fleet-initech", True),
+    ]
+    assert aws.s3.calls.count("CreateMultipartUpload") == 4
+    (event,) = aws.events
+    assert event.versions.keys() == {f"text/{model['model']}" for model in models}
+    (fleet / "weights" / "globex.txt").write_text("changed")
+    again = run_json("publish", *NO_LOAD, *ENDPOINT, fleet)
+    assert [model["published"] for model in again] == [False, True, False]
+    assert aws.s3.calls.count("CreateMultipartUpload") == 5
+
+
+def test_model_that_fails_does_not_stop_the_others(
+    fleet: Path, aws: FakeAws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.s3.objects[
+        f"{PREFIX}published/fleet-acme-{ModelSource(fleet, 'acme').digest[:12]}.json"
+    ] = {"Body": b'{"archive": {"checksum": "another"}}'}
+    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "2 models are now current, 0 were current already\n"
+    assert "error: fleet-acme: s3://bucket/text/cpu-24.09/published/fleet-acme-" in captured.err
+    assert aws.text.current().keys() == {"fleet-globex", "fleet-initech"}

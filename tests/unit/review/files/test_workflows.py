@@ -74,3 +74,12 @@ def test_new_workflow_with_a_token_is_a_danger() -> None:
     assert any(
         "the job a gets a token for AWS (id-token) on pull_request" in text for text in texts
     )
+
+
+def test_broken_invariant_is_reported_once() -> None:
+    head = {path: content + b"# x\n" for path, content in FILES.items()}
+    head[DEPLOY] = head[DEPLOY].replace(b"    environment: prod\n", b"", 1)
+    changed = compare_files(FILES, head).dangers
+    (danger,) = [danger for danger in changed if danger.rule == "widened_workflows"]
+    assert danger.message.startswith(f"{DEPLOY}: ")
+    assert danger.details == ()

@@ -53,16 +53,16 @@ CASES = [
         RECIPE,
         {"export.py": None},
         "recipe.yaml:3: twice/1/model.onnx: source export.py does not exist: add it "
-        "beside the recipe, or write another path [recipe_matches_files]",
+        "beside the recipe, or write another path [recipe_sources]",
         "recipe.yaml:10: twice/1/model.pt: source export.py does not exist: add it beside "
-        "the recipe, or write another path [recipe_matches_files]",
+        "the recipe, or write another path [recipe_sources]",
     ),
     case(
         "missing file to copy",
         RECIPE,
         {RECIPE_FILE: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
         "recipe.yaml:3: twice/1/model.onnx: weights twice.onnx does not exist: add it "
-        "beside the recipe, or write another path [recipe_matches_files]",
+        "beside the recipe, or write another path [recipe_sources]",
     ),
     case(
         "copied file that is not in the weights",
@@ -75,7 +75,7 @@ CASES = [
             }
         },
         "recipe.yaml:4: twice/1/model.onnx: twice.onnx is not one of the recipe's weights: "
-        "write one of a.onnx [recipe_matches_files]",
+        "write one of a.onnx [recipe_sources]",
     ),
     case(
         "import without installed packages",
@@ -119,7 +119,7 @@ CASES = [
             }
         },
         "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
-        "add it beside the recipe, or write another path [recipe_matches_files]",
+        "add it beside the recipe, or write another path [recipe_sources]",
     ),
     case(
         "invalid config.pbtxt",
