@@ -21,7 +21,7 @@ TEXT = {
                 "Digest": "0123456789ab",
                 "Bucket": {"Fn::ImportValue": "prod-models:ExportsOutputRefModelsBucket1"},
             },
-        },
+        }
     }
 }
 
