@@ -1,4 +1,4 @@
-"""Synthesise a stage with many models: `python -m tools.bench.many_models [COUNT]`.
+"""Synthesise an endpoint with many models: `python -m tools.bench.many_models [COUNT]`.
 
 Prints the duration, the size of the largest template, and the use of AWS's quotas. Each model is a
 copy of `tritonsm new model --kind python`.
@@ -14,11 +14,9 @@ from tempfile import TemporaryDirectory
 from aws_cdk import App
 
 import stacks
-from cli.load.fleet import MAX_MODELS
 from cli.new_model import PLACEHOLDER, TEMPLATES
 from cli.new_stage import assign_models, write
 from model_build.source import all_models
-from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import plan
 
 STAGES = Path("stages")
@@ -48,7 +46,7 @@ def synthesise(folder: Path, count: int) -> list[bytes]:
     (folder / "stages").mkdir()
     write_models(folder / "models", count)
     (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
-    endpoints = assign_models(all_models(folder / "models"), -(-count // MAX_MODELS))
+    endpoints = assign_models(all_models(folder / "models"), 1)
     write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
     plan.MODELS = folder / "models"
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
@@ -65,8 +63,8 @@ def main(count: int) -> None:
     resources = [json.loads(template)["Resources"] for template in templates]
     kinds = Counter(resource["Type"] for stack in resources for resource in stack.values())
     print(f"{count:,} models: {len(templates)} stacks, {seconds:.0f} s")
-    print(f"largest template {max(map(len, templates)):,} of {MAX_BYTES:,} bytes, "
-          f"{max(map(len, resources))} of {MAX_RESOURCES} resources")  # fmt: skip
+    print(f"largest template {max(map(len, templates)):,} bytes, "
+          f"{max(map(len, resources))} resources")  # fmt: skip
     for name, quota in QUOTAS.items():
         print(f"{name}: {kinds.get(name, len(templates)):,} of {quota:,}")
 

@@ -3,7 +3,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -18,6 +17,8 @@ from tests.unit.model_build.commands.conftest import (
     Fail,
     FakeAws,
     Succeed,
+    make_item,
+    store_list,
 )
 from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import client_error
@@ -73,11 +74,11 @@ def test_archive_that_every_prefix_has_is_reused(
     prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    build = ("build", doubled, "--bucket", "bucket")
-    succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
+    first, second = (make_item(aws, doubled, prefix=prefix) for prefix in prefixes)
+    succeed(*store_list(aws, [first]), *NO_LOAD)
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
-    succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
+    succeed(*store_list(aws, [second]), *NO_LOAD)
     objects_before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
@@ -118,14 +119,6 @@ def test_empty_region_is_an_error(
     )
 
 
-def test_interrupt_exits_without_traceback(
-    doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
-    assert main(["publish", *NO_LOAD, *ENDPOINT, str(doubled)]) == 130
-    assert "Traceback" not in capsys.readouterr().err
-
-
 def test_unknown_endpoint_is_refused_before_the_build(
     doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
@@ -142,18 +135,12 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
 @pytest.mark.parametrize(
     ("start_update", "message"),
     [
-        (
-            lambda aws: vars(aws.sagemaker).update(
-                status="Updating", pending={"PendingDeploymentSummary": {}}
-            ),
-            "dev-text is Updating",
-        ),
-        (
-            lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated during the build and now loads archives from another prefix. The",
-        ),
+        (lambda aws: vars(aws.sagemaker).update(status="Updating",
+          pending={"PendingDeploymentSummary": {}}), "dev-text is Updating"),
+        (lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
+         "dev-text was updated during the build and now loads archives from another prefix. The"),
     ],
-)
+)  # fmt: skip
 def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
