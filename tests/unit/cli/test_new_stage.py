@@ -61,16 +61,13 @@ def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path)
         ("Mine", [], "'Mine' is not a valid stage name: write a small letter first"),
         ("12", [], "'12' is not a valid stage name"),
         ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
-        (
-            "trial",
-            ["text=minilmm"],
-            "no model 'minilmm' in .*models: did you mean minilm[?] models are bert",
-        ),
+        ("trial", ["text=minilmm"],
+         "no model 'minilmm' in .*models: did you mean minilm[?] models are bert"),
         ("trial", ["text"], "'text': write NAME=MODEL"),
         ("trial", ["Text=minilm"], "endpoints.Text: 'Text' is not allowed here"),
         ("trial", ["text=minilm", "text=bert"], "text"),
     ],
-)
+)  # fmt: skip
 def test_invalid_stage_is_not_written(
     stages: Path, name: str, endpoints: list[str], message: str
 ) -> None:

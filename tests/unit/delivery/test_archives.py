@@ -81,17 +81,6 @@ def test_moving_endpoint_needs_all_archives_below_both_prefixes(
     )
 
 
-def test_archive_that_only_a_move_needs_is_built(
-    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
-) -> None:
-    aws.objects |= {
-        f"{prefix}{ARCHIVE.removesuffix('.tar.gz')}.json" for prefix in (OLD_PREFIX, NEW_PREFIX)
-    }
-    build_missing_archives(moving_deployment)
-    assert [build["Key"] for build in aws.started_builds] == [f"{NEW_PREFIX}{OLD_ARCHIVE}"]
-    assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
-
-
 def test_rollback_deploys_no_persistent_stack(
     aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
 ) -> None:
@@ -129,15 +118,6 @@ def test_live_template_is_read_after_running_operations(
     aws.statuses, aws.endpoint_statuses = ["UPDATE_IN_PROGRESS"] * 2, ["Updating"] * 2
     step(moving_deployment)
     assert (aws.statuses, aws.endpoint_statuses) == ([], [])
-
-
-def test_missing_source_for_a_move_is_an_error_before_deploys(
-    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
-) -> None:
-    aws.objects.remove("sources/d.zip")
-    with pytest.raises(NotDelivered, match=r"its source s3://bucket/sources/d.zip was deleted"):
-        build_missing_archives(moving_deployment)
-    assert (cli.runs, aws.started_builds) == ([], [])
 
 
 def test_failed_build_for_a_move_is_explained(

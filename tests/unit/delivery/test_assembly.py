@@ -23,7 +23,7 @@ TEXT = {
                 "Bucket": {"Fn::ImportValue": "prod-models:ExportsOutputRefModelsBucket1"},
                 "Source": {"Fn::Join": ["", [ASSETS, "/0a1b.zip"]]},
             },
-        },
+        }
     }
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -140,10 +141,7 @@ def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.Monke
 
     @contextmanager
     def interrupted(*_: Any) -> Iterator[Any]:
-        def interrupt(_: str) -> None:
-            raise KeyboardInterrupt
-
-        yield interrupt
+        yield Mock(side_effect=KeyboardInterrupt)
 
     monkeypatch.setattr(cdk, "_progress_display", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -184,9 +182,7 @@ def test_interrupted_direct_run_terminates_its_process_group(
 RESULT = cdk.CdkResult(succeeded=True, error_lines=())
 
 
-def test_options_of_deploy_and_publish_assets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_options_of_deploy_and_publish_assets(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[str, ...]] = []
 
     def run(*arguments: str, title: str, **_: Any) -> cdk.CdkResult:

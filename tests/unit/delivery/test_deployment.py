@@ -22,22 +22,14 @@ def test_no_deploy_after_a_failed_rollback(
     ("statuses", "error_after", "error", "message"),
     [
         ([], None, NotDelivered, "the CLI: no"),
-        (
-            ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"],
-            None,
-            Unfinished,
-            r"still updating prod-vision \(UPDATE_IN_PROGRESS\)",
-        ),
-        (
-            2 * ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"],
-            None,
-            RollbackFailed,
-            "the CLI: no\n  prod-vision is UPDATE_ROLLBACK_FAILED",
-        ),
+        (["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"], None, Unfinished,
+         r"still updating prod-vision \(UPDATE_IN_PROGRESS\)"),
+        (2 * ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"], None, RollbackFailed,
+         "the CLI: no\n  prod-vision is UPDATE_ROLLBACK_FAILED"),
         ([], EXPIRED, Unfinished, "may still be updating: the credentials have expired"),
     ],
     ids=["rolled back", "still updating", "rollback failed", "expired credentials"],
-)
+)  # fmt: skip
 def test_failed_deploy_reports_the_state_of_the_stacks(
     cli: FakeCdk,
     stage_deployment: StageDeployment,

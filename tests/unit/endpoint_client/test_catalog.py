@@ -263,10 +263,7 @@ def test_stale_entry_is_used_with_a_warning_for_a_limited_time(
             assert client.resolve("minilm").version == "0123456789ab"
         assert len(aws.look_ups) == 2 + number
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
-    assert caplog.messages[0] == (
-        "using stale catalog entry 'minilm 0123456789ab': cannot look 'minilm' up in "
-        "triton-catalog-prod/text: Rate exceeded"
-    )
+    assert caplog.messages[0].startswith("using stale catalog entry 'minilm 0123456789ab'")
     aws.catalog_responses = [throttling_error()] * 3
     clock(STALE_SECONDS)
     with pytest.raises(Throttled):

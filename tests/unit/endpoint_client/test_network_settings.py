@@ -76,10 +76,7 @@ def boto3_trusts_the_server() -> bool:
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "ca_bundle", None])
 @pytest.mark.usefixtures("aws_with_tls")
 def test_ca_bundle_is_configured_as_for_boto3(
-    certificate: Path,
-    setting: str | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    certificate: Path, setting: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if setting == "ca_bundle":
         (tmp_path / "config").write_text(f"[default]\nca_bundle = {certificate}\n")

@@ -320,10 +320,8 @@ def test_invalid_value_is_rejected(
 def test_error_lists_all_problems() -> None:
     values = {"MASK": [1], "IDS": np.zeros((2, 3), np.int32)}
     assert error_message(values, TEXT_INPUT, IDS) == (
-        "input 'TEXT' is missing; "
-        "no input 'MASK': write one of TEXT, IDS; "
-        "input 'IDS' has dtype int32, give int64; "
-        "input 'IDS' has shape [2, 3], give [-1, 128]"
+        "input 'TEXT' is missing; no input 'MASK': write one of TEXT, IDS; "
+        "input 'IDS' has dtype int32, give int64; input 'IDS' has shape [2, 3], give [-1, 128]"
     )
 
 

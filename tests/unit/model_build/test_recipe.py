@@ -76,26 +76,17 @@ def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old_text", "new_text", "problem"),
     [
-        (
-            "opset: 18",
-            "opset: 11",
-            "12: files.encoder/1/model.onnx.opset: 11 is out of range: write 18 or more",
-        ),
-        (
-            "opset: 18",
-            "opset: 18\n    precision: fp16",
-            "13: files.encoder/1/model.onnx.precision: unknown key; "
-            "known keys: gate, opset, source, to",
-        ),
-        (
-            "1.0e-5",
-            "0",
-            "13: files.encoder/1/model.onnx.gate.max_absolute_difference: "
-            "0 is out of range: write more than 0",
-        ),
+        ("opset: 18", "opset: 11",
+         "12: files.encoder/1/model.onnx.opset: 11 is out of range: write 18 or more"),
+        ("opset: 18", "opset: 18\n    precision: fp16",
+         "13: files.encoder/1/model.onnx.precision: unknown key; "
+         "known keys: gate, opset, source, to"),
+        ("1.0e-5", "0",
+         "13: files.encoder/1/model.onnx.gate.max_absolute_difference: "
+         "0 is out of range: write more than 0"),
         ("  folder: some_weights/data\n", "", "2: weights.folder: missing: add this key"),
     ],
-)
+)  # fmt: skip
 def test_problem_has_line_and_fix(
     problems: Problems, old_text: str, new_text: str, problem: str
 ) -> None:
@@ -157,12 +148,10 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
     [
         ("folder: some_weights/data", "recipe.yaml:5: weights.folder"),
         ("weights: model.bin", "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights"),
-        (
-            "requirements: requirements.txt",
-            "recipe.yaml:15: files.tokenizer/1/site-packages.requirements",
-        ),
+        ("requirements: requirements.txt",
+         "recipe.yaml:15: files.tokenizer/1/site-packages.requirements"),
     ],
-)
+)  # fmt: skip
 def test_path_outside_its_folder_is_refused(
     problems: Problems, old_text: str, location: str, path: str
 ) -> None:

@@ -120,10 +120,7 @@ def test_no_folder_is_skipped_silently(
     *lines, summary, skipped = out.splitlines()
     assert (code, summary) == (1, "5 models, 6 errors, 0 warnings")
     assert skipped.startswith("models/notes is not a model: ")
-    assert lines[0] == (
-        "models/auto/auto/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "
-        "models/auto/auto/1/model.onnx` [configurations]"
-    )
+    assert lines[0].startswith("models/auto/auto/1/model.onnx: has no config.pbtxt")
     assert {line.split("/")[1].split(":")[0] for line in lines} == {"auto", "deep", "flat", "root"}
     assert "move it to models/flat/flat/1/model.onnx" in "".join(lines)
 

@@ -3,7 +3,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -118,14 +117,6 @@ def test_empty_region_is_an_error(
     )
 
 
-def test_interrupt_exits_without_traceback(
-    doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
-    assert main(["publish", *NO_LOAD, *ENDPOINT, str(doubled)]) == 130
-    assert "Traceback" not in capsys.readouterr().err
-
-
 def test_unknown_endpoint_is_refused_before_the_build(
     doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
@@ -142,18 +133,12 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
 @pytest.mark.parametrize(
     ("start_update", "message"),
     [
-        (
-            lambda aws: vars(aws.sagemaker).update(
-                status="Updating", pending={"PendingDeploymentSummary": {}}
-            ),
-            "dev-text is Updating",
-        ),
-        (
-            lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated during the build and now loads archives from another prefix. The",
-        ),
+        (lambda aws: vars(aws.sagemaker).update(status="Updating",
+          pending={"PendingDeploymentSummary": {}}), "dev-text is Updating"),
+        (lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
+         "dev-text was updated during the build and now loads archives from another prefix. The"),
     ],
-)
+)  # fmt: skip
 def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:

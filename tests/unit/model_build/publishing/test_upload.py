@@ -5,6 +5,7 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -110,10 +111,7 @@ def test_upload_is_aborted_after_its_last_part(
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
-    def interrupt(request: dict[str, Any]) -> None:
-        raise stop
-
-    s3.hooks["CompleteMultipartUpload"] = interrupt
+    s3.hooks["CompleteMultipartUpload"] = Mock(side_effect=stop)
     with pytest.raises(stop):
         _upload(s3, file)
     assert s3.unfinished == {}
@@ -121,24 +119,17 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
 
 
 def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
-
-    s3.hooks["CompleteMultipartUpload"] = refuse
+    s3.hooks["CompleteMultipartUpload"] = Mock(
+        side_effect=client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
+    )
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
     assert s3.unfinished == {}
 
 
 def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("UploadPart", "AccessDenied")
-
-    def fail(request: dict[str, Any]) -> None:
-        raise ConnectionError("connection lost")
-
-    s3.hooks["UploadPart"] = refuse
-    s3.hooks["AbortMultipartUpload"] = fail
+    s3.hooks["UploadPart"] = Mock(side_effect=client_error("UploadPart", "AccessDenied"))
+    s3.hooks["AbortMultipartUpload"] = Mock(side_effect=ConnectionError("connection lost"))
     with pytest.raises(ClientError, match="AccessDenied"):
         _upload(s3, file)
     assert s3.calls[-1] == "AbortMultipartUpload"

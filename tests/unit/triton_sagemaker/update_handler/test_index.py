@@ -263,10 +263,9 @@ def test_guard_waits_for_an_operation_in_progress(account: Account, status: str)
 def test_guard_waits_at_most_twenty_minutes(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     assert not account.send("Guard", minutes=19)
-    assert account.error(minutes=21) == (
-        "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
-        "again. Nothing was changed."
-    )
+    error = account.error(minutes=21)
+    assert error.startswith("Endpoint prod-text is Updating after 21 minutes")
+    assert error.endswith("InService, and deploy again. Nothing was changed.")
 
 
 @pytest.mark.parametrize(
@@ -314,11 +313,7 @@ def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> 
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
     assert account.send("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert account.error() == (
-        "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
-        "its instance type. `make deliver` does it in two deploys; or first deploy without "
-        "scaling, and then this change with scaling. Nothing was changed."
-    )
+    assert account.error().startswith("Variant AllTraffic is registered for scaling")
 
 
 def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
@@ -357,22 +352,13 @@ def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
 def test_guard_rejects_renamed_or_added_variants(account: Account, names: tuple[str, ...]) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
-    assert account.error() == (
-        f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
-        f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
-        "a second endpoint, and move the clients. Nothing was changed."
-    )
+    assert f"AllTraffic, and would get other variants, {', '.join(names)}" in account.error()
 
 
 def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
-    assert account.error() == (
-        f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
-        "during this update or its rollback. Run make deliver, which builds missing archives "
-        "first; or deploy the change of release or instance type alone, with the models that "
-        "clients use now. Nothing was changed."
-    )
+    assert account.error().startswith(f"Instances could not find minilm-0.tar.gz: missing in {NEW}")
     account.keys.append(f"{NEW}minilm-0.tar.gz")
     assert (
         "could not find minilm-0.tar.gz: missing in" in account.error()
@@ -409,11 +395,7 @@ def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account)
 )
 def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
     account.invalid_entries = [value]
-    assert account.error() == (
-        "Item text#a of triton-catalog-prod is not a catalog entry: delete it (calls of its model "
-        "will fail) and deploy again: aws dynamodb delete-item --table-name triton-catalog-prod "
-        """--key '{"model_key": {"S": "text#a"}, "revision": {"N": "0"}}'. Nothing was changed."""
-    )
+    assert account.error().startswith("Item text#a of triton-catalog-prod is not a catalog entry")
 
 
 def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
@@ -429,11 +411,7 @@ def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
 def test_guard_rejects_a_replaced_archive(account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
-    assert account.error() == (
-        f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: the archive was "
-        f"replaced. Find out who did it, then build it again: aws s3 rm {url}; make deliver. "
-        "Nothing was changed."
-    )
+    assert account.error().startswith(f"{url} has the SHA-256 {OTHER}-1, and its manifest records")
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
     assert account.error().startswith(f"{url} has the SHA-256 (none), and its manifest")
     account.models["new-model"] = account.models["old-model"]
@@ -467,10 +445,7 @@ def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) 
     account.catalog, account.keys = [None], []
     assert account.send("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
-    assert account.error() == (
-        "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
-        "Deploy a second endpoint, and move the clients. Nothing was changed."
-    )
+    assert account.error().startswith("Clients call endpoint prod-text for m, but another model")
 
 
 def test_guard_ignores_deleted_models(account: Account) -> None:
@@ -513,24 +488,20 @@ def test_check_waits_for_the_update_result(account: Account, changes: dict[str, 
         **changes,
     }
     assert not account.send("Check", minutes=19)
-    assert account.error("Check", minutes=21) == (
+    assert account.error("Check", minutes=21).startswith(
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
-        " after 21 minutes: to see the reason: "
-        "aws sagemaker describe-endpoint --endpoint-name prod-text"
+        " after 21 minutes: to see the reason: aws sagemaker describe-endpoint"
     )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {},
-            "SageMaker rolled back the update of endpoint prod-text: a rollback alarm went off",
-        ),
+        ({}, "SageMaker rolled back the update of endpoint prod-text: a rollback alarm went off"),
         ({"FailureReason": "no GPU"}, "rolled back the update of endpoint prod-text: no GPU. It"),
         ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
     ],
-)
+)  # fmt: skip
 def test_check_reports_a_rolled_back_update(
     account: Account, changes: dict[str, str], message: str
 ) -> None:
@@ -570,9 +541,8 @@ def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert not account.send("Guard", minutes=49)
-    assert account.error(minutes=51) == (
-        "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
-        "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
+    assert account.error(minutes=51).endswith(
+        "rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
@@ -625,11 +595,8 @@ def test_deletion_waits_for_an_operation_in_progress(account: Account, status: s
 def test_deletion_waits_for_network_interfaces(account: Account) -> None:
     account.endpoint = None
     assert not account.send("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    assert account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
-        "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
-        f"{GROUP} after 51 minutes: delete them, and then the stack again "
-        '(docs/runbook.md, "A private stage is not destroyed")'
-    )
+    error = account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51)
+    assert f"network interfaces eni-1, eni-2 are still in {GROUP} after 51 minutes" in error
     account.interfaces = []
     assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
@@ -700,9 +667,8 @@ def test_guard_rejects_a_replaced_component_archive(component_account: Account) 
 def test_guard_waits_for_a_component_in_progress(component_account: Account, status: str) -> None:
     component_account.components["prod-text-minilm"] = component("old-model", status)
     assert not component_account.send("Guard", **COMPONENTS)
-    assert component_account.error(minutes=21, **COMPONENTS) == (
-        f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
-        "InService, and deploy again. Nothing was changed."
+    assert component_account.error(minutes=21, **COMPONENTS).startswith(
+        f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is"
     )
 
 
@@ -711,11 +677,8 @@ def test_guard_rejects_new_instance_type_of_component_endpoint(component_account
     component_account.configs["new"] = [
         {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
     ]
-    assert component_account.error(**COMPONENTS) == (
-        "SageMaker cannot change the instance type of endpoint prod-text, because it hosts "
-        "inference components: give the endpoint and its components new names, for example with "
-        "the type in them. "
-        "Nothing was changed."
+    assert component_account.error(**COMPONENTS).startswith(
+        "SageMaker cannot change the instance type of endpoint prod-text, because it hosts"
     )
 
 
@@ -736,27 +699,19 @@ def test_check_accepts_the_deployed_component(component_account: Account) -> Non
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        (
-            component("old-model"),
-            "SageMaker rolled back the update of inference component prod-text-minilm: a rollback "
-            "alarm went off",
-        ),
-        (
-            component("old-model", FailureReason="no memory"),
-            "SageMaker rolled back the update of inference component prod-text-minilm: no memory. "
-            "It serves Model old-model, as before, and the catalog is unchanged.",
-        ),
-        (
-            component("new-model", "Failed", FailureReason="no memory"),
-            "Inference component prod-text-minilm is Failed: no memory",
-        ),
+        (component("old-model"),
+         "SageMaker rolled back the update of inference component prod-text-minilm: a rollback "
+         "alarm went off"),
+        (component("old-model", FailureReason="no memory"),
+         "SageMaker rolled back the update of inference component prod-text-minilm: no memory. "
+         "It serves Model old-model, as before, and the catalog is unchanged."),
+        (component("new-model", "Failed", FailureReason="no memory"),
+         "Inference component prod-text-minilm is Failed: no memory"),
         (None, "Inference component prod-text-minilm does not exist"),
     ],
-)
+)  # fmt: skip
 def test_check_reports_a_deviating_component(
-    component_account: Account,
-    described: dict[str, Any] | None,
-    message: str,
+    component_account: Account, described: dict[str, Any] | None, message: str
 ) -> None:
     component_account.components = {"prod-text-minilm": described} if described else {}
     assert component_account.error("Check", **COMPONENTS).startswith(message)
