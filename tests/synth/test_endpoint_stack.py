@@ -21,7 +21,7 @@ MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
-BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
+BUILD, CHECK = "Custom::TritonModels", "Custom::TritonUpdateCheck"
 CATALOG = "Custom::TritonCatalog"
 
 
@@ -98,10 +98,10 @@ def test_stateful_model_on_several_instances_is_a_warning(
 # Deployment order
 
 
-def test_models_depend_on_every_build(templates: Templates) -> None:
+def test_models_depend_on_the_builds(templates: Templates) -> None:
     # Instances of a new release load archives that the builds create.
     two_models = templates("examples")["examples-text"]
-    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [2]
+    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [1]
 
 
 def test_catalog_is_written_only_after_the_update_check(templates: Templates) -> None:
@@ -242,7 +242,7 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
         "AWS::SageMaker::EndpointConfig",
         "AWS::SageMaker::Model",
         "Custom::TritonCatalog",
-        "Custom::TritonModel",
+        "Custom::TritonModels",
         "Custom::TritonUpdateCheck",
         "Custom::TritonUpdateGuard",
     ]
@@ -264,9 +264,9 @@ def test_update_guard_and_check_order(templates: Templates) -> None:
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
     assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
-    build = resources[only("Custom::TritonModel")]["Properties"]
-    archive = build["Key"].rpartition("/")[2]
-    assert resources[guard]["Properties"]["Archives"] == [archive]
+    catalog = resources[only(CATALOG)]["Properties"]
+    for key in ("List", "Digest"):
+        assert resources[guard]["Properties"][key] == catalog[key]
 
 
 def test_guard_changes_with_the_update_policy() -> None:
