@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -75,10 +76,15 @@ class Build:
                 path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
                 for path, result in self.engines.items()
             },
-            built_with={name: metadata.version(name) for name in BUILT_WITH},
+            built_with=_versions(BUILT_WITH),
             load=load,
             source=source,
         )
+
+
+@cache
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
+    return {name: metadata.version(name) for name in packages}
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from plan.document import (
     models_digest,
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
+from platform_facts.rules.builds import source_asset_key
 from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
 from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
@@ -199,6 +200,8 @@ def _endpoint(
         model.name: PlannedModel(
             version=model.version,
             digest=model.digest,
+            source=source_asset_key(stage_name, model.folder_digest),
+            alternative=model.alternative or "",
             archives={
                 f"{prefix}{model.target_model}": PlannedArchive(
                     target=pool.target,

@@ -105,6 +105,10 @@ class _Publisher:
         self._catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
         self._endpoint_name = self._catalog.endpoint_name()
         self._prefixes = served_prefixes(self._endpoint_name)
+        self._engines = {
+            prefix.bucket: stage_engines(prefix.bucket, stage=options.stage)
+            for prefix in self._prefixes
+        }
         self.published = dict[str, str]()
         """The version of each model that the run has made current."""
         self.errors = dict[str, str]()
@@ -157,7 +161,7 @@ class _Publisher:
                 name=plan.name,
                 target=prefix.target,
                 progress=progress,
-                engines=stage_engines(prefix.bucket, stage=self._options.stage),
+                engines=self._engines[prefix.bucket],
             ) as result:
                 publish(self._s3, result, **location, load=load, progress=progress)
         return catalog_entry(plan, self._endpoint_name, archive)

@@ -9,7 +9,6 @@ import pytest
 from cli import new_stage
 from cli.errors import CommandError
 from model_build import ModelNotFound
-from model_build.source import ModelSource, all_models
 from stages import load_stage
 from tests.unit.test_repository import ROOT
 
@@ -41,22 +40,6 @@ def test_endpoints_replace_those_of_the_copy(stages: Path) -> None:
     }
     assert {endpoint.instance_type for endpoint in new.endpoints.values()} == {"ml.m5.xlarge"}
     assert new.model_copy(update={"endpoints": base.endpoints}) == base
-
-
-def test_models_are_assigned_to_endpoints_in_turn(stages: Path) -> None:
-    models = [ModelSource(Path(name)) for name in ("a", "b", "c", "d", "e")]
-    assert new_stage.assign_models(models, 2) == ["e001=a,c,e", "e002=b,d"]
-    assert len(new_stage.assign_models(models, 9)) == 5
-    assert new_stage.assign_models(models, 0) == []
-    endpoints = new_stage.assign_models(all_models(MODELS), 3)
-    path = new_stage.write("trial", "local", endpoints, stages=stages, models=MODELS)
-    assigned_models = [
-        name
-        for endpoint in load_stage("trial", stages).endpoints.values()
-        for name in endpoint.models
-    ]
-    assert sorted(assigned_models) == sorted(model.name for model in all_models(MODELS))
-    assert path.name == "trial.yaml"
 
 
 def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path) -> None:

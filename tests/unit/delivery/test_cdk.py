@@ -33,7 +33,7 @@ DEPLOYMENT = """
 ✨  Synthesis time: 10.79s
 
 dev-text: deploying... [2/2]
-dev-text |  0/12 | 7:07:56 AM | UPDATE_IN_PROGRESS      | Custom::TritonModel            | \
+dev-text |  0/12 | 7:07:56 AM | UPDATE_IN_PROGRESS      | Custom::TritonModels            | \
 minilm-cpu/Resource/Default (minilmcpu9290E86F)
 dev-text |  1/12 | 7:07:56 AM | UPDATE_COMPLETE         | AWS::IAM::Role                 | \
 Endpoint/Role/Role (EndpointRoleB9AA434A)
@@ -42,7 +42,7 @@ dev-math |  3/4 | 7:07:57 AM | CREATE_COMPLETE | AWS::IAM::Role | Endpoint/Role 
 DIAGNOSIS = """\
 ❌  dev-text failed to deploy
 ‣ DeploymentError: Resource updates failed:
-dev-text/minilm-cpu/Resource/Default  (Custom::TritonModel minilmcpu9290E86F)
+dev-text/minilm-cpu/Resource/Default  (Custom::TritonModels minilmcpu9290E86F)
   Build of minilm failed: no weights
 
     at invokeUserFunction (/var/task/framework.js:2:6)
@@ -78,7 +78,7 @@ def test_output_without_terminal_has_ends_and_failures(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = [
-        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModel | minilm",
+        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModels | minilm",
         "dev-text | 3/12 | 7:08:02 AM | UPDATE_COMPLETE      | AWS::SageMaker::Endpoint | Endpoint",
         "dev-text | 4/12 | 7:08:03 AM | CREATE_FAILED | AWS::IAM::Role | Role",
         "dev-text | 5/12 | 7:08:04 AM | ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | x",

@@ -251,6 +251,9 @@ def test_valid_alarm_thresholds(load: Load, alarm: str) -> None:
         ("24.09", "server: { inference_type: generate }\n    hosting: single-model", "25.03"),
         ("23.06", 'server: { additional_args: "--x" }', "23.07"),
         ("23.03", "server: { model_namespacing: false }", "23.05"),
+        ("23.06", "server: { allow_grpc: true }", "23.07"),
+        ("23.06", "server: { grpc_port: 9001 }", "23.07"),
+        ("23.06", "server: { metrics_port: 9002 }", "23.07"),
         ("23.06", "publish_metrics: true", "23.07"),
         ("23.07", "publish_metrics: true", None),
         ("23.06", "publish_metrics: false", None),
@@ -269,6 +272,38 @@ def test_option_unsupported_by_the_release_is_an_error(
     )
     assert problem.startswith(
         ("prod.yaml:7: endpoints.text.server.", "prod.yaml:7: endpoints.text.p")
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "setting", "message"),
+    [
+        ("24.09", "tensorflow_version: 2", None),
+        ("23.05", "tensorflow_version: 1", "has TensorFlow 2 only: write 2, or remove it"),
+        ("23.03", "tensorflow_version: 1", None),
+        ("25.09", "tensorflow_version: 2", "has no TensorFlow: remove it"),
+    ],
+)
+def test_tensorflow_version_is_one_of_the_release(
+    problems: Problems, load: Load, release: str, setting: str, message: str | None
+) -> None:
+    text = f"{VALID}    server: {{ {setting} }}\n".replace("25.09", release)
+    if message is None:
+        assert load(text)
+        return
+    key = "prod.yaml:7: endpoints.text.server.tensorflow_version"
+    assert problems(text) == [f"{key}: release {release} {message}"]
+
+
+@pytest.mark.parametrize(
+    "ports", ["grpc_port: 8080", "metrics_port: 8080", "grpc_port: 9000, metrics_port: 9000"]
+)
+def test_ports_of_triton_differ(problems: Problems, load: Load, ports: str) -> None:
+    assert load(f"{VALID}    server: {{ grpc_port: 9000, metrics_port: 9001 }}\n")
+    (problem,) = problems(f"{VALID}    server: {{ {ports} }}\n")
+    assert problem == (
+        "prod.yaml:7: endpoints.text.server: grpc_port and metrics_port must differ, and 8080 is "
+        "SageMaker's: change one"
     )
 
 

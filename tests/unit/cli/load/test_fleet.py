@@ -58,6 +58,17 @@ def test_fleet_has_the_fewest_endpoints_for_the_hit_rate() -> None:
     assert fleet.monthly_usd == pytest.approx(1.4084 * 730 * fleet.instances)
 
 
+def test_two_models_of_an_endpoint_cost_half_of_two_endpoints() -> None:
+    """As in the article with two ensembles on one endpoint of ml.g4dn.4xlarge."""
+    demand = Demand(models=2, exponent=1.1, rps=1, model_mib=4000, hits=0.9)
+    fleet = plan_fleet(demand, "ml.g4dn.4xlarge", None, "us-east-1")
+    assert fleet
+    assert (fleet.endpoints, fleet.instances, fleet.separate_instances) == (1, 2, 4)
+    assert fleet.saving == 0.5
+    assert fleet.monthly_usd
+    assert fleet.separate_usd == 2 * fleet.monthly_usd
+
+
 def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
     fleet = plan_fleet(DEMAND, "ml.g5.xlarge", 20, "us-east-1")
     assert fleet
@@ -66,6 +77,7 @@ def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
     assert fleet.endpoints == smallest.endpoints
     assert 2 * fleet.endpoints < fleet.instances < 60 * fleet.endpoints
     assert fleet.needed_rps <= 20 < smallest.needed_rps
+    assert smallest.separate_instances == 2 * 1000 < fleet.separate_instances
 
 
 def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:

@@ -17,6 +17,8 @@ from tests.unit.model_build.commands.conftest import (
     Fail,
     FakeAws,
     Succeed,
+    make_item,
+    store_list,
 )
 from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import client_error
@@ -72,11 +74,11 @@ def test_archive_that_every_prefix_has_is_reused(
     prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    build = ("build", doubled, "--bucket", "bucket")
-    succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
+    first, second = (make_item(aws, doubled, prefix=prefix) for prefix in prefixes)
+    succeed(*store_list(aws, [first]), *NO_LOAD)
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
-    succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
+    succeed(*store_list(aws, [second]), *NO_LOAD)
     objects_before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
