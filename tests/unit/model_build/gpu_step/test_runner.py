@@ -94,25 +94,19 @@ def test_first_profile_for_the_input_shapes_is_used(library: DriverStandIn, tmp_
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        (
-            {"ICudaEngine.num_optimization_profiles": 1},
-            "no optimization profile has shapes [[6, 3]]",
-        ),
+        ({"ICudaEngine.num_optimization_profiles": 1},
+         "no optimization profile has shapes [[6, 3]]"),
         ({"IExecutionContext.set_input_shape": False}, 'the engine has no tensor "x"'),
         ({"IExecutionContext.set_tensor_address": False}, 'the engine has no tensor "x"'),
         ({"IExecutionContext.execute_async_v3": False}, "TensorRT failed to run the engine (it"),
-        (
-            {"IExecutionContext.set_optimization_profile_async": False},
-            "TensorRT refuses optimization profile 1 (it logged no error)",
-        ),
+        ({"IExecutionContext.set_optimization_profile_async": False},
+         "TensorRT refuses optimization profile 1 (it logged no error)"),
         ({"ICudaEngine.create_execution_context": None}, "has no memory to run the engine"),
-        (
-            {"ICudaEngine.get_tensor_location": SimpleNamespace(name="HOST")},
-            'the tensor "x" determines a shape: export the model',
-        ),
+        ({"ICudaEngine.get_tensor_location": SimpleNamespace(name="HOST")},
+         'the tensor "x" determines a shape: export the model'),
         ({"IExecutionContext.get_tensor_shape": (-1, 3)}, "depends on the data: export the model"),
     ],
-)
+)  # fmt: skip
 def test_failure_is_reported_and_frees_memory(
     answers: dict[str, Any], message: str, library: DriverStandIn, tmp_path: Path
 ) -> None:
