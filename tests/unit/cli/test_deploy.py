@@ -13,6 +13,7 @@ from cli.__main__ import main
 from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from delivery import cdk
+from delivery.deploy import StageDeployment
 from local_sagemaker import Folder
 from plan.catalog import Catalog
 from release.checkout import WITHOUT_VALIDATION
@@ -84,7 +85,7 @@ def test_many_missing_archives_are_built_before_cloudformation(
     }))  # fmt: skip
     commands: list[tuple[str, ...]] = []
     bucket = Mock(incomplete=lambda keys: keys[:missing])
-    monkeypatch.setattr(deploy.StageDeployment, "bucket_of", lambda *_: bucket)
+    monkeypatch.setattr(StageDeployment, "bucket_of", lambda *_: bucket)
     monkeypatch.setattr(deploy, "run_cdk", lambda *command, **_: commands.append(command))
     monkeypatch.setattr(
         deploy,
