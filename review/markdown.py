@@ -9,7 +9,7 @@ import platform_facts
 from review import escaping
 from review.money import total_change
 from review.report import ChangeReport
-from review.summary import summary
+from review.summary import NAMED_CHARGES, summary
 
 MAX_CHARACTERS = 60_000
 """Maximum characters of a report: GitHub accepts 65,536 in a comment."""
@@ -45,6 +45,7 @@ def render(report: ChangeReport) -> str:
         "report": report,
         "summary": summary(report),
         "prices": platform_facts.prices(),
+        "named_charges": NAMED_CHARGES,
         "first": LEVELS[0],
     }
     for level in LEVELS:

@@ -175,22 +175,6 @@ def test_number_of_cached_unknown_names_is_limited(sync_client: EndpointClient, 
     assert aws.look_ups == [MINILM]
 
 
-def test_unknown_names_are_dropped_while_another_thread_adds_one(
-    sync_client: EndpointClient,
-) -> None:
-    slots: Any = sync_client._catalog._slots
-
-    class AddingSlot:
-        """A slot during whose reading another one is added."""
-
-        @property
-        def entry(self) -> None:
-            slots.setdefault((0, f"new-{len(slots)}"), AddingSlot())
-
-    slots |= {(0, f"typo-{number}"): AddingSlot() for number in range(MAX_CACHED_NAMES)}
-    assert sync_client.resolve("minilm").model == "minilm"
-
-
 def test_listing_after_unknown_name_respects_the_timeout(
     client: EndpointClient, aws: Any, clock: Clock
 ) -> None:
