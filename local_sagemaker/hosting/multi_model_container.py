@@ -138,12 +138,16 @@ class MultiModelContainer:
         load = None if model.phase is Phase.LOADED else model.task
         return Call(model.path, target_model, load, model)
 
-    def release(self, call: Call) -> None:
-        """Count a call as completed; unload its model now if models are not cached."""
+    def release(self, call: Call, *, unloaded: bool = False) -> None:
+        """Count a call as completed; unload its model now if models are not cached.
+
+        A model that was unloaded inside the container is unloaded here too: the next call loads it.
+        That SageMaker does so has no source.
+        """
         call.model.calls -= 1
         call.model.answered += 1
         self._changed.set()
-        if not self._caches and call.target_model in self._unused_models():
+        if (unloaded or not self._caches) and call.target_model in self._unused_models():
             self._begin_unload(str(call.target_model))
 
     @property

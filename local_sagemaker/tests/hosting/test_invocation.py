@@ -89,10 +89,10 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     instance = Instance("only", lambda: running_server)
     triton: Any = SimpleNamespace(connections=connections)
     running_server = RunningServer(
-        triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1)
+        triton, SingleModelContainer("one", "/invocations"), Path(), Capacity(memory=1, disk=1)
     )
     instance.healthy_server = running_server
-    fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
+    fleet = SimpleNamespace(counts={}, config="one")
     text: Any = SimpleNamespace(
         route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
     )
