@@ -110,7 +110,7 @@ class Services:
             deregister=lambda endpoint: scaling.deregister_endpoint(endpoint),
         )
         stops.callback(hosting.stop)
-        scaling = AutoScaling(hosting, cloudwatch, speed=speed, report=events.add)
+        scaling: AutoScaling = AutoScaling(hosting, cloudwatch, speed=speed, report=events.add)
         codebuild = CodeBuild(
             clients=lambda role: (client("s3", role), client("logs", role)),
             folder=folder.builds,

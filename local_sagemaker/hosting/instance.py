@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import shutil
 import threading
 import time
@@ -39,9 +40,11 @@ TIMEOUT_MESSAGE = (
 )
 """Source: RamVegiraju/SageMaker-Deployment#3."""
 
-UNKNOWN_MODEL = '{"error":"Request for unknown model'
-"""Beginning of Triton's response for a model that was unloaded without a request of SageMaker, for
-example with pb_utils.unload_model. Source: triton-inference-server/core, src/server.h."""
+UNKNOWN_MODEL = re.compile(
+    r"""\{"error":"(Request for unknown model|Identifier of model '.*' is not found in global map)"""
+)
+"""Triton's response for a model that was unloaded without a request of SageMaker, for example with
+pb_utils.unload_model. Source: triton-inference-server/core, src/model_repository_manager."""
 
 STOPPED = "the instances were stopped while they started"
 
@@ -283,10 +286,8 @@ async def _forward(server: RunningServer, call: Call, invocation: Invocation) ->
         raise _no_response_error(error) from None
     finally:
         invocation.model_seconds = time.monotonic() - started
-        if connection and is_reusable:
-            connections.give_back(connection)
-        elif connection:
-            connection.writer.close()
+        if connection:
+            connections.give_back(connection, is_reusable=is_reusable)
 
 
 def _no_response_error(error: OSError) -> ApiError:
@@ -301,4 +302,4 @@ def _was_unloaded(error: ApiError | None) -> bool:
     if error is None:
         return False
     status, message = error.fields.get("OriginalStatusCode"), error.fields.get("OriginalMessage")
-    return status == 404 or str(message).startswith(UNKNOWN_MODEL)
+    return status == 404 or bool(UNKNOWN_MODEL.match(str(message)))

@@ -198,6 +198,7 @@ def _create_single_model_server(
         image=definition.get("Image", ""),
         archive=repository,
         repository=str(path_in_sandbox),
+        server=host.triton.version,
     )
     triton = _triton(host, folder, command, (repository, path_in_sandbox))
     container = SingleModelContainer(
@@ -221,4 +222,5 @@ def _triton(
         log_lines=command.log_lines,
         ping=command.ping,
         models=models,
+        threads=command.threads,
     )

@@ -78,8 +78,8 @@ def triton(monkeypatch: pytest.MonkeyPatch) -> type[FakeTriton]:
     return fake_class
 
 
-ISOLATED: Any = SimpleNamespace(isolated=True)
-NOT_ISOLATED: Any = SimpleNamespace(isolated=False)
+ISOLATED: Any = SimpleNamespace(isolated=True, version=(2, 51))
+NOT_ISOLATED: Any = SimpleNamespace(isolated=False, version=(2, 51))
 """Installations of Triton; an isolated one has its own mounts, with models below /opt/ml."""
 
 

@@ -72,22 +72,18 @@ class FakeServer:
             raise ConnectionError("the container disconnected")
         return FakeConnection()
 
-    def give_back(self, connection: "FakeConnection") -> None:
-        connection.given_back = True
+    def give_back(self, connection: "FakeConnection", *, is_reusable: bool) -> None:
+        connection.given_back, connection.closed = is_reusable, not is_reusable
 
 
 class FakeConnection:
-    """A fake connection that records whether it was returned or closed; also its own writer."""
+    """A fake connection that records whether it was returned or closed."""
 
     all: ClassVar[list["FakeConnection"]] = []
 
     def __init__(self) -> None:
         self.given_back = self.closed = False
-        self.writer = self
         self.all.append(self)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class FakeInvocation(Invocation):
@@ -371,6 +367,10 @@ def test_dropped_container_connection_is_a_model_error(
     [
         (model_error(404, b""), True),
         (model_error(400, b'{"error":"Request for unknown model: \'m\' is not found"}'), True),
+        (
+            model_error(400, b'{"error":"Identifier of model \'m\' is not found in global map"}'),
+            True,
+        ),
         (model_error(400, b'{"error":"no input X"}'), False),
     ],
 )

@@ -85,7 +85,7 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     container = Container(script)
     server = await asyncio.start_server(container.serve, "127.0.0.1", 0)
     address = server.sockets[0].getsockname()
-    connections = Connections(lambda: socket.create_connection(address))
+    connections = Connections(lambda: socket.create_connection(address), Path())
     instance = Instance("only", lambda: running_server)
     triton: Any = SimpleNamespace(connections=connections)
     running_server = RunningServer(

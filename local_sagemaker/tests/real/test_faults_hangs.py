@@ -179,5 +179,5 @@ def test_model_that_another_model_unloads_is_loaded_again(
     assert caller.ask("unloads") == 35
     status, code, message = caller.failure("twice")
     assert (status, code) == (424, "ModelError")
-    assert "Request for unknown model: 'twice.tar.gz'" in message
+    assert "model 'twice.tar.gz' is not found" in message
     assert caller.ask("twice") == 14
