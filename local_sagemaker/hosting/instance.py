@@ -41,7 +41,7 @@ TIMEOUT_MESSAGE = (
 """Source: RamVegiraju/SageMaker-Deployment#3."""
 
 UNKNOWN_MODEL = re.compile(
-    r"""\{"error":"(Request for unknown model|Identifier of model '.*' is not found in global map)"""
+    r"""\{"error":"(Request for unknown model|Identifier of model .* is not found in global map)"""
 )
 """Triton's response for a model that was unloaded without a request of SageMaker, for example with
 pb_utils.unload_model. Source: triton-inference-server/core, src/model_repository_manager."""

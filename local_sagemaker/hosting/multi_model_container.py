@@ -42,10 +42,11 @@ MEASURE_SECONDS = 0.25
 
 # Each load and each unload blocks one of Triton's HTTP threads (see `Connections`); an unload takes
 # 2 s in which it only polls. SageMaker limits concurrent downloads and loads according to the vCPUs
-# (developer guide, "Set SageMaker AI multi-model endpoint model caching behavior"), without a documented number; the numbers here are our choice. More loads would not be faster:
-# Triton initialises one model at a time, under a lock (triton-inference-server/core,
-# src/backend_model.cc, DLIS-4300), for 1.6 s of a Python model that it completes the configuration
-# of; `--disable-auto-complete-config` in SAGEMAKER_TRITON_ADDITIONAL_ARGS avoids that.
+# (developer guide, "Set SageMaker AI multi-model endpoint model caching behavior"), without a
+# documented number; the numbers here are our choice. More loads would not be faster: Triton
+# initialises one model at a time, under a lock (triton-inference-server/core, src/backend_model.cc,
+# DLIS-4300), for 1.6 s of a Python model whose configuration it completes.
+# `--disable-auto-complete-config` in SAGEMAKER_TRITON_ADDITIONAL_ARGS avoids that.
 MAX_CONCURRENT_UNLOADS = 5
 MAX_CONCURRENT_LOADS = max(2, min(4, os.cpu_count() or 1))
 MAX_PREPARED = MAX_CONCURRENT_LOADS + 3
