@@ -111,8 +111,13 @@ demo: install ## deploy MiniLM to the local SageMaker, invoke it, compare, clean
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local SageMaker
-	@python -m pytest $(PARALLEL)
+	@python -m pytest $(PARALLEL) -m "not drill"
+	@echo "make drill-test runs the drills: failures, rollbacks, scaling and every kind of change"
 	@echo "the shipped models are built, loaded and compared by make models-test"
+
+.PHONY: drill-test
+drill-test: install $(CHECKOV)/.installed ## drill failures, rollbacks, scaling and every kind of change on the local SageMaker
+	@python -m pytest $(PARALLEL) -m drill
 
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
@@ -139,30 +144,36 @@ bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a qu
 	@python -m tools.bench $(if $(QUICK),--quick) $(ONLY)
 
 .PHONY: lint
-lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
+lint: lint-fast lint-templates ## all linters: style, types, imports, models, workflows, templates
+
+# $(call step,NAME,COMMANDS): run the commands, and print the time that they took.
+step = @start=$$(date +%s); { $(2); } && printf '%4d s  %s\n' $$(($$(date +%s) - start)) '$(1)'
+
+.PHONY: lint-fast
+lint-fast: install ## style, types, imports, models, workflows: 20 seconds, the second time
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
 		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
-	@ruff check . && ruff format --check .
-	@python -m tools.lint.language
-	@mypy
-	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
-		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
-	done
-	@lint-imports
-	@./tritonsm lint --strict models/ cli/templates/models/
-	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
-	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	@./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
-	@for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
+	$(call step,style (mend with make format),ruff check . && ruff format --check --quiet .)
+	$(call step,language,python -m tools.lint.language)
+	$(call step,types,mypy)
+	$(call step,imports,out=$$(lint-imports) || { echo "$$out"; exit 1; })
+	$(call step,models,./tritonsm lint --strict models/ cli/templates/models/)
+	$(call step,workflows,zizmor --offline --persona=auditor --no-progress --quiet .github/workflows && \
+		check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml)
+	$(call step,schema of stages,./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; })
+
+.PHONY: lint-templates
+lint-templates: install $(CHECKOV)/.installed ## cdk-nag, cfn-lint and checkov on the templates of all stages, and types of models
+	$(call step,types of models,for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
+		mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model || exit 1; done)
+	$(call step,templates,for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
-		cfn-lint $$out/*.template.json; \
-		echo "cdk-nag and cfn-lint: no finding in the templates of $$stage"; \
-	done
-	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
+		cfn-lint $$out/*.template.json || exit 1; done)
+	$(call step,checkov,$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod)
 
 .PHONY: review
-review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main; STAGE=prod
+review: install-cdk $(CHECKOV)/.installed ## report the effects of a change: BASE=origin/main; STAGE=prod
 	@./tritonsm review --base '$(BASE)' $(if $(filter command line,$(origin STAGE)),'$(STAGE)')
 
 .PHONY: release
@@ -214,7 +225,7 @@ docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.o
 	@echo "docs.out/index.html"
 
 .PHONY: pr
-pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
+pr: lint test drill-test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review
 
 .PHONY: lines
@@ -235,11 +246,11 @@ schema: install-cdk ## write the JSON Schema of stages for editors
 	@./tritonsm stages --schema > stages/stage.schema.json
 
 .PHONY: transitions
-transitions: install ## write tests/transitions/transitions.md: what becomes of calls when one state of a stage follows another
+transitions: install ## write tests/transitions/transitions.md: the effects of each stage update on calls
 	@python -m tests.transitions
 
 .PHONY: review-changes
-review-changes: install ## say which random changes of templates the review does not tell, and has no reason for
+review-changes: install ## list random changes of templates that the review misses without a reason
 	@python -m tests.review_changes
 
 .PHONY: lock

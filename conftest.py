@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,12 @@ def create_methods(creator: Any, service: Any) -> dict[str, Any]:
 CREATOR._create_methods = create_methods
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """End a run at SIGTERM as at Ctrl-C, so that fixtures stop the servers that they started."""
+    if not hasattr(config, "workerinput"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def pytest_collection_finish() -> None:
     """Enable garbage collection, without the objects that exist now."""
     gc.freeze()
@@ -62,12 +69,16 @@ def pytest_collection_finish() -> None:
 SYNTH = "tests/synth"
 
 SLOWEST_GROUPS = (
+    "tests/transitions/test_transitions.py",
     "tests/local/test_delivery.py",
     SYNTH,
     "tests/local/test_runbook.py",
     "tests/local/test_stuck_rollback.py",
-    "tests/local/test_delivery_moves.py",
+    "tests/local/test_aws_ladder.py",
     "tests/local/test_delivery_catalog.py",
+    "tests/local/test_delivery_moves.py",
+    "tests/local/test_components.py",
+    "tests/local/test_lint_meets_triton.py",
     "tests/local/test_lifecycle.py",
     "tests/local/test_engines.py",
     "tests/local/test_scaling.py",

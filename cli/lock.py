@@ -28,7 +28,9 @@ from model_build.formats.python.imports import PACKAGES
 from model_build.recipe import FILE, Recipe
 from model_build.repository import Repository
 from model_build.source import ModelSource
+from model_build.table import RecipeTable
 from platform_facts.rules import checked_yaml
+from platform_facts.rules.checked_yaml import YamlFile
 from stages import StageConfig, UnknownStage, load_stage, stage_names
 
 UV = Path(sys.executable).with_name("uv")
@@ -73,10 +75,13 @@ def run(options: argparse.Namespace) -> int:
     source: ModelSource = options.model
     folder = source.folder
     texts = _add_packages(source, options.add, options.to) if options.add else {}
-    recipe = checked_yaml.parse(
-        folder / FILE, texts.get(FILE, "").encode() or _read_recipe(folder), Recipe
-    )
-    steps = [*recipe.files.values(), *(s for f in recipe.alternatives.values() for s in f.values())]
+    recipe_file = YamlFile.read(folder / FILE, texts.get(FILE, "").encode() or _read_recipe(folder))
+    if table := RecipeTable.read(recipe_file):
+        steps = [step for name in table.rows for step in table.recipe(name).files.values()]
+    else:
+        recipe = recipe_file.validate(Recipe)
+        files_of_models = (recipe.files, *recipe.alternatives.values())
+        steps = [step for files in files_of_models for step in files.values()]
     files = {
         str(getattr(step, step.requirements_key)): isinstance(step, PythonPackages)
         for step in steps
@@ -149,7 +154,7 @@ def _add_packages(source: ModelSource, packages: Sequence[str], to: str | None) 
     if to not in python_models:
         names = ", ".join(python_models) or "none"
         raise CommandError(f"{folder}: write --to with one of its Python models: {names}")
-    steps = {} if source.is_complete else source.recipe.files
+    steps = next(source.shared.models()).recipe.files
     requirements = next(
         (
             step.requirements
@@ -198,9 +203,8 @@ def _stages() -> Iterable[StageConfig]:
 
 def _serves(stage: StageConfig, source: ModelSource) -> bool:
     names = {model for endpoint in stage.endpoints.values() for model in endpoint.models}
-    alternatives = () if source.is_complete else source.recipe.alternatives
-    folder = ModelSource(source.folder).name
-    return not names.isdisjoint({folder, *(f"{folder}-{name}" for name in alternatives)})
+    folder = source.shared.model().name
+    return not names.isdisjoint({folder, *(model.name for model in source.shared.models())})
 
 
 def _resolve(text: str, pythons: Sequence[str], *, for_triton: bool) -> dict[str, str]:

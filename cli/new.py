@@ -50,7 +50,6 @@ def add_to(commands: Commands) -> None:
     examples = (
         "new stage trial",
         "new stage mine --from local --endpoint text=minilm,bert --endpoint v=resnet50",
-        "new stage fleet --split 9",
     )
     summary = "a file in stages/ that synthesises"
     stage = add_command(
@@ -71,13 +70,6 @@ def add_to(commands: Commands) -> None:
         metavar="NAME=MODEL[,MODEL]",
         help="an endpoint and its models, instead of those of the copied stage; repeatable",
     )
-    stage.add_argument(
-        "--split",
-        type=_count,
-        default=0,
-        metavar="COUNT",
-        help="write this number of endpoints with all models of models/ instead",
-    )
 
 
 def _add_tensors(parser: argparse.ArgumentParser) -> None:
@@ -90,12 +82,6 @@ def _add_tensors(parser: argparse.ArgumentParser) -> None:
             metavar="NAME:TYPE:SHAPE",
             help=f"an {option[2:]} that the file does not declare: {TENSOR}; repeatable",
         )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number of endpoints from 1 up")
-    return int(text)
 
 
 def _tensor(text: str) -> FileTensor:

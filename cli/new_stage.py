@@ -3,14 +3,13 @@
 import argparse
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cli.errors import CommandError
 from cli.local_option import ACCOUNT
 from cli.new_model import MODELS
-from model_build.source import ModelSource, all_models, find_model
+from model_build.source import find_model
 from platform_facts.rules import checked_yaml
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
@@ -23,18 +22,11 @@ ENDPOINTS_SECTION = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
 
 def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
-    endpoints = options.endpoint or assign_models(all_models(MODELS), options.split)
-    path = write(options.name, options.base, endpoints, stages=FOLDER, models=MODELS)
+    path = write(options.name, options.base, options.endpoint, stages=FOLDER, models=MODELS)
     shown_path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     is_local = load_stage(options.name, FOLDER).account == ACCOUNT
     print(f"{shown_path}\nnext: tritonsm deploy {options.name}{' --local' if is_local else ''}")
     return 0
-
-
-def assign_models(models: Iterable[ModelSource], count: int) -> list[str]:
-    """Return `count` endpoints as NAME=MODEL,MODEL, with the models assigned in turn."""
-    names = [model.name for model in models]
-    return [f"e{n + 1:03}={','.join(names[n::count])}" for n in range(min(count, len(names)))]
 
 
 def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: Path) -> Path:

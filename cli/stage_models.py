@@ -2,16 +2,20 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import boto3
 
 from cli.errors import run_command
+from model_build.source import ModelSource
 from platform_facts.rules import checked_yaml
 from release.checkout import Checkout
 from stages import UnknownStage, load_stage
+
+MAX_NAMES = 8
 
 
 def run(command: Callable[[], int], options: argparse.Namespace) -> int:
@@ -26,15 +30,24 @@ def run(command: Callable[[], int], options: argparse.Namespace) -> int:
 
 
 def run_publish(command: Callable[[], int], options: argparse.Namespace) -> int:
-    """Publish a model in the region of its stage; warn if the stage does not have the model."""
+    """Publish models in the region of their stage; warn of those that the stage does not have."""
     code = run(command, options)
     with suppress(UnknownStage, checked_yaml.InvalidFile):
         endpoint = load_stage(options.stage).endpoints.get(options.endpoint)
-        name = options.model.name
-        if code == 0 and (endpoint is None or name not in endpoint.models):
+        served = set(endpoint.models if endpoint else ())
+        models = list(chain.from_iterable(options.models))
+        missing = [model.name for model in models if not _serves(served, model)]
+        if missing and code == 0:
+            names = ", ".join(missing[:MAX_NAMES])
+            names += f" and {len(missing) - MAX_NAMES} more" if missing[MAX_NAMES:] else ""
             print(
                 f"! endpoints.{options.endpoint}.models of stages/{options.stage}.yaml does not "
-                f"have {name}: deliveries stop at its catalog entry until you add it there",
+                f"have {names}: deliveries stop at the catalog entry until you add it there",
                 file=sys.stderr,
             )
     return code
+
+
+def _serves(served: Collection[str], model: ModelSource) -> bool:
+    """Return whether models of a stage are, or include, a model; a table includes its rows."""
+    return model.name in served or (model.is_row and model.shared.model().name in served)

@@ -8,10 +8,11 @@ must exist below every old and new prefix. Otherwise the update guard in the sta
 update.
 """
 
+import hashlib
 import json
-import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +32,15 @@ from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
 from plan.catalog import Catalog
 from plan.document import EndpointSettings
+from platform_facts.rules.builds import BuildItem
+from platform_facts.rules.catalog import list_text
 
 BuildProperties = dict[str, str]
-"""The input of a build: the properties of the archive's custom resource."""
+"""The input of builds: the properties of the custom resource that builds a list."""
+LISTS = "lists/"
+"""The folder of lists of archives in the bucket, which builds may read."""
+COPIES = 8
+"""Archives that are copied at the same time; each copy sends `CONCURRENT_PARTS` parts."""
 PUBLISHED = "published/"
 """The folder of published archives below each prefix."""
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
@@ -59,44 +66,47 @@ def promote_archives(deployment: StageDeployment, stage: str, *, session: boto3.
             deployment.deploy(stack_name(deployment.assembly.stage))
         bucket = deployment.bucket
         assert bucket
-        builds = _commit_builds(deployment, bucket)
-        builds |= _missing_builds_for_moves(deployment, builds, bucket)
-        for key, properties in sorted(builds.items()):
-            result = promote_archive(key, digest=properties["Digest"], source=source, target=bucket)
-            say(f"  {key}: {result}")
+        items = deployment.assembly.archives | _missing_for_moves(deployment, bucket)
+        keys = sorted(items)
+
+        def promote(key: str) -> str:
+            return promote_archive(key, digest=items[key].digest, source=source, target=bucket)
+
+        with ThreadPoolExecutor(COPIES) as threads:
+            for key, result in zip(keys, threads.map(promote, keys), strict=True):
+                say(f"  {key}: {result}")
 
 
 def build_missing_archives(deployment: StageDeployment) -> None:
     """Build the missing archives of the commit, and those that a move of an endpoint needs.
 
     CloudFormation would build the commit's archives too, but waits at most an hour for them. Raise
-    `NotDelivered` with the reason of the first failed build, or if an archive cannot be built.
+    `NotDelivered` with the reasons of failed builds, or if an archive cannot be built.
     """
     deployment.wait_for_operations()
     assembly, bucket = deployment.assembly, deployment.bucket
-    move_builds = {}
-    if bucket:
-        commit_builds = _commit_builds(deployment, bucket)
-        move_builds = _missing_builds_for_moves(deployment, commit_builds, bucket)
-    missing_keys = [key for key in assembly.archives if not (bucket and bucket.is_complete(key))]
-    if not missing_keys and not move_builds:
+    moved = _missing_for_moves(deployment, bucket) if bucket else {}
+    missing = bucket.incomplete(assembly.archives) if bucket else [*assembly.archives]
+    if not missing and not moved:
         say("  all archives exist: no build is needed")
         return
     if not deployment.endpoints_only:
         deployment.deploy(stack_name(assembly.stage))
-    stacks = {assembly.archives[key].stack for key in missing_keys}
-    if move_builds:
-        stacks |= {endpoint.stack for endpoint in assembly.endpoints.values()}
+    names = {key.partition("/")[0] for key in missing}
+    stacks = sorted(assembly.endpoints[name].stack for name in names)
+    sources = {endpoint.stack for endpoint in assembly.endpoints.values()} if moved else stacks
     with step("upload the sources of the archives"):
-        result = cdk.publish_assets(assembly.folder, *sorted(stacks))
+        result = cdk.publish_assets(assembly.folder, *sorted(sources))
         if not result.succeeded:
             raise NotDelivered("\n  ".join(result.error_lines))
     bucket = deployment.bucket
     assert bucket  # the stack that was deployed above has it
-    commit_builds = _commit_builds(deployment, bucket)
-    builds = [*(commit_builds[key] for key in missing_keys), *move_builds.values()]
-    with step(f"build {len(builds)} of {len(commit_builds) + len(move_builds)} archives"):
-        for key in move_builds:
+    builds = _builds(deployment, stacks, bucket)
+    if moved:
+        builds["moves"] = _write_list(bucket, moved.values())
+    count = len(missing) + len(moved)
+    with step(f"build {count:,} of {len(assembly.archives) + len(moved):,} archives"):
+        for key in moved:
             say(f"  {key}: clients may request it while its endpoint moves")
         outputs = stack_outputs(deployment.session.client("cloudformation"), assembly.stage)
         builder = Builder(
@@ -108,47 +118,54 @@ def build_missing_archives(deployment: StageDeployment) -> None:
         try:
             builder.build(builds)
         except NotDelivered as error:
-            if not move_builds:
+            if not moved:
                 raise
             raise NotDelivered(
                 f"{error}\n  Clients may request these archives while an endpoint moves: "
-                f"{', '.join(move_builds)}. If one cannot be built: deliver the change of "
+                f"{', '.join(moved)}. If one cannot be built: deliver the change of "
                 "release or instance type first, and the change of models after it"
             ) from None
 
 
-def _commit_builds(
-    deployment: StageDeployment, bucket: ArchiveBucket
+def _builds(
+    deployment: StageDeployment, stacks: Sequence[str], bucket: ArchiveBucket
 ) -> dict[str, BuildProperties]:
-    """Return key -> build for every archive of the commit."""
+    """Return stack -> input of the builds of its endpoint's archives."""
     session, assembly = deployment.session, deployment.assembly
-    return assembly.builds(
+    builds = assembly.builds(
         {
             "AWS::AccountId": session.client("sts").get_caller_identity()["Account"],
             "AWS::Region": session.region_name,
             assembly.bucket_export: bucket.name,
         }
     )
+    return {stack: builds[stack] for stack in stacks}
 
 
-def _missing_builds_for_moves(
-    deployment: StageDeployment, builds: dict[str, BuildProperties], bucket: ArchiveBucket
-) -> dict[str, BuildProperties]:
-    """Return key -> build for the archives that moves need and the bucket lacks.
+def _write_list(bucket: ArchiveBucket, items: Iterable[BuildItem]) -> BuildProperties:
+    """Write a list of archives into the bucket; return the input of its builds."""
+    content = list_text(item.as_json() for item in items).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    key = f"{LISTS}{digest}.jsonl"
+    bucket.write_once(key, content)
+    return {"List": f"{bucket.name}/{key}", "Digest": digest, "Bucket": bucket.name}
 
-    `builds` has the builds of the commit by key. Raise `NotDelivered` with the reason for each
-    archive that cannot be built.
+
+def _missing_for_moves(deployment: StageDeployment, bucket: ArchiveBucket) -> dict[str, BuildItem]:
+    """Return the archives that moves need, and that neither the commit nor the bucket has, by key.
+
+    Raise `NotDelivered` with the reason for each archive that cannot be built.
     """
-    missing_builds, errors = {}, []
+    items, missing, errors = deployment.assembly.archives, dict[str, BuildItem](), list[str]()
     for move in find_moves(deployment):
-        for key, archive in move.missing_archives(builds, bucket):
+        for key, archive in move.missing_archives(items, bucket):
             try:
-                missing_builds[key] = move.build_of(key, archive, builds, bucket)
+                missing[key] = move.item(key, archive, items, bucket)
             except NotDelivered as error:
                 errors.append(str(error))
     if errors:
         raise NotDelivered("\n  ".join(errors))
-    return missing_builds
+    return missing
 
 
 @dataclass(frozen=True)
@@ -164,22 +181,17 @@ class EndpointMove:
     archives: frozenset[str]
 
     def missing_archives(
-        self, builds: Mapping[str, BuildProperties], bucket: ArchiveBucket
-    ) -> Iterator[tuple[str, str]]:
-        """Yield key and archive for each key that neither `builds` nor the bucket has."""
-        for archive in sorted(self.archives):
-            for key in self._keys(archive):
-                if key not in builds and not bucket.is_complete(key):
-                    yield key, archive
+        self, items: Mapping[str, BuildItem], bucket: ArchiveBucket
+    ) -> list[tuple[str, str]]:
+        """Return key and archive for each key that neither `items` nor the bucket has."""
+        archives = {key: archive for archive in self.archives for key in self._keys(archive)}
+        missing = bucket.incomplete(sorted(archives.keys() - items.keys()))
+        return [(key, archives[key]) for key in missing]
 
-    def build_of(
-        self,
-        key: str,
-        archive: str,
-        builds: Mapping[str, BuildProperties],
-        bucket: ArchiveBucket,
-    ) -> BuildProperties:
-        """Return the build of a key: the build of the same archive below another prefix, changed.
+    def item(
+        self, key: str, archive: str, items: Mapping[str, BuildItem], bucket: ArchiveBucket
+    ) -> BuildItem:
+        """Return the archive of a key: the same archive below another prefix, for another target.
 
         Raise `NotDelivered` if no prefix has the archive, if its source was deleted, and for a
         published archive: the builder would run the publisher's recipe with the builder's role.
@@ -189,11 +201,11 @@ class EndpointMove:
         if archive.startswith(PUBLISHED):
             reason = f"version {version} of {model} was published by hand; deliveries do not "
             raise self._error(key, model, f"{reason}build or copy it")
-        target = {"Key": key, "Target": key.removesuffix(f"/{archive}").rpartition("/")[2]}
+        target = key.removesuffix(f"/{archive}").rpartition("/")[2]
         keys = self._keys(archive)
         for other_key in keys:
-            if other_key in builds:
-                return {**builds[other_key], **target}
+            if other_key in items:
+                return replace(items[other_key], key=key, target=target)
         manifest = next(filter(None, map(bucket.manifest, keys)), None)
         if manifest is None:
             folders = ", ".join(sorted(self.prefixes))
@@ -201,8 +213,7 @@ class EndpointMove:
         source = source_key(manifest["digest"])
         if bucket.checksum(source) is None:
             raise self._error(key, model, f"its source s3://{bucket.name}/{source} was deleted")
-        location = {"Bucket": bucket.name, "Source": f"{bucket.name}/{source}"}
-        return {**build_properties(manifest), **target, **location}
+        return replace(item_of(manifest), key=key, target=target)
 
     def _keys(self, archive: str) -> list[str]:
         """Return the keys of an archive below all prefixes."""
@@ -249,40 +260,25 @@ def prefixes(endpoint: EndpointSettings) -> frozenset[str]:
     return frozenset(pool.prefix for variant in variants for pool in variant.pools)
 
 
-def build_properties(manifest: Mapping[str, Any]) -> BuildProperties:
-    """Return the build properties in a manifest, which has no bucket, key and target."""
+def item_of(manifest: Mapping[str, Any]) -> BuildItem:
+    """Return an archive from its manifest, without key and target."""
     source = manifest["source"]
-    return {
-        "Model": source["model"],
-        "Alternative": source["alternative"] or "",
-        "Digest": manifest["digest"],
-    }
-
-
-@dataclass(frozen=True)
-class _Build:
-    """A running or queued build.
-
-    `event` is the payload of each poll, `start` is in `time.monotonic` seconds.
-    """
-
-    event: dict[str, Any]
-    start: float
-
-    @property
-    def key(self) -> str:
-        return str(self.event["ResourceProperties"]["Key"])
-
-    @property
-    def name(self) -> str:
-        return f"{self.key} ({self.event.get('BuildId', 'not started yet')})"
+    return BuildItem(
+        source=source_key(manifest["digest"]),
+        model=source["model"],
+        alternative=source["alternative"] or "",
+        digest=manifest["digest"],
+        target="",
+        key="",
+        engines=bool(manifest.get("engines")),
+    )
 
 
 @dataclass(frozen=True)
 class Builder:
     """The Lambda functions `start` and `poll`; `functions` is a client in their region.
 
-    The CodeBuild build of an archive waits at most `wait_minutes` for its engines.
+    Builds wait at most `wait_minutes` for engines.
     """
 
     functions: Any
@@ -290,48 +286,46 @@ class Builder:
     poll: str
     wait_minutes: int
 
-    def build(self, archives: Sequence[BuildProperties]) -> None:
-        """Build `archives` in parallel, as CloudFormation would, and print progress.
+    def build(self, lists: Mapping[str, BuildProperties]) -> None:
+        """Build lists of archives in parallel, as CloudFormation would, and print progress.
 
-        Raise `NotDelivered` when a build fails, `Unfinished` when credentials have expired. Both
-        errors list the builds that are still running: the next delivery uses their archives.
+        Raise `NotDelivered` when builds have failed, `Unfinished` when credentials have expired.
+        Both errors name the builds that are still running: the next delivery uses their archives.
         """
-        running: dict[str, _Build] = {}
+        responses: dict[str, dict[str, Any]] = {}
         try:
-            for archive in archives:
-                build = self._start(archive)
-                running[build.key] = build
-            wait_while("builds", lambda: self._poll(running))
+            events = {name: self._start(name, properties) for name, properties in lists.items()}
+            wait_while("builds", lambda: self._poll(events, responses))
         except (NotDelivered, Unfinished) as error:
-            running_builds = [build.name for build in running.values() if "BuildId" in build.event]
-            message = str(error)
-            if running_builds:
-                message += f"\n  still running in CodeBuild: {', '.join(running_builds)}"
-            raise type(error)(message) from None
+            ids = [build for last in responses.values() for build in last.get("Builds", ())]
+            running = f"\n  still running in CodeBuild: {', '.join(ids)}" if ids else ""
+            raise type(error)(f"{error}{running}") from None
 
-    def _start(self, properties: BuildProperties) -> _Build:
+    def _start(self, name: str, properties: BuildProperties) -> dict[str, Any]:
+        """Return the payload of polls."""
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
             "ResourceProperties": {**properties, "WaitMinutes": str(self.wait_minutes)},
         }
-        return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
+        return {**event, **self._invoke(name, self.start, event)}
 
-    def _poll(self, running: dict[str, _Build]) -> str | None:
-        """Poll every build and remove completed ones; return the names of the remaining builds."""
-        for key, build in list(running.items()):
+    def _poll(
+        self, events: dict[str, dict[str, Any]], responses: dict[str, dict[str, Any]]
+    ) -> str | None:
+        """Poll every list and remove completed ones; return the progress of the others."""
+        for name, event in list(events.items()):
             try:
-                response = self._invoke(self.poll, build.event)
-            except NotDelivered:
-                del running[key]
+                responses[name] = self._invoke(name, self.poll, event)
+            except NotDelivered:  # all its builds have ended
+                responses.pop(name, None)
                 raise
-            running[key] = replace(build, event={**build.event, **response})
-            if response["IsComplete"]:
-                del running[key]
-                say(f"  built {key} ({(time.monotonic() - build.start) / 60:.0f} min)")
-        return ", ".join(build.name for build in running.values()) or None
+            if responses[name]["IsComplete"]:
+                del events[name], responses[name]
+                say(f"  {name}: all archives are built")
+        return ", ".join(_progress(name, last) for name, last in responses.items()) or None
 
-    def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
+    def _invoke(self, name: str, function: str, event: dict[str, Any]) -> dict[str, Any]:
         """Return a function's response. Raise `NotDelivered` and `Unfinished` as `build` does."""
         try:
             response = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
@@ -340,6 +334,13 @@ class Builder:
             raise error_type(explain_error(error)) from None
         payload: dict[str, Any] = json.loads(response["Payload"].read())
         if "FunctionError" in response:
-            key = event["ResourceProperties"]["Key"]
-            raise NotDelivered(f"{key}: {payload['errorMessage']}")
+            raise NotDelivered(f"{name}: {payload['errorMessage']}")
         return payload
+
+
+def _progress(name: str, response: Mapping[str, Any]) -> str:
+    """Return the progress in the response of a poll, which has no numbers while AWS throttles."""
+    if "Archives" not in response:
+        return f"{name}: not started yet"
+    builds = ", ".join(response["Builds"]) or "not started yet"
+    return f"{name}: {response['Built']:,} of {response['Archives']:,} archives built ({builds})"

@@ -12,23 +12,16 @@ from typing import Any
 
 from delivery.errors import NotDelivered
 from plan.document import EndpointSettings, InvalidPlan, Plan
+from platform_facts.rules.builds import BuildItem
 from release.artefact import ReleaseArtefact
 from release.assemblies import read_synthesis
 from release.checkout import Checkout
 from release.templates import SUFFIX, Template, resolve, resources, templates
 
 MANIFEST = "manifest.json"
-ARCHIVE = "Custom::TritonModel"
+ARCHIVES = "Custom::TritonModels"
 SERVICE_TOKEN = "ServiceToken"
 """The property of a custom resource that CloudFormation reads; it is not part of a build."""
-
-
-@dataclass(frozen=True)
-class StackArchive:
-    """An archive that an endpoint needs; `properties` are those of its custom resource."""
-
-    stack: str
-    properties: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,34 +37,39 @@ class Assembly:
         return templates(self.folder)
 
     @cached_property
-    def archives(self) -> dict[str, StackArchive]:
+    def archives(self) -> dict[str, BuildItem]:
         """The archives that the stage's endpoints need, by their keys."""
-        by_key = {
-            properties["Key"]: StackArchive(stack, properties)
-            for stack, template in self.templates.items()
-            for _, properties in resources(template, ARCHIVE)
-        }
-        return dict(sorted(by_key.items()))
+        endpoints = self.plan.endpoints.values()
+        items = {item.key: item for endpoint in endpoints for item in endpoint.build_items()}
+        return dict(sorted(items.items()))
 
     def builds(self, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Return key -> build properties of each archive.
+        """Return stack name -> properties of the resource that builds the archives of its endpoint.
 
         `values` has the values of exports and of CloudFormation's pseudo parameters by name.
         """
         return {
-            key: {
+            stack: {
                 name: resolve(value, values)
-                for name, value in archive.properties.items()
+                for name, value in properties.items()
                 if name != SERVICE_TOKEN
             }
-            for key, archive in self.archives.items()
+            for stack, properties in self._builds.items()
         }
 
     @property
     def bucket_export(self) -> str:
         """The CloudFormation export that has the name of the model bucket."""
-        archive = next(iter(self.archives.values()))
-        return str(archive.properties["Bucket"]["Fn::ImportValue"])
+        properties = next(iter(self._builds.values()))
+        return str(properties["Bucket"]["Fn::ImportValue"])
+
+    @cached_property
+    def _builds(self) -> dict[str, dict[str, Any]]:
+        return {
+            stack: properties
+            for stack, template in self.templates.items()
+            for _, properties in resources(template, ARCHIVES)
+        }
 
     @property
     def tree(self) -> Checkout:

@@ -1,6 +1,7 @@
 """The S3 bucket with a stage's archives, and the stack of the bucket."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,25 @@ class ArchiveBucket:
         if checksum != recorded_checksum:
             raise checksum_mismatch(self.name, archive, recorded_checksum, checksum)
         return True
+
+    def incomplete(self, archives: Iterable[str]) -> list[str]:
+        """Return the archives that do not exist, or have no manifest; see `is_complete`.
+
+        Builders write the manifest last, so only an archive that is newer than its manifest can
+        have been replaced: the others are not read.
+        """
+        names = list(archives)
+        times = dict[str, Any]()
+        pages = self.s3.get_paginator("list_objects_v2")
+        for prefix in sorted({name.rpartition("/")[0] for name in names}):
+            for page in pages.paginate(Bucket=self.name, Prefix=f"{prefix}/"):
+                times |= {entry["Key"]: entry["LastModified"] for entry in page.get("Contents", ())}
+        return [
+            name
+            for name in names
+            if not times.keys() >= {name, manifest_key(name)}
+            or (times[name] > times[manifest_key(name)] and not self.is_complete(name))
+        ]
 
     def checksum(self, key: str) -> str | None:
         """Return the SHA-256 that S3 stores for an object, None if there is no object.

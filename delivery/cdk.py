@@ -27,9 +27,11 @@ from delivery.steps import say
 
 CLI = Path(__file__).parents[1] / "node_modules" / ".bin" / "cdk"
 
-EXECUTIONS_PER_STACK = 8
-"""Concurrent Lambda executions that the builds of one stack need: two for each of the four that
-`ModelBuilder.MAX_CONCURRENT_BUILDS` allows, of the CDK's provider and of its handler."""
+EXECUTIONS_PER_STACK = 2
+"""Concurrent Lambda executions of one stack's deploy: the CDK's provider and its handler.
+
+The custom resources of an endpoint's stack depend on each other: builds, guard, check, catalog.
+"""
 
 _IGNORED_LINE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
 """Lines to omit: blank lines and stack traces."""

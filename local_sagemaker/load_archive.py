@@ -1,7 +1,8 @@
-"""A program that loads an archive into Triton as a multi-model endpoint does, and sends a request.
+"""A program that loads archives into Triton as a multi-model endpoint does, and sends requests.
 
-Usage: `python -m local_sagemaker.load_archive ARCHIVE`, with the request on standard input: JSON
-with `body` (base64) and `content_type`, or `null`. It writes a JSON object to standard output:
+Usage: `python -m local_sagemaker.load_archive FOLDER`, with a line of standard input for each
+archive, a JSON object: its path `archive` in the folder, and `request` with `body` (base64) and
+`content_type`, or `null`. The answer is a line of standard output for each, a JSON object:
 
 - `triton`, `python`: the versions of Triton and of the Python that runs Python models
 - `stand_ins`: the frameworks that replace C++ backends, by backend
@@ -9,6 +10,8 @@ with `body` (base64) and `content_type`, or `null`. It writes a JSON object to s
 - `error`: Triton's error of the load, or that the model does not answer; absent if it is loaded
 - `cannot_run`: the reason why this machine cannot load the model, which may be right
 - `answer`: `body` and `content_type`, or `error` if Triton rejects the request
+
+It ends after an archive that was not loaded: an error may be that of the whole server.
 """
 
 import base64
@@ -31,28 +34,38 @@ LIMITATION = re.compile(r"the local backend has [^\n]*|the packages of the local
 """Texts of refusals that only the local server makes: its stand-ins and their packages."""
 
 
-def main(archive: Path, request: dict[str, str] | None) -> dict[str, Any]:
-    """Return the JSON object of the usage."""
+def main(folder: Path) -> None:
+    """Load the archives of the usage."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        return {"cannot_run": f"{platform.system()} on {platform.machine()} has no Triton"}
+        _write({"cannot_run": f"{platform.system()} on {platform.machine()} has no Triton"})
+        return
     installation = find_triton().as_nobody()
     isolation = "namespaces" if installation.isolated else "none"
-    report: dict[str, Any] = {
+    common = {
         "python": installation.model_python.version,
         "stand_ins": backends.framework_versions(),
         "isolation": isolation if installation.user is None else "user",
     }
-    with serve(archive.parent, installation=installation) as server:
-        report["triton"] = _version(server)
-        try:
-            server.load(archive.name)
-            if request:
-                report["answer"] = _answer(server, archive.name, request)
-        except ServingError as error:
-            report |= _refusal(str(error))
+    with serve(folder, installation=installation) as server:
+        common["triton"] = _version(server)
+        for line in sys.stdin:
+            job, report = json.loads(line), dict[str, Any]()
+            try:
+                server.load(job["archive"])
+                if job["request"]:
+                    report["answer"] = _answer(server, job["archive"], job["request"])
+            except ServingError as error:
+                report = _refusal(str(error))
+            _write(common | report)
+            if report.keys() & {"error", "cannot_run"}:
+                break
         if installation.isolated:  # an orderly end takes Triton seconds; namespaces leave nothing
             os.killpg(server.server.triton.session, signal.SIGKILL)
-    return report
+
+
+def _write(report: dict[str, Any]) -> None:
+    sys.stdout.write(f"{json.dumps(report)}\n")
+    sys.stdout.flush()
 
 
 def _refusal(message: str) -> dict[str, str]:
@@ -79,6 +92,6 @@ def _answer(server: TritonServer, model: str, request: dict[str, str]) -> dict[s
 
 if __name__ == "__main__":
     try:
-        json.dump(main(Path(sys.argv[1]), json.load(sys.stdin)), sys.stdout)
+        main(Path(sys.argv[1]))
     except LocalSageMakerError as start_error:
         sys.exit(str(start_error))

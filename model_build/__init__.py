@@ -4,8 +4,8 @@ from model_build.digest import compute_digest
 from model_build.errors import BuildError, GateFailed, ModelNotFound
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Finding, Location, RepositoryInvalid
-from model_build.plan import ModelPlan, plan_model
-from model_build.source import ModelSource, all_models, find_model
+from model_build.plan import ModelPlan, metrics_warnings, plan_model
+from model_build.source import Models, ModelSource, all_models, find_model
 from model_build.target import PYTHON_VARIABLE, BuildTarget
 
 __all__ = [
@@ -18,10 +18,12 @@ __all__ = [
     "ModelNotFound",
     "ModelPlan",
     "ModelSource",
+    "Models",
     "RepositoryInvalid",
     "TorchModel",
     "all_models",
     "compute_digest",
     "find_model",
+    "metrics_warnings",
     "plan_model",
 ]

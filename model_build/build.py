@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,13 +73,22 @@ class Build:
             signature=Signature.from_config(self.repository.entry.config),
             gates={name: report.manifest_entry() for name, report in self.gates.items()},
             engines={
-                path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
+                path: EngineOrigin(
+                    job=result.job,
+                    compiled_on=result.compiled_on,
+                    latency_ms=tuple(result.latency_ms),
+                )
                 for path, result in self.engines.items()
             },
-            built_with={name: metadata.version(name) for name in BUILT_WITH},
+            built_with=_versions(BUILT_WITH),
             load=load,
             source=source,
         )
+
+
+@cache
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
+    return {name: metadata.version(name) for name in packages}
 
 
 @contextmanager
@@ -97,17 +107,21 @@ def build(
     """
     source_repository = checks.read(model)
     checks.check_target(model, target)
-    for finding in checks.lint(model):
+    for finding in checks.source_findings(model):
         progress(str(finding))
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
-        folder = Path(scratch, "repository")
+        folder, source_folder = Path(scratch, "repository"), model.folder
+        if model.is_row:
+            source_folder = Path(scratch, "source")
+            _link_files(model, source_folder)
+            source_repository = Repository.read(source_folder, display_path=model.folder)
         steps = dict(
             recipe.step_for_target(path, step, target) for path, step in model.files.items()
         )
         copy_source_files(source_repository, folder, target, _backends_by_directory(steps))
         context = StepContext(
-            model_folder=model.folder,
+            model_folder=source_folder,
             weights=weights.fetch(
                 model.recipe.weights, model_folder=model.folder, progress=progress
             ),
@@ -141,6 +155,14 @@ def build(
             gates=gates,
             engines=engine_results,
         )
+
+
+def _link_files(model: ModelSource, to: Path) -> None:
+    """Link the files of a row, so that its steps see no files that its digest does not cover."""
+    for path in model.covered_files:
+        link = to / path.relative_to(model.folder)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path.absolute())
 
 
 def _backends_by_directory(steps: recipe.Files) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 BUILD_FORMAT = 2
@@ -25,7 +26,7 @@ def model_files(model_folder: Path) -> Iterator[Path]:
 
 def is_ignored(relative: Path) -> bool:
     """Return whether a path inside a model's folder does not belong to the model."""
-    return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
+    return any(fnmatchcase(part, pattern) for part in relative.parts for pattern in IGNORED)
 
 
 def compute_digest(model_folder: Path, *, alternative: str | None = None) -> str:
@@ -34,10 +35,20 @@ def compute_digest(model_folder: Path, *, alternative: str | None = None) -> str
     The digest has 64 hex digits. Times, modes and the folder's own path do not affect it, so the
     same folder has the same digest on every machine.
     """
-    digest = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
+    digest = empty_digest()
     if alternative:
         digest.update(f"alternative {alternative}\n".encode())
     for path in model_files(model_folder):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
+        digest.update(file_line(model_folder, path))
     return digest.hexdigest()
+
+
+def empty_digest() -> "hashlib._Hash":
+    """Return the hash to which the lines of a model's files are added."""
+    return hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
+
+
+def file_line(model_folder: Path, path: Path) -> bytes:
+    """Return the line of a file: its path and content."""
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"{content} {path.relative_to(model_folder).as_posix()}\n".encode()

@@ -49,12 +49,16 @@ class Signature(BaseModel):
 
 
 class EngineOrigin(BaseModel):
-    """The engine job of a TensorRT plan, and the GPU, driver and TensorRT that compiled it."""
+    """The engine job of a TensorRT plan, and the GPU, driver and TensorRT that compiled it.
+
+    `latency_ms` are the engine's median times on this GPU for the shapes of its gate.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     job: str
     compiled_on: dict[str, str]
+    latency_ms: tuple[float, ...] = ()
 
 
 class StoredSource(BaseModel):
@@ -77,12 +81,15 @@ class LoadRecord(BaseModel):
     stand_ins: the framework that replaced a C++ backend, by backend.
     request: the request that the model answered; None for a decoupled model, which got none.
     rejection: the error with which the model answered.
+    through: another model, which was loaded in place of this one, because it has the same code and
+        differs only in data; None if this archive was loaded itself.
     not_loaded: the reason if Triton did not load the model; the other fields are then None.
     """
 
     model_config = ConfigDict(frozen=True)
 
     not_loaded: str | None = None
+    through: str | None = None
     triton: str | None = None
     python: str | None = None
     isolation: str | None = None

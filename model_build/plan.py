@@ -1,5 +1,7 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +12,10 @@ from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Location
+from model_build.formats import BACKENDS
 from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
-from model_build.recipe import FILE
+from model_build.recipe import FILE, Recipe
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability
@@ -22,12 +25,10 @@ from platform_facts import ComputeCapability
 class ModelPlan:
     """A checked model with its name, digest and signature.
 
-    `entry` is the Triton model that is served: the ensemble, or the only model. `alternative` is
-    the alternative of the recipe, None for the model itself.
+    `entry` is the Triton model that is served: the ensemble, or the only model.
     """
 
-    folder: Path
-    alternative: str | None
+    source: ModelSource
     name: str
     digest: str
     entry: str
@@ -38,6 +39,27 @@ class ModelPlan:
     """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
+    steps: frozenset[str] = frozenset()
+    """The folders of the archive beside the entry: the models of an ensemble's steps."""
+    custom_metrics: tuple[str, ...] = ()
+    """The Python models, by folder, that register metrics of their own."""
+    load_obstacle: str | None = None
+    """Why the Triton of builds does not load an archive without engines before it is published."""
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return self.source.folder
+
+    @property
+    def folder_digest(self) -> str:
+        """The digest of the folder, the same for all alternatives of its recipe, or rows."""
+        return self.source.shared.digest
+
+    @property
+    def alternative(self) -> str | None:
+        """The alternative of the recipe, or the row of its table; None for the model itself."""
+        return self.source.alternative
 
     def instance_warning(self, *, max_instances: int) -> str | None:
         """Return a warning about a stateful model on several instances, or None.
@@ -61,7 +83,7 @@ class ModelPlan:
 
         `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
         """
-        checks.check_target(ModelSource(self.folder, self.alternative), target)
+        checks.check_target(self.source, target)
         if not self.engines or target.compute_capability is None:
             return
         location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"
@@ -94,9 +116,13 @@ def plan_model(model: ModelSource) -> ModelPlan:
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository = checks.read(model)
+    changed_backends = {
+        path.partition("/")[0]: "onnxruntime" if isinstance(step, TensorRt) else step.backend
+        for path, step in model.files.items()
+        if step.backend
+    }
     return ModelPlan(
-        folder=model.folder,
-        alternative=model.alternative,
+        source=model,
         name=model.name,
         digest=model.digest,
         entry=repository.entry.name,
@@ -104,4 +130,46 @@ def plan_model(model: ModelSource) -> ModelPlan:
         is_stateful=repository.stateful is not None,
         is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
+        steps=frozenset(repository.models) - {repository.entry.name},
+        custom_metrics=tuple(
+            name
+            for name, folder in repository.models.items()
+            if any("MetricFamily(" in path.read_text() for path in folder.directory.glob("*/*.py"))
+        ),
+        load_obstacle=load_obstacle(repository.backends | changed_backends, model.recipe),
     )
+
+
+def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
+    """Yield what is lost when an endpoint publishes Triton's metrics of `models` to CloudWatch.
+
+    Source: developer guide, deploy-models-frameworks-triton, "Metrics".
+    """
+    archives = defaultdict[str, list[str]](list)
+    for model in models:
+        for name in model.custom_metrics:
+            yield (
+                f"{model.name}/{name} registers custom metrics, which AWS's image does not "
+                "publish: write them to the log instead (docs/stages.md, The server)"
+            )
+        for step in sorted(model.steps):
+            archives[step].append(model.name)
+    for step, names in archives.items():
+        if len(names) > 1:
+            yield (
+                f"{', '.join(names)} have a folder {step} each, whose metrics Triton does not "
+                "distinguish: rename the folders, in the steps of the ensembles too"
+            )
+
+
+def load_obstacle(backends: Mapping[str, str], recipe: Recipe) -> str | None:
+    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can.
+
+    `backends` is the backend of each model directory.
+    """
+    if recipe.load_skip:
+        return recipe.load_skip
+    for name, backend in backends.items():
+        if not (backend in BACKENDS and BACKENDS[backend].loads_in_builds):
+            return f"the Triton of builds has no backend {backend}, which {name} needs"
+    return None

@@ -5,14 +5,14 @@ import shutil
 from functools import reduce
 from operator import or_
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.weights import RandomWeights, Weights
 from model_build.formats import BACKENDS, FORMATS
-from model_build.recipe_values import InnerPath, Strict
+from model_build.recipe_values import FileName, InnerPath, Strict
 from model_build.target import BuildTarget
 from platform_facts.rules import checked_yaml
 
@@ -56,7 +56,8 @@ def _check_version_files(files: Files) -> Files:
 
 
 VersionFiles = Annotated[Files, AfterValidator(_check_version_files)]
-AlternativeName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+ALTERNATIVE_NAME = "[a-z0-9]+(-[a-z0-9]+)*"
+AlternativeName = Annotated[str, Field(pattern=f"^{ALTERNATIVE_NAME}$")]
 
 
 class Load(Strict):
@@ -70,6 +71,8 @@ class Recipe(Strict):
     """A model folder's `recipe.yaml`."""
 
     description: str
+    for_each: FileName | None = None
+    """A table in the folder: each row is a model FOLDER-NAME (`model_build.table`)."""
     weights: Weights | None = None
     """The weights that the steps use, None if they need none."""
     load: Load | None = None
@@ -88,6 +91,13 @@ class Recipe(Strict):
                     f"{name} makes no model file: add a model file, or remove the alternative"
                 )
         return alternatives
+
+    @model_validator(mode="after")
+    def _rows_have_no_alternatives(self) -> Self:
+        if self.for_each and self.alternatives:
+            message = "the rows of for_each are the alternatives: remove one of the two keys"
+            raise checked_yaml.LocatedErrors([(("alternatives",), message)])
+        return self
 
     @property
     def load_skip(self) -> str | None:
@@ -124,8 +134,3 @@ def step_for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[s
     if target_step is not step and target_step.backend:
         path = str(PurePosixPath(path).with_name(BACKENDS[target_step.backend].file))
     return path, target_step
-
-
-def read(model_folder: Path) -> Recipe:
-    """Return the recipe of a model folder. Raises `checked_yaml.InvalidFile`."""
-    return checked_yaml.load(model_folder / FILE, Recipe)

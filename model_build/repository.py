@@ -131,6 +131,12 @@ class Repository:
         return Location(self.display_path.joinpath(*parts))
 
     @property
+    def backends(self) -> dict[str, str]:
+        """The backend of each model that is not an ensemble."""
+        models = self.models.items()
+        return {name: model.backend for name, model in models if not model.is_ensemble}
+
+    @property
     def stateful(self) -> Model | None:
         """A model with `sequence_batching`, or None.
 

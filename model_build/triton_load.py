@@ -8,29 +8,36 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import copytree
-from tempfile import TemporaryDirectory
-from typing import Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any, Self
 
 import platform_facts
 from model_build import archive, model_config
 from model_build.build import Build
 from model_build.errors import BuildError
-from model_build.formats import BACKENDS
 from model_build.manifest import LoadRecord, Signature
+from model_build.plan import load_obstacle
 from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
+from model_build.source import ModelSource
 from model_build.target import BuildTarget
-from model_build.triton_request import TritonRequest, request_of_zeros
+from model_build.triton_request import request_of_zeros
 
 PACKAGE = "local_sagemaker"
 SECONDS = 900
-"""Timeout of the program, which gives up a load after 360 s."""
+"""Timeout of an answer of the program, which gives up a load after 360 s."""
+MAX_LOADS = 25
+"""Number of loads of one Triton: each Python model stays loaded, with a process of its own."""
+MAX_DRAWN_ROWS = 20
 NEEDS_GPU = re.compile(r"cuda|nvidia|\bgpus?\b", re.IGNORECASE)
 NATIVE_CODE = re.compile(r"\.cpython-(\d)(\d+)-.*\.so")
 """The file name of an extension module for one Python version (PEP 3149)."""
@@ -55,52 +62,177 @@ def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
     Triton also runs the samples of `model_warmup`. For a GPU target, it loads the configurations
     for a CPU. The model may reject zeros: that is recorded, and is no error.
     """
-    reason = obstacle(build.repository, skip=build.source.recipe.load_skip)
-    spec = importlib.util.find_spec(PACKAGE)
-    if reason is None and (spec is None or spec.origin is None):
-        reason = f"{PACKAGE} is not installed"
-    if reason or spec is None:
-        return skip_load(str(reason))(build, packed, progress)
-    start = time.monotonic()
-    signature = Signature.from_config(build.repository.entry.config)
-    request = (
-        None
-        if build.repository.is_decoupled
-        else request_of_zeros(signature, is_stateful=build.repository.stateful is not None)
-    )
-    with TemporaryDirectory(prefix="load-") as scratch:
-        served = Path(scratch, f"{build.name}{archive.SUFFIX}")
+    with in_one_triton(load) as load_archive:
+        return load_archive(build, packed, progress)
+
+
+def load_drawn(load_archive: Load, models: Iterable[ModelSource]) -> Load:
+    """Return a function that does not load all rows of a table among the `models` of a run.
+
+    Rows mostly differ in data: of each distinct code and target, one row is loaded, and up to
+    `MAX_DRAWN_ROWS` other rows, those with the first digests, which are as good as drawn by chance.
+    The record of another row names the one that was loaded.
+    """
+    rows = sorted((model for model in models if model.is_row), key=lambda row: row.digest)
+    drawn = {
+        row
+        for folder in {row.folder for row in rows}
+        for row in [row for row in rows if row.folder == folder][:MAX_DRAWN_ROWS]
+    }
+    records = dict[tuple[Path, str, str], tuple[str, LoadRecord]]()
+
+    def load_or_refer(build: Build, packed: Path, progress: Progress) -> LoadRecord:
+        row = build.source
+        code = row.folder, row.code, str(build.target)
+        if not row.is_row or row in drawn or code not in records:
+            record = load_archive(build, packed, progress)
+            records.setdefault(code, (build.name, record))
+            return record
+        name, record = records[code]
+        progress(f"has the code of {name}, which was loaded into Triton: not loaded")
+        return record if record.not_loaded else record.model_copy(update={"through": name})
+
+    return load_or_refer
+
+
+@contextmanager
+def in_one_triton(load_archive: Load) -> Iterator[Load]:
+    """Yield a function that does the same as `load_archive`; `load` with one Triton if possible.
+
+    A start of Triton takes longer than most loads.
+    """
+    if load_archive is not load:
+        yield load_archive
+        return
+    with _Triton() as triton:
+        yield triton.load
+
+
+class _Triton:
+    """The program `local_sagemaker.load_archive`, which starts at the first load.
+
+    After `MAX_LOADS`, and after an error, the next load starts it again.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._ending = ExitStack()
+        self._folder, self._loads = Path(), 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
+
+    def load(self, build: Build, packed: Path, progress: Progress) -> LoadRecord:
+        """Load an archive as the function `load` does."""
+        reason = load_obstacle(build.repository.backends, build.source.recipe)
+        if reason is None and not _package():
+            reason = f"{PACKAGE} is not installed"
+        if reason:
+            return skip_load(reason)(build, packed, progress)
+        start = time.monotonic()
+        report = self._report(build, packed)
+        limit: str | None = report.get("cannot_run") or _machine_limit(build, report)
+        if limit:
+            return skip_load(limit)(build, packed, progress)
+        if "error" in report:
+            raise BuildError(
+                f"Triton {report['triton']} does not load {build.name}: {report['error']}\n  If "
+                "only the Triton of builds cannot load it, write load: { skip: REASON } into "
+                "recipe.yaml"
+            )
+        record = _record(build.repository, report)
+        seconds = f"loaded into Triton {record.triton} in {time.monotonic() - start:.1f} s"
+        if record.rejection:
+            progress(f"{WARNING} {seconds}, which rejects a request of zeros: {record.rejection}")
+        else:
+            progress(seconds)
+        return record
+
+    def _report(self, build: Build, packed: Path) -> dict[str, Any]:
+        """Return the program's report about an archive."""
+        if self._process is None or self._loads == MAX_LOADS:
+            self._ending.close()
+            self._start()
+        self._loads += 1
+        served = self._folder / str(self._loads) / f"{build.name}{archive.SUFFIX}"
+        served.parent.mkdir()
         if build.target.processor == "cpu":
             served.symlink_to(packed.resolve())
         else:
-            _pack_for_cpu(build, Path(scratch, "repository"), served)
-        report = _run(served, request, package=Path(str(spec.origin)).parent)
-    limit: str | None = report.get("cannot_run") or _machine_limit(build, report)
-    if limit:
-        return skip_load(limit)(build, packed, progress)
-    if "error" in report:
-        raise BuildError(
-            f"Triton {report['triton']} does not load {build.name}: {report['error']}\n  If only "
-            "the Triton of builds cannot load it, write load: { skip: REASON } into recipe.yaml"
+            _pack_for_cpu(build, served.parent / "repository", served)
+        signature = Signature.from_config(build.repository.entry.config)
+        request = request_of_zeros(signature, is_stateful=build.repository.stateful is not None)
+        job = {
+            "archive": str(served.relative_to(self._folder)),
+            "request": None
+            if build.repository.is_decoupled
+            else {
+                "body": base64.b64encode(request.body).decode(),
+                "content_type": request.content_type,
+            },
+        }
+        report = self._ask(json.dumps(job), build.name)
+        if report.keys() & {"error", "cannot_run"}:
+            self._ending.close()
+        return report
+
+    def _start(self) -> None:
+        """Start the program, which gets none of the build's credentials."""
+        environment = {
+            name: text for name, text in os.environ.items() if not name.startswith("AWS_")
+        }
+        search_path = [str(_package()), *filter(None, [environment.get("PYTHONPATH")])]
+        self._folder = Path(self._ending.enter_context(TemporaryDirectory(prefix="load-")))
+        self._log = self._ending.enter_context(TemporaryFile("w+"))  # noqa: SIM115
+        self._process = self._ending.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-m", f"{PACKAGE}.load_archive", str(self._folder)],
+                env={**environment, "PYTHONPATH": os.pathsep.join(search_path)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                text=True,
+            )
         )
-    record = _record(build.repository, report)
-    seconds = f"loaded into Triton {record.triton} in {time.monotonic() - start:.1f} s"
-    if record.rejection:
-        progress(f"{WARNING} {seconds}, which rejects a request of zeros: {record.rejection}")
-    else:
-        progress(seconds)
-    return record
+        self._loads = 0
+        self._ending.callback(self._forget)
+
+    def _forget(self) -> None:
+        self._process = None
+
+    def _ask(self, job: str, name: str) -> dict[str, Any]:
+        """Send a line, and return the object of the answer."""
+        process = self._process
+        assert process
+        assert process.stdin
+        assert process.stdout
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        try:
+            with suppress(BrokenPipeError):
+                print(job, file=process.stdin, flush=True)
+            line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if line:
+            report: dict[str, Any] = json.loads(line)
+            return report
+        code = process.wait()
+        self._log.seek(0)
+        text = self._log.read().strip()[-1000:]
+        self._ending.close()
+        if code == -signal.SIGKILL:
+            raise BuildError(f"{name}: Triton has not answered in {SECONDS} s")
+        raise BuildError(f"the Triton of builds did not start: {text}")
 
 
-def obstacle(repository: Repository, *, skip: str | None) -> str | None:
-    """Return why the Triton of builds, on a CPU, cannot load a model; None if it can."""
-    if skip:
-        return skip
-    for name, model in repository.models.items():
-        format_ = BACKENDS.get(model.backend)
-        if not model.is_ensemble and not (format_ and format_.loads_in_builds):
-            return f"the Triton of builds has no backend {model.backend}, which {name} needs"
-    return None
+def _package() -> Path | None:
+    """Return the folder that has the local SageMaker's package, None if it is not installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return Path(spec.origin).parents[1] if spec and spec.origin else None
 
 
 def _pack_for_cpu(build: Build, folder: Path, to: Path) -> None:
@@ -112,32 +244,6 @@ def _pack_for_cpu(build: Build, folder: Path, to: Path) -> None:
         (folder / name / CONFIG).unlink()
         model_config.write(config, folder / name / CONFIG)
     archive.pack(folder, to)
-
-
-def _run(archive_path: Path, request: TritonRequest | None, *, package: Path) -> dict[str, Any]:
-    """Return the report of the program, which gets none of the build's credentials."""
-    content = request and {
-        "body": base64.b64encode(request.body).decode(),
-        "content_type": request.content_type,
-    }
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
-    search_path = [str(package.parent), *filter(None, [environment.get("PYTHONPATH")])]
-    try:
-        finished = subprocess.run(
-            [sys.executable, "-m", f"{PACKAGE}.load_archive", str(archive_path)],
-            env={**environment, "PYTHONPATH": os.pathsep.join(search_path)},
-            input=json.dumps(content),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise BuildError(f"{archive_path.name}: Triton has not answered in {SECONDS} s") from None
-    if finished.returncode:
-        raise BuildError(f"the Triton of builds did not start: {finished.stderr.strip()[-1000:]}")
-    report: dict[str, Any] = json.loads(finished.stdout)
-    return report
 
 
 def _machine_limit(build: Build, report: dict[str, Any]) -> str | None:

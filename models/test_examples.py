@@ -14,7 +14,7 @@ from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
-from model_build.recipe import read
+from model_build.source import ModelSource
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
 
@@ -108,7 +108,8 @@ def test_inception_script_prints_equal_results(endpoint: str) -> None:
 @pytest.mark.usefixtures("_endpoints")
 def test_bert_script_calls_every_copy_twice() -> None:
     minilm = MODELS / "minilm"
-    folder = weights.fetch(read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer"))
+    pinned = ModelSource(minilm).recipe.weights
+    folder = weights.fetch(pinned, model_folder=minilm, progress=Printer("tokenizer"))
     *calls, json = _run_script("bert_copies", "Triton serves", f"{folder}/tokenizer.json")
     matches = [
         re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", call)

@@ -108,7 +108,11 @@ class Catalog:
         after it was written: `models` are read in any case.
         """
         names = {revision.model for revision in listed(self.dynamodb, self.stage, self.endpoint)}
-        keys = [self._key(model) for model in sorted({*names, *models})]
+        return self.revisions({*names, *models})
+
+    def revisions(self, models: Iterable[str]) -> dict[str, Revision]:
+        """Return the current revisions of the models that have one, as `current` does."""
+        keys = [self._key(model) for model in sorted(models)]
         items = [
             item
             for start in range(0, len(keys), KEYS_PER_BATCH)

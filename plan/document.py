@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from platform_facts.rules import server
+from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import ModelEntry
 from platform_facts.rules.names import metrics_log_group
 
@@ -98,6 +99,8 @@ class PlannedModel(Record):
     """A model of an endpoint.
 
     version: the first digits of `digest`, which is the SHA-256 of the model's sources.
+    source: the key of the asset with the model's folder.
+    alternative: the alternative of the recipe, empty for the model itself.
     archives: key in the model bucket -> archive.
     catalog: the model's entry in the catalog, for clients.
     default_model: the folder of the archive that a container serves, None with many models.
@@ -106,6 +109,8 @@ class PlannedModel(Record):
 
     version: str
     digest: str
+    source: str
+    alternative: str = ""
     archives: dict[str, PlannedArchive]
     catalog: ModelEntry
     default_model: str | None = None
@@ -172,6 +177,22 @@ class PlannedEndpoint(Record):
 
     settings: EndpointSettings
     models: dict[str, PlannedModel]
+
+    def build_items(self) -> list[BuildItem]:
+        """Return the archives of all models."""
+        return [
+            BuildItem(
+                source=model.source,
+                model=name,
+                alternative=model.alternative,
+                digest=model.digest,
+                target=archive.target,
+                key=key,
+                engines=bool(archive.engines),
+            )
+            for name, model in self.models.items()
+            for key, archive in model.archives.items()
+        ]
 
 
 class TimeBudget(Record):

@@ -9,7 +9,7 @@ additional.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import platform_facts
@@ -45,7 +45,7 @@ COMPONENT = "AWS::SageMaker::InferenceComponent"
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
-BUILD, CATALOG = "Custom::TritonModel", "Custom::TritonCatalog"
+BUILD, CATALOG = "Custom::TritonModels", "Custom::TritonCatalog"
 KINDS = (
     *(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, CATALOG),
 )
@@ -159,6 +159,11 @@ def _differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {json.dumps(actual)[:200]}, and the plan has {has[:200]}"
 
 
+def _list(lines: Iterable[str]) -> Properties:
+    """Return the location and digest of a list with one text a line."""
+    return {"List": ANY, "Digest": hashlib.sha256(list_text(lines).encode()).hexdigest()}
+
+
 class _Reader:
     """The resources of a template without functions: references contain what they refer to."""
 
@@ -223,10 +228,9 @@ class _Expected:
         config = f"<{CONFIG}.EndpointConfigName>"
         checks = {"ServiceToken": ANY, "Endpoint": self._name, "ConfigName": config}
         checks |= {"SecurityGroup": ANY, "Components": ANY}
-        archives = [model.catalog.target_model for model in self._endpoint.models.values()]
         table = table_name(self._plan.stage)
         name = f"{table}/{self._short_name}"
-        guard = {"Archives": [*filter(None, archives)], "Catalog": name, "Deployment": ANY}
+        guard = {"Catalog": name, "Deployment": ANY, **self._entries()}
         scaling = [*self._scaling()]
         rollback = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
         return {
@@ -243,7 +247,7 @@ class _Expected:
             ALARM: [*rollback, *self._alarms(), *self._wake_alarms()],
             GUARD: [checks | guard],
             CHECK: [checks],
-            BUILD: [*self._builds()],
+            BUILD: [self._builds()],
             CATALOG: [self._catalog(table)],
         }
 
@@ -253,19 +257,22 @@ class _Expected:
     def _bucket(self) -> str:
         return f"<{self._plan.stage}-models:ExportsOutputRefModelsBucket>"
 
-    def _builds(self) -> Iterator[Properties]:
-        for name, model in self._endpoint.models.items():
-            for key, archive in model.archives.items():
-                own = {"Model": name, "Digest": model.digest, "Target": archive.target, "Key": key}
-                others = dict.fromkeys(("Alternative", "Source", *PROVIDER), ANY)
-                yield {**own, "Bucket": self._bucket(), **others}
+    def _builds(self) -> Properties:
+        """Return the resource that builds a list of archives, which must have this digest."""
+        items = (item.as_json() for item in self._endpoint.build_items())
+        return {"Bucket": self._bucket(), **dict.fromkeys(PROVIDER, ANY), **_list(items)}
 
     def _catalog(self, table: str) -> Properties:
         """Return the resource that writes a list of models, which must have this digest."""
-        text = list_text(model.catalog.as_json() for model in self._endpoint.models.values())
-        own = {"Table": table, "Endpoint": self._short_name}
-        others = {"ServiceToken": ANY, "List": ANY}
-        return {**own, "Digest": hashlib.sha256(text.encode()).hexdigest(), **others}
+        return {
+            "Table": table,
+            "Endpoint": self._short_name,
+            "ServiceToken": ANY,
+            **self._entries(),
+        }
+
+    def _entries(self) -> Properties:
+        return _list(model.catalog.as_json() for model in self._endpoint.models.values())
 
     def _models(self, variant: PlannedVariant) -> dict[str, Properties]:
         """Return archive or prefix -> Model of a variant, the preferred first."""

@@ -1,12 +1,35 @@
-"""Acknowledgements of dangers, with an expiry date: `review/acknowledged.yaml`."""
+"""Acknowledgements and levels of dangers: `review/acknowledged.yaml`."""
 
 from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from platform_facts.rules import checked_yaml
+
+RULES = (
+    *("exposed_secrets", "public_exposure", "removed_endpoints", "new_environment"),
+    *("shared_identities", "replaced_resources", "rejected_updates", "no_longer_production"),
+    *("plan_mismatches", "broken_clients", "dropped_models", "widened_access"),
+    *("privileged_new_principals", "new_capabilities", "selected_code", "widened_workflows"),
+    *("lost_owners", "unowned_code", "unreadable_files", "foreign_targets", "internet_routes"),
+    *("build_downloads", "lost_pins", "changed_weights_source", "encryption_removed"),
+    *("lost_safeguards", "expiring_objects", "low_availability", "lost_scaling"),
+    *("lost_service_access", "lost_rollback", "lost_alarms", "silenced_alarms"),
+    *("weakened_alarms", "shrunk_protection", "lost_logging", "reset_instance_counts"),
+    *("scaling_suspended_during_update", "multiplied_capacity", "shifted_traffic"),
+    *("split_sequences", "over_budget", "changed_stack_settings", "weakened_checks"),
+    *("larger_tolerances", "slow_responses", "unknown_resources", "new_packages"),
+    "reduced_protection",
+)
+"""Names of the rules, the worst dangers first."""
+
+
+def _check_rule(name: str) -> str:
+    if name not in RULES:
+        raise ValueError(f"no rule {name}: docs/review.md has the rules")
+    return name
 
 
 class Acknowledgement(BaseModel):
@@ -26,11 +49,12 @@ class Acknowledgement(BaseModel):
 
 
 class Acknowledgements(BaseModel):
-    """All entries of the file."""
+    """The file: acknowledgements, and the rules whose dangers are advice, without an exit code."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     acknowledged: list[Acknowledgement] = []
+    advisory: list[Annotated[str, AfterValidator(_check_rule)]] = ["reduced_protection"]
 
     def find(self, key: str, today: date) -> Acknowledgement | None:
         """Return the valid acknowledgement of the danger with a key, None if there is none."""

@@ -62,7 +62,11 @@ def review_change(
 
     def with_acknowledgements(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
         return tuple(
-            replace(danger, acknowledgement=acknowledgements.find(danger.key, today))
+            replace(
+                danger,
+                acknowledgement=acknowledgements.find(danger.key, today),
+                advisory=danger.rule in acknowledgements.advisory,
+            )
             for danger in dangers
         )
 
@@ -74,6 +78,7 @@ def review_change(
         dangers=with_acknowledgements((*secret_dangers, *files.dangers)),
         notes=files.notes,
         code=files.code,
+        code_files=files.code_files,
         commits=commit_range(base, head),
         gaps=tuple(gaps),
     )

@@ -10,6 +10,10 @@ from review import environments
 from review.access.access_changes import AccessChange, access_changes
 from review.environments import StackValues
 from review.stack_differences import ResourceChange, StackDifference, stack_differences
+from review.verified_plans import ReadModel, read_models
+
+POLICY_PROPERTIES = {"AssumeRolePolicyDocument", "KeyPolicy", "Policies", "PolicyDocument"}
+"""Properties that only give or deny access."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,18 @@ class Comparison:
         """The changes of all resources, in all stacks."""
         return [change for stack in self.stacks for change in stack.changes]
 
+    def effective_changes(self, stack: str) -> list[ResourceChange]:
+        """Return the changes of a stack, without policies that give equal access in other words."""
+        changes = [change for change in self.changes if change.stack == stack]
+        if any(access.stack == stack and not access.is_equal for access in self.access):
+            return changes
+        return [
+            change
+            for change in changes
+            if change.type != "AWS::IAM::Policy"
+            and not (change.properties and {*change.properties} <= POLICY_PROPERTIES)
+        ]
+
     def is_deployed(self, stack: str) -> bool:
         """Return whether a stack exists before and after, in the same environment."""
         return stack in self.before and stack in self.after and not self.is_moved
@@ -89,6 +105,18 @@ class Comparison:
     def access(self) -> list[AccessChange]:
         """The permissions that the change adds and removes, by stack."""
         return list(access_changes(*self.templates))
+
+    @property
+    def stage_file(self) -> Path | None:
+        """The stage's file after the change, None if it is not available."""
+        _, models = self.models
+        return models and models.parent / "stages" / f"{self.stage}.yaml"
+
+    @cached_property
+    def read_models(self) -> dict[str, ReadModel]:
+        """The models after the change, as the base's code reads their files."""
+        plan, (_, folder) = self.plan_after, self.models
+        return read_models(plan, folder) if plan and folder else {}
 
     @cached_property
     def endpoints(self) -> dict[str, EndpointPair]:

@@ -36,7 +36,7 @@ def endpoint_changes(
     for stack, pair in comparison.endpoints.items():
         if comparison.is_moved and pair.after:  # the old endpoint remains in the old environment
             pair = EndpointPair(None, pair.after)
-        changes = [change for change in comparison.changes if change.stack == stack]
+        changes = comparison.effective_changes(stack)
         own_models = [model for model in models if model.endpoint == pair.name]
         clauses = "; ".join(_clauses(comparison, stack, pair, changes, own_models))
         yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {clauses}")

@@ -6,6 +6,7 @@ import re
 _MARKUP = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
 """Characters that are markup in Markdown, except **, which marks names in the report."""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
+_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+]*://[\w./?=%&~:#@!+,-]*\w)")
 _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
 """Characters after which GitHub detects mentions and links (GitHub Flavored Markdown, "Autolinks").
 A zero-width space after them prevents it, as in Renovate's comments."""
@@ -25,9 +26,13 @@ INDENT = "    "
 
 
 def plain(text: str, longest: int) -> str:
-    """Return a text on one line, escaped for Markdown."""
-    line = _MARKUP.sub(lambda mark: f"\\{mark[0]}", cut(text, longest))
-    return _without_links(_NUMBERED.sub(r"\1\\\2", line))
+    """Return a text on one line, escaped for Markdown; an address is a code span, not a link."""
+    parts = _ADDRESS.split(cut(text, longest))
+    parts[::2] = [_MARKUP.sub(lambda mark: f"\\{mark[0]}", part) for part in parts[::2]]
+    parts[0] = _NUMBERED.sub(r"\1\\\2", parts[0])
+    parts[::2] = map(_without_links, parts[::2])
+    parts[1::2] = [f"`{address}`" for address in parts[1::2]]
+    return "".join(parts)
 
 
 def code(text: str, longest: int) -> str:

@@ -46,22 +46,20 @@ def measurements(models: Path, model: str) -> list[Measurement]:
 
 
 def measured_rates(comparison: Comparison) -> Iterator[str]:
-    """Yield one sentence for each model of each changed endpoint."""
+    """Yield one sentence for each measured model of each changed endpoint."""
     _, folder = comparison.models
     for pair in comparison.endpoints.values():
         if pair.after and pair.after != pair.before:
             for name, model in pair.after.models.items():
-                results = measurements(folder, name) if folder else []
-                rates = _rates(pair.after, model, results, comparison.plans[1].region)
-                yield f"{pair.name}, {name}: {rates}"
+                if results := measurements(folder, name) if folder else []:
+                    rates = _rates(pair.after, model, results, comparison.plans[1].region)
+                    yield f"{pair.name}, {name}: {rates}"
 
 
 def _rates(
     endpoint: PlannedEndpoint, model: PlannedModel, results: list[Measurement], region: str
 ) -> str:
     """Return the newest rate on each instance type; `results` are the newest first."""
-    if not results:
-        return "not measured"
     counts: dict[str, int] = {}
     for variant in endpoint.settings.variants.values():
         for name in variant.instance_types[:1]:

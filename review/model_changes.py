@@ -1,12 +1,13 @@
 """The change of each model of an endpoint, and its causes."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from plan.document import PlannedModel
 from review.comparison import Comparison
+from review.verified_plans import load_obstacle
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
@@ -19,6 +20,7 @@ class ModelChange:
 
     causes: the changed files or the new build targets.
     breaking_changes: the changes of the signature that break clients.
+    load_obstacle: why no Triton loads it before it is published, empty if its build does.
     """
 
     endpoint: str
@@ -26,6 +28,12 @@ class ModelChange:
     state: State
     causes: tuple[str, ...] = ()
     breaking_changes: tuple[str, ...] = ()
+    load_obstacle: str = ""
+
+    @property
+    def is_built(self) -> bool:
+        """Whether a build makes an archive of it."""
+        return self.state in ("new", "rebuilt", "compiled again")
 
     @property
     def is_change(self) -> bool:
@@ -41,7 +49,9 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
         old_models, models = (side.models if side else {} for side in (before, pair.after))
         for name in sorted(old_models.keys() | models.keys()):
             old, new = old_models.get(name), models.get(name)
-            changes.append(_model_change(pair.name, name, old, new, comparison.models))
+            change = _model_change(pair.name, name, old, new, comparison.models)
+            obstacle = new and load_obstacle(new, comparison.read_models.get(name))
+            changes.append(replace(change, load_obstacle=obstacle or ""))
     return changes
 
 

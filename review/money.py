@@ -7,6 +7,7 @@ import platform_facts
 from plan.document import PlannedEndpoint
 from platform_facts import HOURS_PER_MONTH
 from review.comparison import Comparison
+from review.model_changes import ModelChange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,14 @@ class CostChange:
         """The instance types without a price, with the reason."""
         costs = [cost for cost in (self.before, self.after) if cost]
         return [message for cost in costs for message in cost.missing_prices]
+
+
+@dataclass(frozen=True)
+class VolumeCharge:
+    """A charge by volume that a change adds, with the endpoint or the model that causes it."""
+
+    charge: str
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -113,3 +122,30 @@ def total_change(costs: Sequence[CostChange], amount: str) -> str:
         return str(after)
     change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
     return f"{before} → {after}{change}"
+
+
+def volume_charges(comparison: Comparison, models: Iterable[ModelChange]) -> Iterator[VolumeCharge]:
+    """Yield what a change newly lets AWS charge by volume; `models` are the changes of models."""
+    for pair in comparison.endpoints.values():
+        if pair.after:
+            before, after = (_volume_settings(side) for side in (pair.before, pair.after))
+            for charge, setting in after.items():
+                if setting and setting != before.get(charge):
+                    yield VolumeCharge(charge, pair.name)
+    for model in models:
+        if model.is_built:
+            yield VolumeCharge("builds", model.model)
+            yield VolumeCharge("the table of models", model.model)
+
+
+def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:
+    """Return the settings of an endpoint that cause charges by volume."""
+    if endpoint is None:
+        return {}
+    settings = endpoint.settings
+    return {
+        "data capture": settings.settings.get("data_capture"),
+        "detailed observability": settings.settings.get("detailed_observability"),
+        "custom metrics": settings.metrics_namespace,
+        "logs": settings.name,
+    }

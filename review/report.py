@@ -26,6 +26,7 @@ class ChangeReport:
     base: name of the base.
     dangers, notes: dangers and other changes of files in the repository.
     code: a line for each package with changed code, which people judge.
+    code_files: a line for each file of changed code.
     commits: the compared commits, empty if unknown.
     gaps: parts that could not be reviewed.
     """
@@ -35,6 +36,7 @@ class ChangeReport:
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    code_files: tuple[str, ...] = ()
     commits: str = ""
     gaps: tuple[Gap, ...] = ()
 
@@ -50,14 +52,23 @@ class ChangeReport:
 
     @property
     def open_dangers(self) -> list[Danger]:
-        """The dangers without an acknowledgement."""
+        """The dangers that need an acknowledgement and have none."""
         dangers = (danger for group in self.danger_groups for danger in group.dangers)
-        return [danger for danger in dangers if danger.acknowledgement is None]
+        return [d for d in dangers if d.acknowledgement is None and not d.advisory]
 
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
         """The changed endpoints."""
         return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
+
+    @property
+    def endpoint_lines(self) -> list[str]:
+        """A line for each change of endpoints; equal changes are one line."""
+        names: dict[str, list[str]] = {}
+        for endpoint in self.changed_endpoints:
+            text = endpoint.sentence.removeprefix(f"**{endpoint.name}**: ")
+            names.setdefault(text, []).append(f"**{endpoint.name}**")
+        return [f"{', '.join(endpoints)}: {text}" for text, endpoints in names.items()]
 
     @property
     def changed_models(self) -> list[ModelChange]:
@@ -70,6 +81,14 @@ class ChangeReport:
         return [
             cost for cost in self.all_of("costs") if cost.before != cost.after or cost.keeps_running
         ]
+
+    @property
+    def volume_charges(self) -> dict[str, list[str]]:
+        """Charge by volume -> the endpoints or models that cause it."""
+        causes: dict[str, list[str]] = {}
+        for charge in self.all_of("charges"):
+            causes.setdefault(charge.charge, []).append(charge.cause)
+        return {charge: list(dict.fromkeys(names)) for charge, names in causes.items()}
 
     def all_of(self, attribute: str) -> Iterator[Any]:
         """Yield the items of an attribute of every stage review."""

@@ -1,32 +1,23 @@
-"""Secrets in what a change adds, found by detect-secrets, and their masks in the report."""
+"""Secrets in what a change adds, and their masks in the report."""
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from plan import document
+from platform_facts.rules.secrets import NOT_SCANNED, detectors, secrets, strings
 from release.assemblies import SynthesisedTree
 from release.templates import SUFFIX
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
-from review.detectors import detected, detectors
 from review.files.model_data import read_config
 from review.files.readers import read_yaml
 from review.values import Unreadable
 
 RULE = "exposed_secrets"
 MASK = "<secret>"
-NOT_SCANNED = re.compile(r"(.*/)?(tests|docs|requirements)/.*|(.*/)?[^/]*(requirements|lock)[^/]*")
-"""Files with hashes, or with examples of secrets."""
-TOKEN_NAME = re.compile(r"token(?!iz)|credential|passphrase", re.IGNORECASE)
-TOKEN = re.compile(r"(?=.*\d)(?=.*[G-Zg-z])[\w+/=.-]{16,}")
-"""A value of 16 characters or more with digits, which is no digest: a secret
-if its name is that of a token."""
-MIN_LENGTH = 6
-"""Minimum characters of a secret: shorter words are placeholders, and would be masked in words."""
 WINDOW = 8
 """Number of characters of a secret that are masked wherever they stand, as in a cut value."""
 
@@ -43,25 +34,26 @@ def added_secrets(
     known = {
         string for document in changed if document in old for string in _strings(*old[document])
     }
-    dangers: dict[Danger, None] = {}
-    values: set[str] = set()
-    secrets: dict[str, list[tuple[str, str]]] = {}
+    places: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+    by_string: dict[str, list[tuple[str, str]]] = {}
     with detectors():
         for (stage, name), text in changed.items():
             for string in sorted(_strings(*text) - known):
-                if string not in secrets:
-                    secrets[string] = [*_secrets(string)]
-                for kind, value in secrets[string]:
-                    values.add(value)
-                    key = string.partition(" = ")[0] if string.endswith('"') else "a line"
-                    message = (
-                        f"{name}: {key}: a secret ({kind}), for all who read the repository or the "
-                        "template: revoke it, and refer to a secret of Secrets Manager instead"
-                    )
-                    dangers[Danger(f"{name}.{digest(value)}", message, RULE, stage, group=name)] = (
-                        None
-                    )
-    return list(merge_groups(dangers)), frozenset(values)
+                if string not in by_string:
+                    by_string[string] = [*secrets(string)]
+                key = string.partition(" = ")[0] if string.endswith('"') else "a line"
+                for kind_and_value in by_string[string]:
+                    places.setdefault(kind_and_value, {}).setdefault(name, (stage, key))
+    dangers = []
+    for (kind, value), names in places.items():
+        (first, (stage, key)), *others = names.items()
+        also = f" (also in {', '.join(name for name, _ in others)})" if others else ""
+        message = (
+            f"{first}: {key}: a secret ({kind}){also}, for all who read the repository or the "
+            "template: revoke it, and refer to a secret of Secrets Manager instead"
+        )
+        dangers.append(Danger(f"{first}.{digest(value)}", message, RULE, stage, group=first))
+    return list(merge_groups(dangers)), frozenset(value for _, value in places)
 
 
 def _documents(
@@ -86,53 +78,25 @@ def _strings(name: str, content: bytes) -> frozenset[str]:
     try:
         if name.endswith((".json", ".yaml", ".yml")):
             values = json.loads(content) if name.endswith(".json") else read_yaml(content)
-            return frozenset(_pairs(values))
+            return frozenset(strings(values))
         if name.endswith("config.pbtxt"):
-            return frozenset(_pairs(read_config(content)))
+            return frozenset(strings(read_config(content)))
     except (Unreadable, ValueError):
         pass  # its lines are scanned
     text = "" if b"\0" in content else content.decode(errors="replace")
     return frozenset(line.strip() for line in text.splitlines())
 
 
-def _pairs(value: Any, key: str = "value") -> Iterator[str]:
-    match value:
-        case dict():
-            name = str(value.get("Name", value.get("name", key)))
-            for child_key, child in value.items():
-                is_value = str(child_key).lower() in ("value", "string_value")
-                yield from _pairs(child, name if is_value else str(child_key))
-        case list():
-            for item in value:
-                yield from _pairs(item, key)
-        case str() | int() if not isinstance(value, bool):
-            for line in str(value).splitlines():
-                yield f'{key} = "{line}"'
+def masked(value: Any, values: frozenset[str]) -> Any:
+    """Return a value, also a dataclass, whose texts have a mask in place of the secret `values`."""
+    return _masked(value, _pattern(values)) if values else value
 
 
-def _secrets(line: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and value of each secret in a line."""
-    key, _, value = line.partition(" = ")
-    if TOKEN_NAME.search(key) and TOKEN.fullmatch(value.strip('"')):
-        yield "Secret Keyword", value.strip('"')
-    for kind, pattern in detected(line):
-        for match in pattern.finditer(line):
-            if len(match[0]) >= MIN_LENGTH:
-                yield kind, match[0]
-
-
-def masked(value: Any, secrets: frozenset[str]) -> Any:
-    """Return a value, also a dataclass, whose texts have a mask in place of secrets."""
-    if not secrets:
-        return value
-    return _masked(value, _pattern(secrets))
-
-
-def _pattern(secrets: frozenset[str]) -> re.Pattern[str]:
+def _pattern(values: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern of all positions of a secret, or of `WINDOW` characters of one."""
     parts = {
         secret[start : start + WINDOW]
-        for secret in secrets
+        for secret in values
         for start in range(max(len(secret) - WINDOW, 0) + 1)
     }
     return re.compile(f"(?=({'|'.join(map(re.escape, sorted(parts)))}))")

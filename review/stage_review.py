@@ -13,7 +13,7 @@ from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange, endpoint_changes
 from review.measured_rates import measured_rates
 from review.model_changes import ModelChange, model_changes
-from review.money import CostChange, cost_changes
+from review.money import CostChange, VolumeCharge, cost_changes, volume_charges
 from review.stack_differences import StackDifference
 from review.template_changes import notes
 
@@ -32,6 +32,7 @@ class StageReview:
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
+    charges: tuple[VolumeCharge, ...] = ()
     rates: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
@@ -69,6 +70,7 @@ def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> St
         dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
+        charges=tuple(volume_charges(comparison, models)),
         rates=tuple(measured_rates(comparison)),
         access=tuple(
             line for access in comparison.access for line in grant_sentences(access.grants_to_new)

@@ -1,12 +1,14 @@
 """The first line of a report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from review.money import total
 from review.report import ChangeReport
 
-MAX_GAPS = 3
-"""Maximum number of gaps that the line names; it has only the number of further gaps."""
+MAX_NAMES = 3
+"""Maximum number of names in a list; of further ones, the line has only the number."""
+NAMED_CHARGES = ("data capture", "detailed observability", "custom metrics")
+"""Charges by volume that the line names: the others are of every change."""
 
 
 def summary(report: ChangeReport) -> str:
@@ -15,6 +17,7 @@ def summary(report: ChangeReport) -> str:
         (
             *_danger_clauses(report),
             *_endpoint_clauses(report),
+            *_load_clauses(report),
             *_cost_clauses(report),
             *_code_clauses(report),
         )
@@ -23,15 +26,17 @@ def summary(report: ChangeReport) -> str:
 
 def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
-        parts = [gap.part for gap in report.gaps]
-        more = f" and {len(parts) - MAX_GAPS} more" if len(parts) > MAX_GAPS else ""
-        yield f"not everything was reviewed ({', '.join(parts[:MAX_GAPS])}{more})"
+        yield f"not everything was reviewed ({_listed([gap.part for gap in report.gaps])})"
     groups = report.danger_groups
-    count = sum(group.first.acknowledgement is None for group in groups)
+    acknowledged_count = sum(group.first.acknowledgement is not None for group in groups)
+    advisory_count = sum(group.is_advice for group in groups)
+    count = len(groups) - acknowledged_count - advisory_count
     if count or report.is_complete:
         yield f"{count or 'no'} danger{'' if count == 1 else 's'}"
-    if acknowledged_count := len(groups) - count:
+    if acknowledged_count:
         yield f"{acknowledged_count} acknowledged"
+    if advisory_count:
+        yield f"{advisory_count} advisory"
 
 
 def _endpoint_clauses(report: ChangeReport) -> Iterator[str]:
@@ -43,7 +48,28 @@ def _endpoint_clauses(report: ChangeReport) -> Iterator[str]:
         yield "no endpoint changes" if has_changed_stack else "no change to any deployed resource"
 
 
+def _load_clauses(report: ChangeReport) -> Iterator[str]:
+    """Yield which changed models no Triton has loaded: a review runs no code of a change."""
+    built = [model for model in report.changed_models if model.is_built]
+    obstacles = {model.model: model.load_obstacle for model in built if model.load_obstacle}
+    names = sorted({model.model for model in built} - obstacles.keys())
+    if names:
+        builds = "its build" if len(names) == 1 else "their builds"
+        yield f"Triton loads {_listed(names)} only in {builds}"
+    for reason in dict.fromkeys(obstacles.values()):
+        names = [name for name, obstacle in sorted(obstacles.items()) if obstacle == reason]
+        published = "it is published" if len(names) == 1 else "they are published"
+        yield f"Triton does not load {_listed(names)} before {published} ({reason})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{', '.join(names[:MAX_NAMES])}{more}"
+
+
 def _cost_clauses(report: ChangeReport) -> Iterator[str]:
+    if charges := [charge for charge in NAMED_CHARGES if charge in report.volume_charges]:
+        yield f"{_listed(charges)} charged by volume"
     changed = report.changed_costs
     for amount, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), amount)
@@ -59,5 +85,4 @@ def _cost_clauses(report: ChangeReport) -> Iterator[str]:
 def _code_clauses(report: ChangeReport) -> Iterator[str]:
     if report.code:
         packages = [line.partition("**")[2].partition("**")[0] for line in report.code]
-        more = f" and {len(packages) - MAX_GAPS} more" if len(packages) > MAX_GAPS else ""
-        yield f"code of {', '.join(packages[:MAX_GAPS])}{more} changes"
+        yield f"code of {_listed(packages)} changes"

@@ -11,9 +11,17 @@ from plan.document import DIGEST_OUTPUT
 from release.templates import Template
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
+from review.files.readers import read_structure
 from review.money import cost_changes
 from review.stack_differences import ResourceChange
-from review.values import format_change, format_value, value_differences
+from review.values import (
+    MAX_LENGTH,
+    ValueDifference,
+    format_change,
+    format_value,
+    is_text,
+    value_differences,
+)
 
 NOT_COMPARED = ("Metadata", "Properties", "Type")
 
@@ -24,6 +32,7 @@ NOT_SHOWN = (
     ("*", "ManagedPolicyArns*"),
     ("AWS::Lambda::Permission", "*"),
     ("*", "*Description"),  # text for people
+    ("*", "DependsOn"),  # the order of a deployment; review/dangers has that of guards
     ("AWS::CloudWatch::Dashboard", "DashboardBody*"),
     ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig
 )
@@ -40,17 +49,17 @@ PLANNED = (
     ("AWS::SageMaker::InferenceComponent", "*"),
     ("AWS::SageMaker::Model", "PrimaryContainer.[EM]*"),  # not Image
     ("Custom::TritonCatalog", "*"),
-    ("Custom::TritonModel", "*"),
+    ("Custom::TritonModels", "*"),
     ("Custom::TritonUpdateGuard", "*"),
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
 
-LEAVES = ("AutoRollbackConfiguration", "Archives", "DependsOn", "LifecycleConfiguration", "Subnets")
+LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets")
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
     *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::"),
-    *("Custom::TritonCatalog", "Custom::TritonModel"),
+    *("Custom::TritonCatalog", "Custom::TritonModels"),
 )
 """Types in an endpoint's stack whose creation and deletion the plan tells."""
 
@@ -62,6 +71,14 @@ MAX_CLAUSES = 12
 
 MAX_TYPES = 4
 """Maximum number of resource types in a description. For more types, it has only total numbers."""
+
+TELLING = (
+    *("MetricName", "Statistic", "ExtendedStatistic", "ComparisonOperator", "Threshold"),
+    *("DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint", "Name"),
+)
+"""The properties that tell most about a created resource."""
+MAX_VALUES = 8
+"""Maximum number of properties of a created resource."""
 
 ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "retained",
         "WILL_UPDATE": "changed"}  # fmt: skip
@@ -97,6 +114,11 @@ class PropertyChange:
         return name not in RETENTION_POLICIES and re.search("Polic(y|ies)", name) is not None
 
     @property
+    def place(self) -> str:
+        """Stack, construct path and property."""
+        return f"{self.change.stack}/{self.change.path}: {self.path.partition('.')[0]}"
+
+    @property
     def text(self) -> str:
         """The path and both values: PATH: BEFORE -> AFTER."""
         name = f"{self.path} of {self.item}" if self.item else self.path
@@ -129,7 +151,22 @@ def property_changes(comparison: Comparison) -> Iterator[PropertyChange]:
         )  # fmt: skip
         resources = stack_resources(comparison, change.stack)
         for difference in value_differences(before, after, _is_leaf):
-            yield PropertyChange(change, difference.path, *difference[1:], resources)
+            for part in _parts(difference, resources):
+                yield PropertyChange(change, part.path, *part[1:], resources)
+
+
+def _parts(
+    difference: ValueDifference, resources: tuple[dict[str, Any], dict[str, Any]]
+) -> Iterator[ValueDifference]:
+    """Yield the differences inside texts with JSON or YAML, such as definitions and commands."""
+    old, new = (
+        read_structure(format_value(value, side)) if is_text(value) else None
+        for value, side in zip((difference.before, difference.after), resources, strict=True)
+    )
+    if old is None or new is None:
+        yield difference
+    else:
+        yield from value_differences(old, new, _is_leaf, difference.key_path, difference.item)
 
 
 def _is_leaf(path: str) -> bool:
@@ -181,15 +218,13 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
             clauses += grant_sentences(access.new_denials, "is now denied")
     created_or_deleted = [
         change
-        for change in comparison.changes
-        if change.stack == stack
-        and not (change.before and change.after)
+        for change in comparison.effective_changes(stack)
+        if not (change.before and change.after)
         and not (is_planned and change.type.startswith(ENDPOINT_TYPES))
     ]
-    if created_or_deleted:
-        clauses.append(count_changes(created_or_deleted))
+    clauses += _created_or_deleted(created_or_deleted, stack_resources(comparison, stack)[1])
     if len(clauses) > MAX_CLAUSES:
-        more = f"{len(clauses) - MAX_CLAUSES} more in the difference"
+        more = f"{len(clauses) - MAX_CLAUSES} more in review.json"
         return [*clauses[:MAX_CLAUSES], more]
     return clauses
 
@@ -200,14 +235,57 @@ def _section_changes(before: Template, after: Template) -> Iterator[str]:
         old, new = before.get(section) or {}, after.get(section) or {}
         for name in sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key)):
             values = [format_value(_output_value(side.get(name))) for side in (old, new)]
-            if name.startswith(EXPORT_PREFIX):
-                yield "exports changed"
+            if name.startswith(EXPORT_PREFIX) and not (name in old and name in new):
+                yield "exports added or removed"
             elif name != DIGEST_OUTPUT:
                 yield f"{section} {name}: {format_change(*values)}"
 
 
 def _output_value(entry: Any) -> Any:
     return entry["Value"] if isinstance(entry, dict) and "Value" in entry else entry
+
+
+def _created_or_deleted(
+    changes: Sequence[ResourceChange], resources: dict[str, Any]
+) -> Iterator[str]:
+    """Yield what is created, with its most telling properties, and the numbers of other changes."""
+    created = {change.id: change for change in changes if not change.before}
+    others = [change for change in changes if change.before]
+    renamed = Counter[str]()
+    for change in [*others]:
+        equal = (new for new in created.values() if _is_equal(change.before, new.after))
+        if new := next(equal, None):
+            del created[new.id]
+            others.remove(change)
+            renamed[change.type] += 1
+    for kind, count in sorted(renamed.items()):
+        yield f"{count} {kind} only under another logical ID"
+    if len(created) > MAX_TYPES:
+        others += created.values()
+    else:
+        for change in created.values():
+            values = "; ".join(_telling_values(change.after.get("Properties", {}), resources))
+            yield f"{change.type} {change.path} created{f': {values}' if values else ''}"
+    if others:
+        yield count_changes(others)
+
+
+def _is_equal(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    return all(before.get(key) == after.get(key) for key in ("Type", "Properties"))
+
+
+def _telling_values(properties: dict[str, Any], resources: dict[str, Any]) -> Iterator[str]:
+    """Yield NAME VALUE of the single values of a resource, the most telling first."""
+    names = (*TELLING, *sorted(properties.keys() - {*TELLING}))
+    texts = {
+        name: format_value(properties[name], resources)
+        for name in names
+        if name in properties
+        and not name.endswith("Description")
+        and (is_text(properties[name]) or isinstance(properties[name], int | float))
+    }
+    for name, text in [*texts.items()][:MAX_VALUES]:
+        yield f"{name} {text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'}"
 
 
 def count_changes(changes: Sequence[ResourceChange]) -> str:

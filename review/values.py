@@ -122,13 +122,13 @@ def _have_unique_names(name: str, items: list[Any]) -> bool:
 
 
 def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield index, old and new value of changed items; scalars are only added or removed."""
+    """Yield index, old and new value of changed items."""
     matcher = SequenceMatcher(None, [*map(repr, before)], [*map(repr, after)], autojunk=False)
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
             continue
         old, new = before[old_start:old_end], after[new_start:new_end]
-        if len(old) == len(new) and all(isinstance(item, dict | list) for item in (*old, *new)):
+        if len(old) == len(new):
             yield from zip(range(old_start, old_end), old, new, strict=True)
             continue
         for index, item in enumerate(old, old_start):
@@ -139,6 +139,13 @@ def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, A
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict) and not is_intrinsic_function(value)
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is a text, or a function that joins one."""
+    return isinstance(value, str) or (
+        isinstance(value, dict) and value.keys() <= {"Fn::Join", "Fn::Sub"} and bool(value)
+    )
 
 
 def is_intrinsic_function(value: Any) -> bool:

@@ -7,12 +7,13 @@ from constructs import Construct
 import platform_facts
 from plan import stage_record
 from platform_facts.rules import catalog
-from stacks.model_stack import asset_prefix, build_functions
+from platform_facts.rules.builds import asset_prefix
+from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
+from triton_sagemaker import model_bucket
 from triton_sagemaker.allow import allow
-from triton_sagemaker.model_bucket import RELEASES
 
 ISSUER = "token.actions.githubusercontent.com"
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
@@ -159,7 +160,7 @@ class DeliveryStack(Stack):
             history = self._arn("ssm", f"parameter{catalog.deliveries_name(promotes_from)}")
             allow(role, ["ssm:GetParameter"], [history])
         else:
-            prefixes = (stage_record.FOLDER, RELEASES)
+            prefixes = (stage_record.FOLDER, model_bucket.LISTS, model_bucket.RELEASES)
             writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
             allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix

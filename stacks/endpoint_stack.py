@@ -1,12 +1,12 @@
 """The stack of an endpoint and its models."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from aws_cdk import (
     Annotations,
     AssetHashType,
     CfnOutput,
-    CustomResource,
     DefaultStackSynthesizer,
     Environment,
     Stack,
@@ -17,12 +17,13 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
-from model_build import BuildTarget, ModelPlan
+from model_build import ModelPlan, metrics_warnings
 from model_build.digest import IGNORED
-from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedModel
+from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedEndpoint
+from platform_facts.rules.builds import asset_prefix
 from stacks import settings
 from stacks.existing import Network
-from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
+from stacks.model_stack import ModelStack, alarm_topic_name
 from stacks.variants import variants
 from stages import StageConfig
 from stages.plan import StagePlan
@@ -67,27 +68,29 @@ class EndpointStack(Stack):
             max_servers = max(len(part.variants), *_server_counts(part, name))
             if warning := plan.sources[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
-        builds = {
-            name: self._builds(model, plan.sources[name]) for name, model in planned.models.items()
-        }
+        if part.metrics_namespace:
+            for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
+                Annotations.of(self).add_warning_v2("published-metrics", warning)
+        self._add_sources(planned, plan.sources)
+        builds = models.builder.build_all(self, "Archives", planned.build_items())
         catalog = ModelCatalog(
-            self, "Catalog", stage=document.stage, endpoint=endpoint, is_checked=True
+            self,
+            "Catalog",
+            stage=document.stage,
+            endpoint=endpoint,
+            entries=[model.catalog for model in planned.models.values()],
+            is_checked=True,
         )
         capture_prefix = endpoint  # in the stage's own bucket
         if models.existing.captured:
             capture_prefix = f"{document.stage}/{endpoint}"
-        targets = [model.catalog.target_model for model in planned.models.values()]
         types = {name for variant in part.variants.values() for name in variant.instance_types}
         # Types with NVMe storage have no EBS volumes to encrypt.
         has_volumes = not any(platform_facts.instance_type(name).local_nvme for name in types)
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            update_checks=EndpointUpdateChecks(
-                checks=models.update_checks,
-                catalog=catalog.name,
-                archives=[target for target in targets if target],
-            ),
+            update_checks=EndpointUpdateChecks(checks=models.update_checks, catalog=catalog),
             data_capture=settings.data_capture(config, captured, prefix=capture_prefix),
             detailed_observability=config.detailed_observability,
             encryption_key=models.bucket.key if has_volumes else None,
@@ -102,11 +105,9 @@ class EndpointStack(Stack):
             update=settings.update(config.update),
             variants=variants(planned, config, document.release, models.bucket),
         )
-        by_key = {key: build for by_key in builds.values() for key, build in by_key.items()}
         for variant_models in self.endpoint.models.values():
-            for location, model in variant_models.items():  # location: key of an archive, or prefix
-                needed = [by_key[location]] if location in by_key else list(by_key.values())
-                model.node.add_dependency(*needed)
+            for model in variant_models.values():
+                model.node.add_dependency(builds)
         if config.scaling:
             for endpoint_variant in self.endpoint.instance_production_variants:
                 count = endpoint_variant.auto_scale_instance_count(
@@ -123,32 +124,17 @@ class EndpointStack(Stack):
             )
         # Only after the update check, which depends on the builds and the endpoint: a failed
         # dashboard must not keep clients on old archives.
-        catalog.publish(
-            [model.catalog for model in planned.models.values()],
-            writer=models.catalog_writer,
-            after=[self.endpoint.updated],
-        )
+        catalog.publish(writer=models.catalog_writer, after=[self.endpoint.updated])
 
-    def _builds(self, model: PlannedModel, source: ModelPlan) -> dict[str, CustomResource]:
-        """Return the build of each archive of a model, by the archive's key."""
-        name = source.name
-        asset = model_source(self, f"{name}-source", folder=source.folder, digest=model.digest)
-        targets = {
-            key: BuildTarget.parse(archive.target) for key, archive in model.archives.items()
-        }
-        return {
-            key: self._models.builder.build(
-                self,
-                f"{name}-{target.processor}{target.compute_capability or ''}",
-                model=name,
-                alternative=source.alternative or "",
-                digest=model.digest,
-                target=str(target),
-                key=key,
-                source=asset,
+    def _add_sources(self, planned: PlannedEndpoint, sources: Mapping[str, ModelPlan]) -> None:
+        """Add the assets of the models' folders; alternatives of one recipe share a folder."""
+        group = Construct(self, "Sources")
+        folders = {model.source: sources[name] for name, model in planned.models.items()}
+        for key, source in folders.items():
+            asset = model_source(
+                group, source.name, folder=source.folder, digest=source.folder_digest
             )
-            for key, target in targets.items()
-        }
+            assert asset.s3_object_key == key, (asset.s3_object_key, key)
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
         """Return the SNS topics to notify: the stage's own topic and `notify.topics`.

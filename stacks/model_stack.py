@@ -10,6 +10,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
+from platform_facts.rules.builds import asset_prefix
 from stacks.existing import existing_resources
 from stacks.settings import RETENTION
 from stages.plan import StagePlan
@@ -24,7 +25,7 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
-BUILDER_RULES = ("__init__", "catalog", "checked_yaml", "ranges", "rule", "server")
+BUILDER_RULES = ("__init__", "builds", "catalog", "checked_yaml", "ranges", "rule", "server")
 BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
     *("!/plan", "!/plan/**"),
@@ -79,7 +80,7 @@ class ModelStack(Stack):
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
             archives=ARCHIVES,
-            model_sources=f"{asset_prefix(stage_name)}*.zip",
+            assets=asset_prefix(stage_name),
             promoters=[deploy_roles] if promotes else [],
             start_function_name=start,
             poll_function_name=poll,
@@ -88,14 +89,15 @@ class ModelStack(Stack):
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
             if engines.mirrors:
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
+        lists = source.bucket.arn_for_objects(f"{asset_prefix(stage_name)}*.jsonl")
         self.update_checks = UpdateChecks(
-            self, "UpdateChecks", bucket=self.bucket, stacks=f"{stage_name}-*"
+            self, "UpdateChecks", bucket=self.bucket, stacks=f"{stage_name}-*", lists=lists
         )
         self.catalog_writer = CatalogWriter(
             self,
             "CatalogWriter",
             stage=stage_name,
-            lists=source.bucket.arn_for_objects(f"{asset_prefix(stage_name)}*.jsonl"),
+            lists=lists,
             stacks=f"{stage_name}-*",
             encryption_key=self.existing.key,
         )
@@ -148,11 +150,6 @@ def alarm_topic_name(stage_name: str) -> str:
     return f"{stage_name}-alarms"
 
 
-def asset_prefix(stage_name: str) -> str:
-    """Return the key prefix of a stage's assets in the CDK's asset bucket."""
-    return f"{stage_name}/"
-
-
 BUILDSPEC = {
     "version": "0.2",
     "phases": {
@@ -164,17 +161,15 @@ BUILDSPEC = {
         },
         "build": {
             "commands": [
-                'python3 -m model_build build "$CODEBUILD_SRC_DIR_model" --name "$MODEL_NAME"'
-                ' --alternative "${MODEL_ALTERNATIVE:-}"'
-                ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
-                ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
+                'python3 -m model_build build-list "$BUILD_LIST" --digest "$BUILD_DIGEST"'
+                ' --lines "$BUILD_LINES" --bucket "$MODEL_BUCKET" --sources "$ASSET_BUCKET"'
                 ' --gpu-project "${GPU_PROJECT:-}" --gpu-images "${GPU_IMAGES:-}"'
                 ' --deadline "$BUILD_DEADLINE"',
             ]
         },
     },
 }
-"""Buildspec of a model; `ModelBuilder` documents its variables."""
+"""Buildspec of models; `ModelBuilder` documents its variables."""
 
 ENGINE_BUILDSPEC = {
     "version": "0.2",

@@ -15,7 +15,6 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
-from stacks.template_limits import check_templates, disable_cdk_limits
 from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
 from stages.plan import StagePlan
@@ -27,7 +26,7 @@ USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
 def synthesise(
     app: App, stage_name: str, python: str | None = None, folder: Path = FOLDER
 ) -> CloudAssembly:
-    """Return the cloud assembly of a stage, with its plan, within CloudFormation's limits.
+    """Return the cloud assembly of a stage, with its plan.
 
     `python` overrides the Python version of the release's image, in which Python models run. Raise
     one of `USER_ERRORS`, with the line of the stage's file.
@@ -37,14 +36,12 @@ def synthesise(
         plan = StagePlan.of(stage_name, config, python=python)
         add_stacks(app, plan)
         assembly = app.synth()
-        check_templates(stage_name, assembly)
     plan.document.write(Path(assembly.directory))
     return assembly
 
 
 def add_stacks(app: App, plan: StagePlan) -> None:
     """Add the stacks of a stage, with the checks of cdk-nag."""
-    disable_cdk_limits(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     name, stage = plan.document.stage, plan.config
     if qualifier := stage.existing.bootstrap_qualifier:

@@ -15,7 +15,7 @@ from model_build import (
     BuildTarget,
     ModelNotFound,
     ModelPlan,
-    find_model,
+    Models,
     plan_model,
 )
 from plan.document import (
@@ -31,9 +31,11 @@ from plan.document import (
     models_digest,
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
+from platform_facts.rules.builds import source_asset_key
 from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
 from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
+from platform_facts.rules.stage import check_table_hosting
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, CopiesUpdate
 from stages.load import at_lines_of_stage, load_stage
 from stages.schema.endpoint import EndpointConfig
@@ -54,7 +56,18 @@ MODELS = Path(__file__).parent.parent / "models"
 @cache
 def planned_model(name: str) -> ModelPlan:
     """Return the plan of a model; cached, because several endpoints may serve it."""
-    return plan_model(find_model(MODELS, name))
+    return plan_model(_models().find(name))
+
+
+@cache
+def planned_rows(name: str) -> tuple[ModelPlan, ...]:
+    """Return the plans of the rows of a folder's table, empty if it has none."""
+    return tuple(map(plan_model, _models().rows(name)))
+
+
+@cache
+def _models() -> Models:
+    return Models(MODELS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,17 +97,14 @@ class StagePlan:
         problems = list[Violation]()
         endpoints, sources = dict[str, PlannedEndpoint](), dict[str, ModelPlan]()
         for short_name, endpoint in config.endpoints.items():
-            path, models = ("endpoints", short_name), list[ModelPlan]()
-            for number, model in enumerate(endpoint.models):
-                try:
-                    models.append(planned_model(model))
-                except ModelNotFound as error:
-                    problems.append(Violation((*path, "models", number), str(error)))
-            if len(models) == len(endpoint.models):
-                planned = _endpoint(name, config, short_name, models, python)
-                problems += prefix_violations(path, _problems(config, endpoint, models, planned))
+            models, violations = _planned_models(endpoint)
+            if not violations:
+                served = [model for _, model in models]
+                planned = _endpoint(name, config, short_name, served, python)
+                violations = [*_problems(config, endpoint, models, planned)]
                 endpoints[short_name] = planned
-                sources |= {model.name: model for model in models}
+                sources |= {model.name: model for model in served}
+            problems += prefix_violations(("endpoints", short_name), violations)
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
         updates = {
@@ -133,6 +143,32 @@ class StagePlan:
         return platform_facts.HOURS_PER_MONTH * hourly
 
 
+def _planned_models(config: EndpointConfig) -> tuple[list[tuple[int, ModelPlan]], list[Violation]]:
+    """Return the models of an endpoint, each with the number of its entry, and problems.
+
+    An entry that is the folder of a table stands for all rows.
+    """
+    numbers, models = dict[str, int](), list[tuple[int, ModelPlan]]()
+    violations = list[Violation]()
+    for number, name in enumerate(config.models):
+        keys = ("models", number)
+        try:
+            rows = planned_rows(name)
+            entry_models = rows or (planned_model(name),)
+        except ModelNotFound as error:
+            violations.append(Violation(keys, str(error)))
+            continue
+        violations += check_table_hosting.at(*keys)(len(rows), config.hosting)
+        for model in entry_models:
+            if model.name in numbers:
+                other = config.models[numbers[model.name]]
+                message = f"{other} has the model {model.name}, too: remove one"
+                violations.append(Violation(keys, message))
+            numbers.setdefault(model.name, number)
+            models.append((number, model))
+    return models, violations
+
+
 def _endpoint(
     stage_name: str,
     stage: StageConfig,
@@ -164,6 +200,8 @@ def _endpoint(
         model.name: PlannedModel(
             version=model.version,
             digest=model.digest,
+            source=source_asset_key(stage_name, model.folder_digest),
+            alternative=model.alternative or "",
             archives={
                 f"{prefix}{model.target_model}": PlannedArchive(
                     target=pool.target,
@@ -239,17 +277,25 @@ def _max_update_seconds(config: EndpointConfig, settings: EndpointSettings) -> i
 def _problems(
     stage: StageConfig,
     config: EndpointConfig,
-    models: Sequence[ModelPlan],
+    models: Sequence[tuple[int, ModelPlan]],
     planned: PlannedEndpoint,
 ) -> Iterator[Violation]:
-    """Yield models that cannot be built, served or stored in the catalog."""
+    """Yield models that cannot be built, served or stored in the catalog.
+
+    Rows of a table with the same code are built for a target, or none is.
+    """
     longest = max(planned.models.values(), key=lambda model: len(model.default_model or ""))
     yield from check_environment_size(planned.settings.environment(longest))
     has_builder = platform_facts.region(stage.region).codebuild_gpu
     builder = platform_facts.codebuild_gpu().compute_capability if has_builder else None
-    for number, model in enumerate(models):
+    checked = set[tuple[Path, str, str]]()
+    for number, model in models:
         keys, planned_model = ("models", number), planned.models[model.name]
         for archive in planned_model.archives.values():
+            code = (model.folder, model.source.code, archive.target)
+            if code in checked:
+                continue
+            checked.add(code)
             try:
                 model.check_target(BuildTarget.parse(archive.target), builder=builder)
             except BuildError as error:

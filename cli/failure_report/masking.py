@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from review.detectors import detected, detectors
+from platform_facts.rules.secrets import detected, detectors
 
 MASK = "<masked>"
 PATTERNS = {

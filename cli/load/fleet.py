@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 import platform_facts
 from cli.load.cache import Floats, hit_rates, zipf
 from platform_facts import HOURS_PER_MONTH
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 
-MAX_MODELS = 225
-"""Maximum number of models of an endpoint: leaves 50 resources for alarms, scaling and variants."""
 MIN_INSTANCES = 2
 USABLE_MEMORY_SHARE = 0.8
 MIB_PER_GIB = 1024
@@ -25,10 +24,8 @@ ASSUMPTIONS = (
     "That rate is unsourced",
     f"{USABLE_MEMORY_SHARE:.0%} of the GPU's memory, or of the instance's without a GPU, is for "
     "models: unsourced",
-    f"at most {MAX_MODELS} models per endpoint: two resources each, 50 others, 500 per template "
-    "(CloudFormation user guide, cloudformation-limits)",
     f"at least {MIN_INSTANCES} instances per endpoint, in two zones (developer guide, "
-    "create-multi-model-endpoint)",
+    "create-multi-model-endpoint), also of an endpoint for each model",
     f"scaling keeps instances at {SCALING_TARGET_SHARE:.0%} of the measured rate (developer guide, "
     "endpoint-scaling-loadtest)",
     "models are assigned to endpoints in turn, by rank, and have one size: our choice",
@@ -48,7 +45,10 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """A fleet of one instance type; its busiest instance must sustain `needed_rps`."""
+    """A fleet of one instance type; its busiest instance must sustain `needed_rps`.
+
+    `separate_instances` and `separate_usd` are those of an endpoint for each model instead.
+    """
 
     instance_type: str
     endpoints: int
@@ -59,6 +59,13 @@ class FleetPlan:
     loads_per_second: float
     needed_rps: float
     monthly_usd: float | None
+    separate_instances: int
+    separate_usd: float | None
+
+    @property
+    def saving(self) -> float:
+        """The share of the instances that an endpoint for each model has in addition."""
+        return 1 - self.instances / self.separate_instances
 
 
 def candidate_types(region: str) -> Iterator[str]:
@@ -82,8 +89,7 @@ def plan_fleet(
     if capacity < 1:
         return None
     shares = zipf(demand.models, demand.exponent)
-    low = math.ceil(demand.models / MAX_MODELS)
-    high = max(low, math.ceil(demand.models / capacity))
+    low, high = 1, math.ceil(demand.models / capacity)
     while low < high:
         middle = (low + high) // 2
         assigned = assign_shares(shares, middle)
@@ -93,10 +99,8 @@ def plan_fleet(
             low = middle + 1
     assigned = assign_shares(shares, low)
     traffic = assigned.sum(axis=1)
-    counts = np.full(low, MIN_INSTANCES)
-    if max_rps:
-        rates = np.ceil(demand.rps * traffic / (SCALING_TARGET_SHARE * max_rps)).astype(int)
-        counts = np.maximum(counts, rates)
+    counts = _instances(demand.rps * traffic, max_rps)
+    separate = int(_instances(demand.rps * shares, max_rps).sum())
     lowest = float(traffic @ hit_rates(assigned, capacity))
     hourly = platform_facts.prices().of(region, instance_type)
     return FleetPlan(
@@ -109,7 +113,15 @@ def plan_fleet(
         loads_per_second=demand.rps * (1 - lowest),
         needed_rps=float((demand.rps * traffic / counts).max() / SCALING_TARGET_SHARE),
         monthly_usd=hourly and hourly * HOURS_PER_MONTH * int(counts.sum()),
+        separate_instances=separate,
+        separate_usd=hourly and hourly * HOURS_PER_MONTH * separate,
     )
+
+
+def _instances(rates: Floats, max_rps: float | None) -> npt.NDArray[np.int64]:
+    """Return the instances of endpoints with these rates, if an instance sustains `max_rps`."""
+    needed = np.ceil(rates / (SCALING_TARGET_SHARE * max_rps)) if max_rps else np.zeros(len(rates))
+    return np.maximum(MIN_INSTANCES, needed.astype(np.int64))
 
 
 def assign_shares(shares: Floats, endpoints: int) -> Floats:

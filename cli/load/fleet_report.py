@@ -12,7 +12,11 @@ from cli.load.arguments import positive
 from cli.load.fleet import ASSUMPTIONS, Demand, FleetPlan, candidate_types, plan_fleet
 from review.measured_rates import measurements
 
-HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"
+HEADER = (
+    *("type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"),
+    *("one each", "USD/month", "saved"),
+)
+"""The columns; the last three are of an endpoint for each model."""
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -85,7 +89,11 @@ def _rates(options: argparse.Namespace, models: Path) -> dict[str, float | None]
 def _row(fleet: FleetPlan, max_rps: float | None) -> tuple[str, ...]:
     needed = f"{fleet.needed_rps:.1f} of {max_rps:g}" if max_rps else f"{fleet.needed_rps:.1f} of ?"
     hits = f"{fleet.lowest_hits:.0%} to {fleet.highest_hits:.0%}"
-    usd = "no price" if fleet.monthly_usd is None else f"{fleet.monthly_usd:,.0f}"
+    usd, separate_usd = (
+        "no price" if monthly is None else f"{monthly:,.0f}"
+        for monthly in (fleet.monthly_usd, fleet.separate_usd)
+    )
     counts = (fleet.endpoints, fleet.instances, fleet.capacity)
     loads = f"{fleet.loads_per_second:.1f}"
-    return (fleet.instance_type, *map(str, counts), hits, loads, needed, usd)
+    separate = (f"{fleet.separate_instances:,}", separate_usd, f"{fleet.saving:.0%}")
+    return (fleet.instance_type, *map(str, counts), hits, loads, needed, usd, *separate)

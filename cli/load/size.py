@@ -2,7 +2,8 @@
 
 Rates double until one misses the objective; further steps narrow the rate to 10 %. The result is
 saved beside the model. With --models, no requests are sent: the command computes endpoints,
-instances and cost of a fleet for that number of models, and lists all assumptions.
+instances and cost of a fleet for that number of models, compares them with an endpoint for each
+model ("one each"), and lists all assumptions.
 """
 
 import argparse

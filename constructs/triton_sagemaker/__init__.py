@@ -1,5 +1,6 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
+from platform_facts.rules.builds import BuildItem as BuildItem
 from platform_facts.rules.catalog import ModelEntry as ModelEntry
 from platform_facts.rules.catalog import ModelSignature as ModelSignature
 from platform_facts.rules.catalog import TensorSpec as TensorSpec

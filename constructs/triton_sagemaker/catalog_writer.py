@@ -1,18 +1,13 @@
 """A custom resource that writes the catalog entries of an endpoint's models."""
 
-import hashlib
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
-
 from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from platform_facts.rules.catalog import INDEX, list_text, table_name
+from platform_facts.rules.catalog import INDEX, table_name
 from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.handler_function import handler_function, provider
+from triton_sagemaker.list_asset import LISTS_REASON, ListAsset
 
 
 class CatalogWriter(Construct):
@@ -57,34 +52,21 @@ class CatalogWriter(Construct):
         reason = "CloudFormation appends a random number to the names of stacks."
         allow(role, ["cloudformation:DescribeStacks"], [stack], reason)
         if lists:
-            reason = "Lists are assets, whose names change with their content."
-            allow(role, ["s3:GetObject"], [lists], reason)
+            allow(role, ["s3:GetObject"], [lists], LISTS_REASON)
         if encryption_key:
             encryption_key.grant_decrypt(role)  # at the request of DynamoDB
         self._service_token = provider(self, on_event=self.function).service_token
 
     def write(
-        self, scope: Construct, construct_id: str, *, endpoint: str, entries: Sequence[str]
+        self, scope: Construct, construct_id: str, *, endpoint: str, entries: ListAsset
     ) -> CustomResource:
-        """Return a custom resource that writes entries, JSON texts, of an endpoint's models."""
-        content = list_text(entries).encode()
-        digest = hashlib.sha256(content).hexdigest()
-        group = Construct(scope, construct_id)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "models.jsonl")
-            path.write_bytes(content)
-            asset = s3_assets.Asset(group, "List", path=str(path))
+        """Return a custom resource that writes the entries, JSON texts, of an endpoint's models."""
         if self._lists is None:
-            asset.grant_read(self.function)
+            entries.grant_read(self.function)
         return CustomResource(
-            group,
-            "Resource",
+            scope,
+            construct_id,
             resource_type="Custom::TritonCatalog",
             service_token=self._service_token,
-            properties={
-                "Table": self.table_name,
-                "Endpoint": endpoint,
-                "List": f"{asset.s3_bucket_name}/{asset.s3_object_key}",
-                "Digest": digest,
-            },
+            properties={"Table": self.table_name, "Endpoint": endpoint, **entries.properties},
         )

@@ -15,6 +15,9 @@ from triton_sagemaker.service_trust import restrict_trust, trusted_service
 
 TOTAL_TIMEOUT = Duration.minutes(55)
 """Timeout of a custom resource, below CloudFormation's limit of one hour."""
+LISTS_MB = 1024
+"""Memory of functions that compare lists of models with the objects of a bucket: half a CPU, and
+space for 10,000 models with several versions."""
 
 
 def handler_function(

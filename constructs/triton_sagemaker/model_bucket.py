@@ -15,6 +15,8 @@ ENGINE_JOBS = "engine-jobs/"
 """Prefix of engine jobs: each job and its results are below its hash."""
 ENGINES, SOURCES = "engines/", "sources/"
 """Prefixes of accepted engines, and of the sources of archives."""
+LISTS = "lists/"
+"""Prefix of the lists of archives that deliveries build for the moves of endpoints."""
 PUBLISHED = "published/"
 """Prefix of published archives, below the prefix that an endpoint loads from."""
 HISTORY = "history/"
@@ -28,10 +30,10 @@ class ModelBucket(PrivateBucket):
 
     Archives are named after their content and never overwritten, so that the bucket needs no
     versioning. The bucket policy allows only builders to create archives, each key once; all other
-    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS`, `HISTORY` and
-    `RELEASES`. Jobs are
-    deleted after a month; accepted engines are copied below `ENGINES`. Bucket and key are retained
-    when the stack is deleted, because running endpoints may load archives at any time.
+    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS`, `HISTORY`, `LISTS` and
+    `RELEASES`. Jobs and lists are deleted after a month; accepted engines are copied below
+    `ENGINES`. Bucket and key are retained when the stack is deleted, because running endpoints may
+    load archives at any time.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class ModelBucket(PrivateBucket):
             lifecycle_rules=[
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
+                s3.LifecycleRule(expiration=Duration.days(30), prefix=LISTS),
             ],
         )
 
@@ -57,15 +60,15 @@ class ModelBucket(PrivateBucket):
         guide, "Enforce conditional writes"), and the files of engines, which are named after their
         SHA-256 and verified when they are read.
         """
-        published, jobs, engines, history, releases = (
+        published, jobs, engines, history, lists, releases = (
             self.arn_for_objects(f"{prefix}*")
-            for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS, ENGINES, HISTORY, RELEASES)
+            for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS, ENGINES, HISTORY, LISTS, RELEASES)
         )
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyBuildersWriteArchives",
                 conditions={"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
-                not_resources=[published, jobs, history, releases],
+                not_resources=[published, jobs, history, lists, releases],
             )
         )
         self.add_to_resource_policy(

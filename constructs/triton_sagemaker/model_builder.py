@@ -1,20 +1,22 @@
 """Builds of model archives in CodeBuild, during a deploy."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 from triton_sagemaker.allow import Conditions, allow
 from triton_sagemaker.build_project import BuildProject, denied_overrides
 from triton_sagemaker.engine_builder import EngineBuilder
-from triton_sagemaker.handler_function import handler_function, polled_provider
-from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
+from triton_sagemaker.handler_function import LISTS_MB, handler_function, polled_provider
+from triton_sagemaker.list_asset import ListAsset
+from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, LISTS, SOURCES, ModelBucket
 
 IMAGE = (
     "public.ecr.aws/docker/library/python"
@@ -23,6 +25,8 @@ IMAGE = (
 """Digest of Docker's official multi-architecture image `python:3.11.15-bookworm`."""
 CONTENT_WILDCARD_REASON = "Archives, engines, jobs and their results are named by their content."
 """Reason for the wildcards of statements about these objects."""
+ASSETS_REASON = "Lists, and sources of models, are named by their content."
+"""Reason for the wildcards of statements about assets."""
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
 """PyTorch's page of torch wheels for CPUs, which lists no other package.
 
@@ -33,21 +37,22 @@ PyPI's torch for Linux depends on several GB of CUDA packages. The URL is used a
 
 
 class ModelBuilder(Construct):
-    """A CodeBuild project, and the custom-resource provider that starts a build of each archive.
+    """A CodeBuild project, and the custom-resource provider that builds a list of archives.
 
-    CodeBuild unpacks `source`, and `buildspec` builds one archive with it, on 4 vCPUs with Python
-    3.11. The environment of a build has the model's folder in `CODEBUILD_SRC_DIR_model`, and
-    `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`, `MODEL_TARGET`,
-    `MODEL_BUCKET` and `MODEL_KEY` (the key of the archive). The build must write the manifest last,
-    at `MODEL_KEY` with `.json` instead of `.tar.gz`, with the model's `digest`, and in
-    `archive.checksum` the SHA-256 that S3 stores for the archive. Engines are compiled by the
-    project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for the release, otherwise in
-    NVIDIA's image; the build waits for them until `BUILD_DEADLINE` (Unix seconds). Without
-    `engines` there is no such project, and models may not need engines.
+    CodeBuild unpacks `source`, and `buildspec` builds some archives of a list with it, on 4 vCPUs
+    with Python 3.11. Variables of a build are `BUILD_LIST`, the location BUCKET/KEY of the list of
+    `BuildItem`s, `BUILD_DIGEST`, its SHA-256, and `BUILD_LINES`, the numbers of the lines to build,
+    such as `1-50,60`; sources are in `ASSET_BUCKET` or `MODEL_BUCKET`. A build continues after a
+    model that fails, prints `error: MODEL: REASON` at the end for each, and exits with 1. For each
+    archive it must write the manifest last, at the archive's key with `.json` instead of `.tar.gz`,
+    with the model's `digest`, and in `archive.checksum` the SHA-256 that S3 stores for the archive.
+    Engines are compiled by the project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for
+    the release, otherwise in NVIDIA's image; the build waits for them until `BUILD_DEADLINE` (Unix
+    seconds). Without `engines` there is no such project, and models may not need engines.
 
-    Builds may write to `archives`, patterns of keys, and may read the models' sources that match
-    the pattern `model_sources` in the asset bucket, and nothing else there. Apart from builds, only
-    `promoters` (patterns of role ARNs) may write archives.
+    Builds may write to `archives`, patterns of keys. They may read lists and sources below the
+    prefix `assets` of the asset bucket, and nothing else there. Apart from builds, only `promoters`
+    (patterns of role ARNs) may write archives.
 
     Other stacks may invoke `start_function` and `poll_function` with the events of the provider
     framework; the functions then need names.
@@ -55,11 +60,6 @@ class ModelBuilder(Construct):
 
     QUEUE_TIMEOUT = Duration.hours(4)  # builds in progress may wait hours for a GPU
     BUILD_TIMEOUT = Duration.hours(4)
-
-    MAX_CONCURRENT_BUILDS = 4
-    """Limit for one stack. A custom resource needs two concurrent Lambda executions while it is
-    created, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556). `cdk deploy`
-    deploys one stack at a time; deliveries compute the number of stacks from the quota."""
 
     def __init__(
         self,
@@ -71,86 +71,71 @@ class ModelBuilder(Construct):
         buildspec: codebuild.BuildSpec,
         engines: EngineBuilder | None,
         archives: Sequence[str],
-        model_sources: str,
+        assets: str,
         promoters: Sequence[str] = (),
         start_function_name: str | None = None,
         poll_function_name: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
-        self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
+        self._assets = f"{source.bucket.bucket_name}/{assets}"
         self._build = self._create_project(source, buildspec, engines)
         self.project, role = self._build.project, self._build.role
         archive_arns = [bucket.arn_for_objects(pattern) for pattern in archives]
-        self._allow_builds(archive_arns, source.bucket.arn_for_objects(model_sources))
+        lists = [source.bucket.arn_for_objects(f"{assets}*.jsonl")]
+        lists.append(bucket.arn_for_objects(f"{LISTS}*.jsonl"))
+        sources = source.bucket.arn_for_objects(f"{assets}*.zip")
+        allow(role, ["s3:GetObject"], [*lists, sources], ASSETS_REASON)
+        self._allow_builds(archive_arns)
         bucket.reserve_archives([role.role_arn, *promoters])
         if engines:
             engines.allow_run(role)
         self.start_function = self._create_function("OnEvent", "on_event", start_function_name)
         self.poll_function = self._create_function("Poll", "is_complete", poll_function_name)
-        self._allow_polls(archive_arns)
+        self._allow_polls(archive_arns, lists)
         self.provider = polled_provider(
             self, on_event=self.start_function, is_complete=self.poll_function
         )
         self._service_token = self.provider.service_token
-        self._builds: dict[Stack, list[CustomResource]] = {}
 
-    def build(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        model: str,
-        alternative: str,
-        digest: str,
-        target: str,
-        key: str,
-        source: s3_assets.Asset,
+    def build_all(
+        self, scope: Construct, construct_id: str, items: Iterable[BuildItem]
     ) -> CustomResource:
-        """Return a custom resource that builds the archive; dependent resources wait for it.
+        """Return a custom resource that builds the archives; dependent resources wait for it.
 
-        CloudFormation updates the resource if a property changes, so that only changed models are
-        built. An existing archive is reused, so that a rollback builds nothing. Deletion of the
-        resource keeps the archive.
-
-        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the first 12 hex digits of the digest;
-        other keys are rejected. `alternative` is a name of the recipe's alternatives, or empty. The
-        resource depends on an earlier one of its stack, so that at most `MAX_CONCURRENT_BUILDS`
-        builds run at the same time.
+        The list is an asset, so that the template does not depend on the number of archives. Only
+        archives that the bucket does not have are built, and a rollback builds nothing. Deletion of
+        the resource keeps the archives. Sources of items must match `assets`; items whose keys are
+        not those of their models and digests are rejected by the deploy.
         """
-        build = CustomResource(
-            Construct(scope, construct_id),
+        group = Construct(scope, construct_id)
+        archives = ListAsset(group, "List", (item.as_json() for item in items))
+        return CustomResource(
+            group,
             "Resource",
-            resource_type="Custom::TritonModel",
+            resource_type="Custom::TritonModels",
             service_token=self._service_token,
             properties={
-                "Model": model,
-                "Alternative": alternative,
-                "Digest": digest,
-                "Target": target,
+                **archives.properties,
                 "Bucket": self.bucket.bucket_name,
-                "Key": key,
-                "Source": f"{source.s3_bucket_name}/{source.s3_object_key}",
                 "WaitMinutes": str(BUILD_WAIT_MINUTES),
             },
         )
-        previous = self._builds.setdefault(Stack.of(scope), [])
-        if len(previous) >= self.MAX_CONCURRENT_BUILDS:
-            build.node.add_dependency(previous[-self.MAX_CONCURRENT_BUILDS])
-        previous.append(build)
-        return build
 
     def _create_project(
         self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder | None
     ) -> BuildProject:
-        variables = {}
+        variables = {
+            "ASSET_BUCKET": source.bucket.bucket_name,
+            "MODEL_BUCKET": self.bucket.bucket_name,
+        }
         if engines:
             variables["GPU_PROJECT"] = engines.project.project_name
             variables["GPU_IMAGES"] = json.dumps(engines.mirrors, sort_keys=True)
         return BuildProject(
             self,
             "Project",
-            description="Builds one Triton model archive",
+            description="Builds Triton model archives",
             source=source,
             buildspec=buildspec,
             image=IMAGE,
@@ -161,14 +146,12 @@ class ModelBuilder(Construct):
             variables={**variables, "PIP_FIND_LINKS": TORCH_FOR_CPUS},
         )
 
-    def _allow_builds(self, archives: list[str], model_sources: str) -> None:
-        """Allow builds to read the sources of models, and to read and write archives and engines.
+    def _allow_builds(self, archives: list[str]) -> None:
+        """Allow builds to read and write archives, their sources and engines.
 
         Builds may write engine jobs and claims; only the GPU build writes the results of jobs.
         """
         role, bucket = self._build.role, self.bucket
-        reason = "Sources of models are assets, whose names change with their content."
-        allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [model_sources], reason)
         patterns = (f"{SOURCES}*.zip", f"{ENGINES}*", f"{ENGINE_JOBS}*/job/*")
         objects = [
             bucket.arn_for_objects(pattern) for pattern in (*patterns, f"{ENGINE_JOBS}*/claims/*")
@@ -179,21 +162,21 @@ class ModelBuilder(Construct):
         allow(role, ["s3:GetObject"], [results], CONTENT_WILDCARD_REASON)
         allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
-    def _allow_polls(self, archives: list[str]) -> None:
-        """Allow the poll function to start and watch builds, and to read manifests.
+    def _allow_polls(self, archives: list[str], lists: list[str]) -> None:
+        """Allow the poll function to start and watch builds, and to read lists and manifests.
 
-        It chooses the model's source, which the handler checks, and variables of the build.
+        It chooses the list, whose items the handler checks, and the lines of the build.
         """
         role, project = self.poll_function.role, [self.project.project_arn]
         assert role
         allow(role, ["s3:GetObject"], archives, CONTENT_WILDCARD_REASON)
-        # Without ListBucket, S3 answers 403 instead of 404 for an archive that does not exist.
+        allow(role, ["s3:GetObject"], lists, ASSETS_REASON)
         allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
         allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
         overrides: Conditions = {
             "Null": denied_overrides("environment.image"),
             "ForAllValues:StringLike": {
-                "codebuild:environment.environmentVariables.name": ["BUILD_*", "MODEL_*"]
+                "codebuild:environment.environmentVariables.name": ["BUILD_*"]
             },
         }
         allow(role, ["codebuild:StartBuild"], project, conditions=overrides)
@@ -209,11 +192,12 @@ class ModelBuilder(Construct):
             folder="build_handler",
             description="Starts and watches builds of Triton model archives",
             environment={
+                "ASSETS": self._assets,
                 "BUCKET": self.bucket.bucket_name,
-                "MODEL_SOURCES": self._model_sources,
                 "PROJECT": self.project.project_name,
             },
             handler=handler,
+            memory_mb=LISTS_MB,
             name=name,
-            timeout=Duration.seconds(60),
+            timeout=Duration.minutes(2),
         )

@@ -11,6 +11,7 @@ from platform_facts.rules.catalog import INDEX, ModelEntry, check_catalog_entry,
 from triton_sagemaker.allow import StackArns
 from triton_sagemaker.catalog_writer import CatalogWriter
 from triton_sagemaker.endpoint_base import checked_models
+from triton_sagemaker.list_asset import ListAsset
 from triton_sagemaker.problems import reject_plain_values
 
 
@@ -18,8 +19,10 @@ class ModelCatalog(Construct):
     """The entries of one endpoint in the catalog of a stage: see `CatalogTable`.
 
     Clients look up the current archive of a model there, so that a new version, or a rollback to an
-    old one, changes one item. `encryption_key` is the key of the table, if it has one of its own.
-    `is_checked`: the caller has checked the length of the entries.
+    old one, changes one item. `entries` are those of all models, None in an app that only reads the
+    catalog. `encryption_key` is the key of the table, if it has one of its own. `is_checked`: the
+    caller has checked the length of the entries; otherwise an entry that is too long for an item
+    raises `ValueError`.
     """
 
     def __init__(
@@ -29,33 +32,28 @@ class ModelCatalog(Construct):
         *,
         stage: str,
         endpoint: str,
+        entries: Sequence[ModelEntry] | None = None,
         encryption_key: kms.IKey | None = None,
         is_checked: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         reject_plain_values(encryption_key=encryption_key)
         self._table, self._endpoint, self._key = table_name(stage), endpoint, encryption_key
-        self._is_checked = is_checked
         self.name = f"{self._table}/{endpoint}"
+        self._entries: ListAsset | None = None
+        if entries is not None:
+            self._entries = ListAsset(self, "List", _texts(entries, is_checked=is_checked))
 
-    def publish(
-        self, entries: Sequence[ModelEntry], *, writer: CatalogWriter, after: Sequence[Construct]
-    ) -> CustomResource:
-        """Write the entries of all models, after everything in `after` is deployed.
+    @property
+    def entries(self) -> ListAsset:
+        """The list of the entries of all models. Raise `ValueError` if they were not given."""
+        if self._entries is None:
+            raise ValueError(f"{self.node.path}: entries: write those of all models")
+        return self._entries
 
-        Raise `ValueError` if an entry is too long for an item.
-        """
-        texts = {}
-        for entry in entries:
-            if not isinstance(entry, ModelEntry):
-                raise TypeError(
-                    f"entries: {entry!r} is of type {type(entry).__name__}: write "
-                    "ModelEntry(model=, version=, endpoint=, target_model=, signature=)"
-                )
-            texts[entry.model] = text = entry.as_json()
-            for problem in () if self._is_checked else check_catalog_entry(entry.model, text):
-                raise ValueError(problem.message)
-        resource = writer.write(self, "Items", endpoint=self._endpoint, entries=[*texts.values()])
+    def publish(self, *, writer: CatalogWriter, after: Sequence[Construct]) -> CustomResource:
+        """Write the entries of all models, after everything in `after` is deployed."""
+        resource = writer.write(self, "Items", endpoint=self._endpoint, entries=self.entries)
         resource.node.add_dependency(*after)
         return resource
 
@@ -90,3 +88,18 @@ class ModelCatalog(Construct):
                 },
             )
         )
+
+
+def _texts(entries: Sequence[ModelEntry], *, is_checked: bool) -> list[str]:
+    """Return the JSON texts of entries. Raise `TypeError` and `ValueError`."""
+    texts = {}
+    for entry in entries:
+        if not isinstance(entry, ModelEntry):
+            raise TypeError(
+                f"entries: {entry!r} is of type {type(entry).__name__}: write "
+                "ModelEntry(model=, version=, endpoint=, target_model=, signature=)"
+            )
+        texts[entry.model] = text = entry.as_json()
+        for problem in () if is_checked else check_catalog_entry(entry.model, text):
+            raise ValueError(problem.message)
+    return [*texts.values()]

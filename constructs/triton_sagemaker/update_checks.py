@@ -11,20 +11,17 @@ from constructs import Construct
 from platform_facts.rules import catalog
 from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.endpoint_component import EndpointComponent
-from triton_sagemaker.handler_function import handler_function, polled_provider
+from triton_sagemaker.handler_function import LISTS_MB, handler_function, polled_provider
+from triton_sagemaker.list_asset import LISTS_REASON
+from triton_sagemaker.model_catalog import ModelCatalog
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointUpdateChecks:
-    """The checks of an endpoint's updates, with their arguments.
-
-    `catalog` is the `name` of the endpoint's `ModelCatalog`; `archives` are the values of
-    `TargetModel` in its entries after the update.
-    """
+    """The checks of an endpoint's updates, and the endpoint's catalog after the update."""
 
     checks: "UpdateChecks"
-    catalog: str
-    archives: Sequence[str]
+    catalog: ModelCatalog
 
 
 class UpdateChecks(Construct):
@@ -36,7 +33,8 @@ class UpdateChecks(Construct):
     - a variant that is registered for scaling is removed or gets another instance type;
     - the endpoint changes its prefix, and one of the two prefixes lacks an archive that the catalog
       lists before or after the update;
-    - an archive does not have the SHA-256 of its manifest;
+    - an archive is newer than its manifest, which builders write last, and does not have its
+      SHA-256;
     - the hosting mode changes.
 
     After an update, the check fails unless the endpoint serves with the deployed configuration,
@@ -44,19 +42,28 @@ class UpdateChecks(Construct):
     rollbacks and deletions, the function waits for operations in progress, such as scaling; after a
     deletion, until the network interfaces are deleted.
 
-    `stacks` is a pattern of the names of the stacks that contain the endpoints.
+    `stacks` is a pattern of the names of the stacks that contain the endpoints. `lists` is a
+    pattern of the ARNs of catalogs' lists; by default, the function may read those of its own app.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, bucket: s3.IBucket, stacks: str = "*"
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        bucket: s3.IBucket,
+        stacks: str = "*",
+        lists: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._lists = lists
         self.function = handler_function(
             self,
             "OnEvent",
             folder="update_handler",
             description="Guards and checks Triton endpoints; reads only",
             handler="handle",
+            memory_mb=LISTS_MB,
             timeout=Duration.minutes(2),
         )
         self._arns = StackArns(self)
@@ -93,10 +100,12 @@ class UpdateChecks(Construct):
         updates = [[resource.specification, resource.deployment_config] for resource in resources]
         guard_properties = {
             **properties,
-            "Archives": list(arguments.archives),
-            "Catalog": arguments.catalog,
+            **arguments.catalog.entries.properties,
+            "Catalog": arguments.catalog.name,
             "Deployment": deployment_config or updates,
         }
+        if self._lists is None:
+            arguments.catalog.entries.grant_read(self.function)
         guard = self._create_resource(scope, "Guard", guard_properties)
         check = self._create_resource(scope, "Check", properties)
         check.node.add_dependency(endpoint, *resources)
@@ -125,6 +134,8 @@ class UpdateChecks(Construct):
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])
+        if self._lists:
+            allow(role, ["s3:GetObject"], [self._lists], LISTS_REASON)
         objects = [bucket.arn_for_objects(pattern) for pattern in ("*.json", "*.tar.gz")]
         allow(role, ["s3:GetObject"], objects, "Archives and manifests are named by their content.")
         if key := bucket.encryption_key:

@@ -21,7 +21,6 @@ scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
 triton.CatalogTable(stack, "Table", stage="prod")
 writer = triton.CatalogWriter(stack, "Writer", stage="prod")
-catalog = triton.ModelCatalog(stack, "Catalog", stage="prod", endpoint="vision")
 churn = triton.ModelEntry(
     model="churn",
     version="1",
@@ -33,5 +32,6 @@ churn = triton.ModelEntry(
         "max_batch_size": 64,
     },
 )
-catalog.publish([churn], writer=writer, after=[endpoint.updated])
+catalog = triton.ModelCatalog(stack, "Catalog", stage="prod", endpoint="vision", entries=[churn])
+catalog.publish(writer=writer, after=[endpoint.updated])
 app.synth()

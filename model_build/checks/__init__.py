@@ -13,9 +13,15 @@ from pathlib import Path
 
 import platform_facts
 from model_build.checks import backends, batching, layout, recipes, tensors
+from model_build.checks.engine_precisions import engine_precisions
 from model_build.checks.ensemble_maps import ensemble_maps
-from model_build.checks.ensemble_settings import ensemble_settings, step_versions
+from model_build.checks.ensemble_settings import (
+    ensemble_settings,
+    large_ensembles,
+    step_versions,
+)
 from model_build.checks.environment_versions import environment_versions
+from model_build.checks.secrets import exposed_secrets
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
 from model_build.formats import FORMATS
@@ -59,7 +65,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
-    *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
+    *(ensemble_settings, large_ensembles, ensemble_maps, _per_model(layout.version_folders)),
     *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
 """Rules for source files, before the build."""
@@ -74,9 +80,11 @@ REPOSITORY_RULES: tuple[Rule, ...] = (
 """Rules for a complete repository, including its model files."""
 
 RECIPE_RULES = (recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages)
-"""Rules that compare a recipe with the source files."""
+"""Rules that compare a recipe with the source files; for a table, once for each distinct code."""
+ROW_RULES = (recipes.recipe_sources,)
+"""Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends)
+TARGET_RULES = (environment_versions, backends.target_backends, engine_precisions)
 """Rules that compare a model's source with its build target."""
 
 
@@ -107,12 +115,21 @@ def _file_rules(release: platform_facts.Release) -> list[Rule]:
 
 def all_rules() -> tuple[Callable[..., Problems], ...]:
     """Return every rule of the linter once."""
-    return (*rules_for_release(platform_facts.releases()[0]), *RECIPE_RULES, *TARGET_RULES)
+    release_rules = rules_for_release(platform_facts.releases()[0])
+    return (*release_rules, *RECIPE_RULES, *ROW_RULES, *TARGET_RULES, exposed_secrets)
 
 
 def lint(source: ModelSource) -> list[Finding]:
     """Return all findings in a model's folder. Raises like `read` for syntax errors."""
-    return findings(Repository.read(source.folder), rules_for_source(source))
+    folder = source.shared
+    if folder.secrets is None:
+        folder.secrets = findings(Repository.read(folder.path), [exposed_secrets])
+    return [*source_findings(source), *folder.secrets]
+
+
+def source_findings(source: ModelSource) -> list[Finding]:
+    """Return the findings of a build, which does not look for secrets. Raises like `read`."""
+    return _read(source)[1]
 
 
 def read(source: ModelSource) -> Repository:
@@ -120,9 +137,22 @@ def read(source: ModelSource) -> Repository:
 
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all errors.
     """
-    repository = Repository.read(source.folder)
-    check(repository, rules_for_source(source))
+    repository, problems = _read(source)
+    if problems := errors(problems):
+        raise RepositoryInvalid(problems)
     return repository
+
+
+def _read(source: ModelSource) -> tuple[Repository, list[Finding]]:
+    checked = source.shared.checked
+    if source.code not in checked:
+        repository = Repository.read(source.folder)
+        checked[source.code] = repository, findings(repository, rules_for_source(source))
+    repository, problems = checked[source.code]
+    if source.is_complete:
+        return repository, problems
+    row_rules = [_bind_first(rule, source) for rule in ROW_RULES]
+    return repository, [*problems, *findings(repository, row_rules)]
 
 
 def check_target(source: ModelSource, target: BuildTarget) -> None:

@@ -43,8 +43,20 @@ def recipe_matches_files(source: ModelSource, repository: Repository) -> Problem
                 )
             for step_keys, message in step.problems(file, model):
                 yield location(*keys, file, *step_keys), f"{file}: {message}"
+
+
+def recipe_sources(source: ModelSource, repository: Repository) -> Problems:
+    """The files that a recipe names exist. For a row of a table, the line is that of the row."""
+    del repository  # its findings show the paths of the source
+    table, row = source.shared.table, str(source.alternative)
+    for keys, file, step in source.steps():
         if missing := _missing_source(step, source):
-            yield location(*keys, file), f"{file}: {missing}"
+            if table and any(key.startswith(f"files.{file}.") for key in table.placeholders):
+                location = Location(table.path, table.rows[row].line)
+            else:
+                line = checked_yaml.line_of(source.folder / FILE, *keys, file)
+                location = Location(source.folder / FILE, line)
+            yield location, f"{file}: {missing}"
 
 
 def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:

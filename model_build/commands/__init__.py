@@ -4,9 +4,18 @@ The `add_to(commands)` of a module adds its parser. The parser's default `run` t
 options, prints the `Outcome` of the module's `run`, and returns the exit code.
 """
 
-from model_build.commands import build, inspect, lint, listing, publish, retire, rollback
+from model_build.commands import (
+    build,
+    build_list,
+    inspect,
+    lint,
+    listing,
+    publish,
+    retire,
+    rollback,
+)
 from model_build.commands.outcome import Outcome
 
-COMMANDS = (listing, lint, build, inspect, publish, rollback, retire)
+COMMANDS = (listing, lint, build, build_list, inspect, publish, rollback, retire)
 
 __all__ = ["COMMANDS", "Outcome"]

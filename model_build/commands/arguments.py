@@ -103,6 +103,15 @@ def parse_model(text: str) -> ModelSource:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def parse_models(text: str) -> list[ModelSource]:
+    """Return the model at a path, or of a name in models/; for a table, all its rows."""
+    model = parse_model(text)
+    try:
+        return list(model.shared.models()) if model.is_table else [model]
+    except checked_yaml.InvalidFile as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def parse_models_folder(text: str) -> Path:
     """Return the path of a folder of models."""
     path = Path(text)

@@ -9,7 +9,7 @@ from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.findings import Finding, Location, RepositoryInvalid, errors, level_of
 from model_build.recipe import FILE
-from model_build.source import NOT_A_MODEL, ModelSource, contains_models, folders_in, is_model
+from model_build.source import NOT_A_MODEL, ModelFolder, contains_models, folders_in, is_model
 from platform_facts.rules import checked_yaml
 
 
@@ -95,12 +95,8 @@ def _list_rules() -> Outcome:
 
 def _lint(folder: Path) -> list[Finding]:
     try:
-        alternatives = ModelSource(folder).recipe.alternatives
-        findings = [
-            finding
-            for alternative in (None, *alternatives)
-            for finding in checks.lint(ModelSource(folder, alternative))
-        ]
+        models = ModelFolder(folder).models()
+        findings = [finding for model in models for finding in checks.lint(model)]
     except RepositoryInvalid as error:
         return error.findings
     except checked_yaml.InvalidFile as error:
@@ -112,4 +108,4 @@ def _lint(folder: Path) -> list[Finding]:
             )
             for problem in error.problems
         ]
-    return list(dict.fromkeys(findings))  # alternatives share most files
+    return list(dict.fromkeys(findings))  # the models of a folder share most files

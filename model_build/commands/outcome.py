@@ -34,16 +34,12 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
     code = 1
     try:
         outcome = run(options)
-    except (BuildError, checked_yaml.InvalidFile) as error:
-        message = str(error)
-    except OSError as error:
-        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    except NoRegionError:
-        message = f"AWS: no region: set {REGION} to the stage's"
-    except (BotoCoreError, ClientError) as error:
-        message = f"AWS: {error}"
     except KeyboardInterrupt:
         message, code = "interrupted: run it again; completed work is not repeated", 130
+    except Exception as error:
+        if (text := error_message(error)) is None:
+            raise
+        message = text
     else:
         print(json.dumps(outcome.data, indent=2) if options.json else outcome.text)  # noqa: T201
         for message in outcome.errors:
@@ -51,3 +47,17 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
         return int(outcome.failed or bool(outcome.errors))
     print(f"error: {message}", file=sys.stderr)  # noqa: T201
     return code
+
+
+def error_message(error: Exception) -> str | None:
+    """Return the message of an expected error, None for an error of this program."""
+    match error:
+        case BuildError() | checked_yaml.InvalidFile():
+            return str(error)
+        case OSError():
+            return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        case NoRegionError():
+            return f"AWS: no region: set {REGION} to the stage's"
+        case BotoCoreError() | ClientError():
+            return f"AWS: {error}"
+    return None

@@ -1,6 +1,9 @@
-"""`publish`: publish a model to a running multi-model endpoint, without a deploy."""
+"""`publish`: publish models to a running multi-model endpoint, without a deploy."""
 
 import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import chain
 
 import boto3
 
@@ -11,23 +14,28 @@ from model_build.commands.arguments import (
     add_command,
     add_endpoint,
     add_load,
-    add_model,
+    parse_models,
 )
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
     make_current,
+    read_caller,
     record_event,
     served_prefixes,
 )
 from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
-from model_build.progress import Printer
+from model_build.progress import Printer, Progress, ProgressBar
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import PUBLISHED_PREFIX
+from model_build.triton_load import Load, in_one_triton, load_drawn
 from plan.catalog import Catalog, Entry
 from platform_facts.rules.server import check_decoupled_model
+
+BATCH = 25
+"""Number of models whose catalog entries change together, after checks that take several calls."""
 
 
 def add_to(commands: Commands) -> None:
@@ -36,58 +44,136 @@ def add_to(commands: Commands) -> None:
         commands,
         "publish",
         run,
-        summary="add a model, or its new version, to a running multi-model endpoint and make it "
-        "current until a deploy changes the model",
-        examples=["publish dev text models/minilm"],
+        summary="add models, or their new versions, to a running multi-model endpoint and make "
+        "them current until a deploy changes them",
+        examples=["publish dev text models/minilm", "publish dev shops models/demand"],
     )
     add_endpoint(parser)
-    add_model(parser)
+    parser.add_argument(
+        "models",
+        type=parse_models,
+        nargs="+",
+        metavar="MODEL",
+        help="a folder with a recipe.yaml, or a Triton model repository, or its name in models/; "
+        "FOLDER-NAME is an alternative of its recipe or a row of its table, and the folder of a "
+        "table stands for all rows",
+    )
     add_load(parser)
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Build the archive for every target of the endpoint, then change the catalog entry.
+    """Build the archives for every target of the endpoint, then change the catalog entries.
 
-    If a delivery has built the archive below every prefix, that archive becomes current.
+    If a delivery has built an archive below every prefix, that archive becomes current. A model
+    that fails does not stop the others. A second run does not repeat the work of the first.
     """
-    plan = plan_model(options.model)
-    for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
-        raise BuildError(problem.message)
+    plans = [plan_model(model) for model in dict.fromkeys(chain.from_iterable(options.models))]
+    for plan in plans:
+        for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
+            raise BuildError(problem.message)
     check_no_delivery_in_progress(options)
-    catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
-    endpoint_name = catalog.endpoint_name()
-    prefixes = served_prefixes(endpoint_name)
-    s3 = boto3.client("s3")
-    archive = file_name(plan.name, plan.version)
-    if not all(is_published(s3, **prefix.archive_location(archive)) for prefix in prefixes):
+    publisher = _Publisher(options)
+    with ExitStack() as stack:
+        stack.callback(publisher.record)
+        load = stack.enter_context(in_one_triton(options.load))
+        load = load_drawn(load, [plan.source for plan in plans])
+        bar = stack.enter_context(ProgressBar(len(plans))) if len(plans) > 1 else None
+        for start in range(0, len(plans), BATCH):
+            publisher.publish(plans[start : start + BATCH], load, bar)
+    published, errors = publisher.published, list(publisher.errors.values())
+    if len(plans) > 1:
+        unchanged = len(plans) - len(published) - len(errors)
+        text = f"{len(published)} models are now current, {unchanged} were current already"
+    elif errors:
+        raise BuildError(errors[0])
+    else:
+        state = "is now {}" if published else "{} was current already"
+        text = f"{plans[0].name} {state.format(plans[0].version)}"
+    models = [
+        {"model": plan.name, "version": plan.version, "published": plan.name in published}
+        for plan in plans
+        if plan.name not in publisher.errors
+    ]
+    return Outcome(text=text, data=models, errors=errors)
+
+
+class _Publisher:
+    """The state of a run: the endpoint's prefixes, and the models that it has changed."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options, self._s3 = options, boto3.client("s3")
+        self._catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
+        self._endpoint_name = self._catalog.endpoint_name()
+        self._prefixes = served_prefixes(self._endpoint_name)
+        self._engines = {
+            prefix.bucket: stage_engines(prefix.bucket, stage=options.stage)
+            for prefix in self._prefixes
+        }
+        self.published = dict[str, str]()
+        """The version of each model that the run has made current."""
+        self.errors = dict[str, str]()
+
+    def publish(self, plans: Sequence[ModelPlan], load: Load, bar: ProgressBar | None) -> None:
+        """Upload the archives of some models, then change their catalog entries."""
+        revisions = self._catalog.revisions(plan.name for plan in plans)
+        entries = dict[str, Entry]()
+        for plan in plans:
+            progress: Progress = bar.of(plan.name) if bar else Printer(plan.name)
+            current = revisions.get(plan.name)
+            try:
+                entry = self._upload(plan, current.entry if current else {}, load, progress)
+            except BuildError as error:
+                self.errors[plan.name] = f"{plan.name}: {error}" if bar else str(error)
+            else:
+                if current is None or entry != current.entry:
+                    entries[plan.name] = entry
+            if bar:
+                bar.advance()
+        if entries:
+            self._check_unchanged()
+            caller = read_caller()
+        for name, entry in entries.items():
+            replaces = revisions.get(name)
+            make_current(self._catalog, entry, "published", caller=caller, replaces=replaces)
+            self.published[name] = entry["version"]
+
+    def record(self) -> None:
+        """Record the models that were changed."""
+        if self.published:
+            bucket = self._prefixes[0].bucket
+            record_event(self._options, "publish", self.published, bucket)
+
+    def _upload(self, plan: ModelPlan, current: Entry, load: Load, progress: Progress) -> Entry:
+        """Build the archives that are missing, and return the catalog entry."""
+        archive = file_name(plan.name, plan.version)
+        if current == (entry := catalog_entry(plan, self._endpoint_name, archive)):
+            return entry
+        locations = [prefix.archive_location(archive) for prefix in self._prefixes]
+        if all(is_published(self._s3, **location) for location in locations):
+            return entry
         archive = PUBLISHED_PREFIX + archive
-    for prefix in prefixes:
-        location = prefix.archive_location(archive)
-        if is_published(s3, **location):
-            continue
-        progress = Printer(plan.name)
-        with build(
-            options.model,
-            name=plan.name,
-            target=prefix.target,
-            progress=progress,
-            engines=stage_engines(prefix.bucket, stage=options.stage),
-        ) as result:
-            publish(s3, result, **location, load=options.load, progress=progress)
-    if served_prefixes(endpoint_name) != prefixes:
-        raise BuildError(
-            f"{endpoint_name} was updated during the build and now loads archives from another "
-            "prefix. The catalog is unchanged: publish again"
-        )
-    check_no_delivery_in_progress(options)  # again: a build takes minutes
-    data = {"model": plan.name, "version": plan.version}
-    entry = catalog_entry(plan, endpoint_name, archive)
-    current = catalog.current([plan.name]).get(plan.name)
-    if current and current.entry == entry:
-        return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
-    make_current(catalog, entry, "published", replaces=current)
-    record_event(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
-    return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
+        for prefix in self._prefixes:
+            location = prefix.archive_location(archive)
+            if is_published(self._s3, **location):
+                continue
+            with build(
+                plan.source,
+                name=plan.name,
+                target=prefix.target,
+                progress=progress,
+                engines=self._engines[prefix.bucket],
+            ) as result:
+                publish(self._s3, result, **location, load=load, progress=progress)
+        return catalog_entry(plan, self._endpoint_name, archive)
+
+    def _check_unchanged(self) -> None:
+        """Raise `BuildError` if the endpoint or the stage was changed during builds."""
+        if served_prefixes(self._endpoint_name) != self._prefixes:
+            raise BuildError(
+                f"{self._endpoint_name} was updated during the build and now loads archives from "
+                "another prefix. The catalog is unchanged: publish again"
+            )
+        check_no_delivery_in_progress(self._options)
 
 
 def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> Entry:

@@ -10,6 +10,7 @@ from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
     make_current,
+    read_caller,
     record_event,
     served_prefixes,
 )
@@ -68,7 +69,8 @@ def run(options: argparse.Namespace) -> Outcome:
     # Selecting a version that was rolled back before counts as publishing.
     is_predecessor = earlier.version in {version.version for version in predecessors}
     cause: Cause = "rolled back" if is_predecessor else "published"
-    make_current(catalog, earlier.entry, cause, replaces=revisions[options.model])
+    caller = read_caller()
+    make_current(catalog, earlier.entry, cause, caller=caller, replaces=revisions[options.model])
     record_event(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
         text=f"{options.model} is now {earlier.version}, before {current.version}",

@@ -64,16 +64,17 @@ def _read_deliveries(stage: str) -> Deliveries:
 
 
 def make_current(
-    catalog: Catalog, entry: Entry, cause: Cause, *, replaces: Revision | None
+    catalog: Catalog, entry: Entry, cause: Cause, *, caller: str, replaces: Revision | None
 ) -> None:
     """Write a catalog entry. Raise `BuildError` if another writer has changed it."""
     try:
-        catalog.write(entry, cause, caller=_caller(), replaces=replaces)
+        catalog.write(entry, cause, caller=caller, replaces=replaces)
     except ChangedMeanwhile as error:
         raise BuildError(str(error)) from None
 
 
-def _caller() -> str:
+def read_caller() -> str:
+    """Return the ARN of the caller."""
     return str(boto3.client("sts").get_caller_identity()["Arn"])
 
 
@@ -85,7 +86,7 @@ def record_event(
         event = Event(
             stage=options.stage,
             action=action,
-            who=_caller(),
+            who=read_caller(),
             versions={f"{options.endpoint}/{name}": version for name, version in versions.items()},
         )
         stage_record.write(boto3.client("s3"), bucket, event.end("done"))

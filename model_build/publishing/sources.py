@@ -1,6 +1,7 @@
 """Sources of archives in the model bucket, from which archives can be built again.
 
-    sources/<digest>.zip    the files of a model's folder that its digest covers
+    sources/<digest>.zip    the files of a model's folder that its digest covers; for a row of a
+                            table, the table has only that row
 
 The CDK's assets are no substitute, since `cdk gc` deletes them. Only builds store sources: a
 builder's role must not build sources that a publisher wrote.
@@ -13,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from model_build import digest
 from model_build.build import Build
 from model_build.manifest import StoredSource
 from model_build.publishing.bucket import read_checksum
@@ -45,11 +45,18 @@ def store_source(s3: "S3Client", build: Build, *, bucket: str) -> StoredSource:
 
 
 def _pack(model: ModelSource, to: Path) -> None:
-    """Write the files that the digest covers, without times and modes."""
+    """Write the files that the digest covers, without times and modes; of a table, the row."""
     with zipfile.ZipFile(to, "w", compression=zipfile.ZIP_DEFLATED) as zip_path:
-        for path in digest.model_files(model.folder):
-            entry = zipfile.ZipInfo(path.relative_to(model.folder).as_posix())
-            entry.compress_type = zipfile.ZIP_DEFLATED
+        for path in model.covered_files:
+            entry = _entry(path.relative_to(model.folder).as_posix())
             entry.file_size = path.stat().st_size  # zipfile needs it for files above 2 GiB
             with path.open("rb") as file, zip_path.open(entry, "w") as member:
                 shutil.copyfileobj(file, member)
+        if (table := model.shared.table) and model.alternative:
+            zip_path.writestr(_entry(table.path.name), table.row_text(model.alternative))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -52,6 +52,35 @@ class LocatedErrors(ValueError):
         super().__init__("; ".join(message for _, message in self.errors))
 
 
+@dataclass(frozen=True)
+class YamlFile:
+    """A YAML file that was read: `content` is its value, `root` has the lines of its keys."""
+
+    path: Path
+    root: yaml.MappingNode
+    content: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path, content: bytes) -> Self:
+        """Return the file at `path` with `content`. Raise `InvalidFile` unless it is a mapping."""
+        return cls(path, *_read(path, content))
+
+    def validate(self, schema: type[Model], content: Any = None) -> Model:
+        """Return `content`, by default the file's, as a `schema`. Raise `InvalidFile`."""
+        try:
+            return schema.model_validate(self.content if content is None else content)
+        except ValidationError as error:
+            raise InvalidFile(
+                self.problem((*detail["loc"], *keys), message)
+                for detail in error.errors()
+                for keys, message in _messages(detail, schema)
+            ) from None
+
+    def problem(self, keys: Keys, message: str) -> FileProblem:
+        """Return a problem of the value at `keys`."""
+        return FileProblem(self.path, *_locate(self.root, keys), message)
+
+
 def load(path: Path, schema: type[Model]) -> Model:
     """Return the content of the file at `path` as a `schema`.
 
@@ -63,15 +92,7 @@ def load(path: Path, schema: type[Model]) -> Model:
 
 def parse(path: Path, content: bytes, schema: type[Model]) -> Model:
     """Return the content of the file at `path` as a `schema`. Raise `InvalidFile`."""
-    node, value = _read(path, content)
-    try:
-        return schema.model_validate(value)
-    except ValidationError as error:
-        raise InvalidFile(
-            FileProblem(path, *_locate(node, (*detail["loc"], *keys)), message)
-            for detail in error.errors()
-            for keys, message in _messages(detail, schema)
-        ) from None
+    return YamlFile.read(path, content).validate(schema)
 
 
 @contextmanager

@@ -18,6 +18,14 @@ def check_single_model(count: int) -> str | None:
     return None if count == 1 else f"single-model hosting takes one model, not {count}"
 
 
+@rule("models", "triton_sagemaker: one archive, or one component for each model")
+def check_table_hosting(rows: int, hosting: str) -> str | None:
+    """The folder of a table stands for all its rows, which needs `hosting: multi-model`."""
+    if not rows or hosting == "multi-model":
+        return None
+    return f"a table of {rows} rows needs hosting: multi-model: write that, or the name of a row"
+
+
 @rule("cache_models", f"{GUIDE}multi-model-caching.html: a setting of multi-model endpoints")
 def check_cache_models(cache_models: bool) -> str | None:
     """`cache_models: false` requires `hosting: multi-model`."""

@@ -34,6 +34,11 @@ class AccessChange:
     removed_service_grants: set[Grant]
     new_denials: set[Grant]
 
+    @property
+    def is_equal(self) -> bool:
+        """Whether the policies give the same access as before, though they may read otherwise."""
+        return not any(value for name, value in vars(self).items() if name != "stack")
+
 
 def access_changes(
     before: dict[str, Template], after: dict[str, Template]

@@ -1,16 +1,18 @@
 """Dangers, and the grouping of dangers with the same cause."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from review.acknowledged import Acknowledgement
+from review.acknowledged import RULES, Acknowledgement
 
 REPOSITORY = "repository"
 """Replaces the stage in the key of a danger in a file of the repository."""
 
 MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; of more subjects, the message names only the first."""
+MORE = re.compile(r"\band \d+ more[:)]")
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Danger:
     subject: last part of the key: the affected resource, usually with a digest of the change.
     details: the messages of dangers that were merged into this one.
     group: dangers with the same rule and group are merged.
+    place: the changed property; of several dangers in one place, the worst explains the others.
+    advisory: whether it needs no acknowledgement.
     explains: function that returns whether this danger is the cause of another danger, which is
         then merged into this one.
     """
@@ -30,6 +34,8 @@ class Danger:
     stage: str = ""
     details: tuple[str, ...] = ()
     group: str = ""
+    place: str = ""
+    advisory: bool = False
     explains: "Callable[[Danger], bool] | None" = None
     acknowledgement: Acknowledgement | None = None
 
@@ -37,6 +43,11 @@ class Danger:
     def key(self) -> str:
         """STAGE/RULE/SUBJECT, for acknowledgements."""
         return f"{self.stage}/{self.rule}/{self.subject}"
+
+    @property
+    def rank(self) -> int:
+        """The position of the rule, from the worst."""
+        return RULES.index(self.rule)
 
     @property
     def endpoint(self) -> str:
@@ -66,7 +77,12 @@ def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
 
 def _root_cause(danger: Danger, dangers: list[Danger]) -> Danger:
     """Return the end of the chain of `explains`, which can be the danger itself."""
-    causes = (other for other in dangers if other.explains and other.explains(danger))
+    causes = (
+        other
+        for other in dangers
+        if (other.explains and other.explains(danger))
+        or (danger.place and other.place == danger.place and other.rank < danger.rank)
+    )
     cause = next((other for other in causes if other is not danger), None)
     return _root_cause(cause, dangers) if cause else danger
 
@@ -81,11 +97,17 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             yield members[0]
             continue
         identity = "\n".join(f"{member.subject} {member.message}" for member in members)
+        heading = _heading([member.message for member in members])
+        has_all = len(members) <= MAX_SUBJECTS and MORE.search(heading) is None
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
-            message=_heading([member.message for member in members]),
-            details=tuple(text for member in members for text in (member.message, *member.details)),
+            message=heading,
+            details=tuple(
+                text
+                for member in members
+                for text in (*(() if has_all else (member.message,)), *member.details)
+            ),
         )
 
 
@@ -117,6 +139,11 @@ class EndpointDangers:
         return self.dangers[0]
 
     @property
+    def is_advice(self) -> bool:
+        """Whether it needs no acknowledgement, and has none."""
+        return self.first.advisory and self.first.acknowledgement is None
+
+    @property
     def other_endpoints(self) -> list[str]:
         """The endpoints of the other dangers."""
         return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
@@ -128,11 +155,15 @@ class EndpointDangers:
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
-    """Return dangers grouped across endpoints, those without an acknowledgement first."""
+    """Return dangers grouped across endpoints: the worst first, advice and acknowledged last."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
         name = danger.endpoint
         sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
         groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
-    grouped = map(EndpointDangers, groups.values())
-    return sorted(grouped, key=lambda group: group.first.acknowledgement is not None)
+
+    def order(group: EndpointDangers) -> tuple[bool, bool, int]:
+        first = group.first
+        return first.acknowledgement is not None, first.advisory, first.rank
+
+    return sorted(map(EndpointDangers, groups.values()), key=order)

@@ -8,7 +8,6 @@ from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
-from review.money import endpoint_cost
 from review.values import falls_sharply
 
 LARGE_RISE_FACTOR = 5
@@ -154,9 +153,8 @@ def low_availability(comparison: Comparison) -> Iterator[Danger]:
             text = f"{pair.name} may run on 1 instance: if it fails, invocations fail"
             if minimum == 0:
                 text = (
-                    f"{pair.name} can scale in to zero{_saving(comparison, pair)}: invocations "
-                    "then fail, and a cold start takes minutes (published measurements: 5 and "
-                    "9, docs/hosting-modes.md)"
+                    f"{pair.name} can scale in to zero: invocations then fail, and a cold start "
+                    "takes minutes (published measurements: 5 and 9, docs/hosting-modes.md)"
                 )
             yield Danger(f"{pair.name}.{name}", text)
 
@@ -169,17 +167,6 @@ def _variants(
         old = pair.before.settings.variants if pair.before else {}
         for name, variant in (pair.after.settings.variants if pair.after else {}).items():
             yield pair, name, old.get(name), variant
-
-
-def _saving(comparison: Comparison, pair: EndpointPair) -> str:
-    """Return a clause with the monthly saving of zero instances, empty if a price is unknown."""
-    old_cost, new_cost = (
-        endpoint_cost(endpoint, plan.region).minimum if endpoint else None
-        for endpoint, plan in zip((pair.before, pair.after), comparison.plans, strict=True)
-    )
-    if old_cost is None or new_cost is None:
-        return ""
-    return f", which saves up to {old_cost - new_cost:,.0f} USD a month"
 
 
 def lost_scaling(comparison: Comparison) -> Iterator[Danger]:

@@ -4,16 +4,20 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 from release.templates import Template
 from review.comparison import Comparison
 from review.dangers.danger import Danger
-from review.stack_differences import ResourceChange
+from review.values import as_list, construct_path
 
 SCOPES = ("Groups", "ResourceId", "Roles", "ScalingTargetId", "Users", "VpcId")
 """Properties with the parent in which a name is unique."""
+
+POLICY_OWNERS = ("Queues", "Topics")
+"""Properties with the objects whose only policy a resource of a type without an identifier sets."""
 
 EFFECTS = {
     # Application Auto Scaling API reference, RegisterScalableTarget, DeregisterScalableTarget
@@ -22,40 +26,68 @@ EFFECTS = {
     # S3 API reference, PutBucketPolicy, DeleteBucketPolicy
     "AWS::S3::BucketPolicy": "the creation fails, or the deletion removes the new policy",
 }
+DUPLICATE_EFFECT = "the creation fails, or each replaces what the other has set, such as denials"
 OTHER_EFFECT = "CloudFormation creates before it deletes, and the name exists: the update fails"
 
 MAX_REFERENCES = 30
 """Maximum references within references: a template may refer to itself."""
+
+MAX_IDENTITIES = 100
+"""Maximum combinations of the items of lists."""
 
 Identity = tuple[tuple[str, str], ...]
 """Names and values of the properties that identify an object."""
 
 
 def shared_identities(comparison: Comparison) -> Iterator[Danger]:
-    """A created resource is the same object in AWS as a deleted one, such as a renamed construct.
+    """A created resource is the same object in AWS as a deleted one, or as one that stays.
 
-    CloudFormation deletes old resources in the clean-up, after it has created the new ones. The
-    properties are the primary identifiers of the resource types' schemas.
+    Such as a renamed construct, or a second policy of a bucket. CloudFormation deletes old
+    resources in the clean-up, after it has created the new ones. The properties are the primary
+    identifiers of the resource types' schemas.
     """
-    resolvers = [_Resolver(side) for side in comparison.templates]
-    deleted: dict[tuple[str, Identity], ResourceChange] = {}
-    created: dict[tuple[str, Identity], ResourceChange] = {}
-    for change in comparison.changes:
-        if not comparison.is_moved and not (change.before and change.after):
-            side, changes = (0, deleted) if change.before else (1, created)
-            if identity := resolvers[side].identity(change.stack, change.id):
-                changes[change.type, identity] = change
-    for (kind, identity), new in created.items():
-        if old := deleted.get((kind, identity)):
+    created = [change for change in comparison.changes if not change.before]
+    if comparison.is_moved or not created:
+        return
+    kinds = {change.type for change in created}
+    before, after = (_owners(side, kinds) for side in comparison.templates)
+    for new in created:
+        place, path = (new.stack, new.id), f"{new.stack}/{new.path} ({new.id})"
+        for identity in _Resolver(comparison.templates[1]).identities(*place):
+            owners = after[new.type, identity]
+            stays = next((owner for owner in owners if owner != place), None)
+            old = stays or next(iter(before.get((new.type, identity), {}).keys() - owners), None)
+            if old is None:
+                continue
+            resources = comparison.templates[1 if stays else 0][old[0]]["Resources"]
+            old_path = construct_path(old[1], resources).partition("/")[2] or old[1]
             properties = ", ".join(f"{name} {value}" for name, value in identity)
-            paths = [f"{side.stack}/{side.path} ({side.id})" for side in (old, new)]
+            effect = EFFECTS.get(new.type, OTHER_EFFECT)
+            remedy = "Keep the logical ID (override_logical_id), or deploy the deletion first"
+            if stays:
+                effect, remedy = DUPLICATE_EFFECT, "Change the existing one"
             yield Danger(
-                f"{new.stack}.{old.id}.{new.id}",
-                f"{kind} {paths[0]}: is one object in AWS with the new {paths[1]} ({properties}): "
-                f"{EFFECTS.get(kind, OTHER_EFFECT)}. Keep the logical ID (override_logical_id), or "
-                "deploy the deletion first",
-                group=f"{new.stack}.{kind}",
+                f"{new.stack}.{old[1]}.{new.id}",
+                f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "
+                f"{path} ({properties}): {effect}. {remedy}",
+                group=f"{new.stack}.{new.type}",
             )
+            break
+
+
+def _owners(
+    templates: Mapping[str, Template], kinds: set[str]
+) -> dict[tuple[str, Identity], dict[tuple[str, str], None]]:
+    """Return (type, identity) -> (stack, logical ID) of the resources that have it."""
+    resolver = _Resolver(templates)
+    owners: dict[tuple[str, Identity], dict[tuple[str, str], None]] = {}
+    for stack, template in templates.items():
+        for logical_id, resource in template.get("Resources", {}).items():
+            if resource["Type"] in kinds:
+                for identity in resolver.identities(stack, logical_id):
+                    key = (resource["Type"], identity)
+                    owners.setdefault(key, {})[stack, logical_id] = None
+    return owners
 
 
 @cache
@@ -83,6 +115,8 @@ def _identifiers(kind: str) -> tuple[str, ...]:
         if name.endswith("Name") and last.endswith(name.removesuffix("Name"))
     ]
     scopes = [name for name in SCOPES if name in schema["properties"]]
+    if last.endswith("Policy") and not names:
+        names = [name for name in POLICY_OWNERS if name in schema["properties"]]
     return (*names, *scopes) if names else ()
 
 
@@ -98,15 +132,21 @@ class _Resolver:
             if "Export" in output
         }
 
-    def identity(self, stack: str, logical_id: str, depth: int = 0) -> Identity | None:
-        """Return the identity of a resource, None if CloudFormation or AWS names it."""
+    def identities(self, stack: str, logical_id: str, depth: int = 0) -> list[Identity]:
+        """Return the identities of a resource, of which it has one for each item of a list.
+
+        Empty if CloudFormation or AWS names it.
+        """
         resource = self._templates[stack]["Resources"][logical_id]
         properties, names = resource.get("Properties", {}), _identifiers(resource["Type"])
         present = [name for name in names if name in properties]
         if not present or not {*names} <= {*present, *SCOPES}:
-            return None
-        values = ((name, self._text(stack, properties[name], depth + 1)) for name in present)
-        return tuple(values)
+            return []
+        values = (
+            [(name, self._text(stack, item, depth + 1)) for item in as_list(properties[name])]
+            for name in present
+        )
+        return [*islice(product(*values), MAX_IDENTITIES)]
 
     def _text(self, stack: str, value: Any, depth: int) -> str:
         if depth > MAX_REFERENCES:
@@ -122,8 +162,6 @@ class _Resolver:
                 return self._text(*self._exports[name], depth + 1)
             case {"Fn::Join": [str(separator), list(parts)]}:
                 return separator.join(self._text(stack, part, depth + 1) for part in parts)
-            case list():
-                return ", ".join(self._text(stack, part, depth + 1) for part in value)
         return json.dumps(value)
 
     def _reference(self, stack: str, name: str, attribute: str, depth: int) -> str:
@@ -132,5 +170,5 @@ class _Resolver:
             return f"${{{name}}}"
         if attribute in resource.get("Properties", {}):
             return self._text(stack, resource["Properties"][attribute], depth + 1)
-        identity = self.identity(stack, name, depth) or [(attribute, f"{stack}/{name}")]
-        return "|".join(value for _, value in identity)
+        identities = self.identities(stack, name, depth) or [((attribute, f"{stack}/{name}"),)]
+        return "|".join(value for _, value in identities[0])

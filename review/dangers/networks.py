@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses
+from ipaddress import ip_network
 from typing import Any
 
 from review.comparison import Comparison
@@ -11,10 +11,7 @@ from review.values import as_list
 
 PUBLIC_EXPOSURE, INTERNET_ROUTES = "public_exposure", "internet_routes"
 
-MAX_PRIVATE_ADDRESSES = {4: 2**24, 6: 2 ** (128 - 32)}
-"""IP version -> number of addresses above which rules are open to the internet: those of the
-largest private network, 10.0.0.0/8 (RFC 1918), and of a provider's allocation (RIPE-738, 5.1.1)."""
-
+ALL_PORTS = "all ports"
 DEFAULT_EGRESS = [{"CidrIp": "0.0.0.0/0", "IpProtocol": "-1"}]
 """The rules of a group without egress rules: "Amazon EC2 creates a default egress rule that allows
 egress traffic on all ports and IP protocols to any location" (CloudFormation template reference,
@@ -46,14 +43,13 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
         as_list(side.get("Properties", {}).get(key) or default) if side else []
         for side in (change.change.before, change.change.after)
     )
-    if ingress:
-        for network in sorted(_public_networks(after) - _public_networks(before), key=str):
+    known = _public_rules(before)
+    for network, ports in sorted(_public_rules(after) - known, key=str):
+        if ingress and network not in dict(known):
             yield PUBLIC_EXPOSURE, f"the security group admits the public network {network}"
-    elif change.change.before and _is_open(after):
-        known = _public_ports(before) if _is_open(before) else set()
-        if "all ports" not in known and (ports := sorted(_public_ports(after) - known)):
-            text = f"the security group allows egress to anywhere: {', '.join(ports)}"
-            yield INTERNET_ROUTES, text
+        elif not ingress and change.change.before and (network, ALL_PORTS) not in known:
+            place = network if network.prefixlen else "anywhere"
+            yield INTERNET_ROUTES, f"the security group allows egress to {place}: {ports}"
 
 
 def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
@@ -67,35 +63,15 @@ def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[
         yield INTERNET_ROUTES, f"the instances are in other existing subnets: {change.text}"
 
 
-def _public_networks(rules: list[Any]) -> set[Any]:
-    return {network for _, networks in _networks_by_version(rules) for network in networks}
-
-
-def _public_ports(rules: list[Any]) -> set[str]:
-    """Return the protocols and ports of the rules with a public network."""
-    return {
-        "all ports"
-        if str(rule.get("IpProtocol")) == "-1"
-        else f"{rule.get('IpProtocol')} {rule.get('FromPort')}-{rule.get('ToPort')}"
-        for rule in rules
-        if isinstance(rule, dict) and _public_networks([rule])
-    }
-
-
-def _is_open(rules: list[Any]) -> bool:
-    """Return whether the rules together are open to the internet."""
-    return any(
-        sum(network.num_addresses for network in collapse_addresses(networks))
-        > MAX_PRIVATE_ADDRESSES[version]
-        for version, networks in _networks_by_version(rules)
-    )
-
-
-def _networks_by_version(rules: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each IP version with the public networks in the rules."""
-    for version, key, network_class in ((4, "CidrIp", IPv4Network), (6, "CidrIpv6", IPv6Network)):
-        networks = []
-        for rule in rules:
-            with suppress(AttributeError, ValueError):  # an intrinsic function or invalid value
-                networks.append(network_class(str(rule.get(key)), strict=False))
-        yield version, [network for network in networks if not network.is_private]
+def _public_rules(rules: list[Any]) -> set[tuple[Any, str]]:
+    """Return the public networks in rules, with protocol and ports."""
+    public = set()
+    for rule in filter(lambda rule: isinstance(rule, dict), rules):
+        protocol = str(rule.get("IpProtocol"))
+        ports = f"{protocol} {rule.get('FromPort')}-{rule.get('ToPort')}"
+        for key in ("CidrIp", "CidrIpv6"):
+            with suppress(ValueError):  # an intrinsic function or invalid value
+                network = ip_network(str(rule.get(key)), strict=False)
+                if not network.is_private:
+                    public.add((network, ALL_PORTS if protocol == "-1" else ports))
+    return public

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from release.templates import references
 from review.access.access_changes import has_more_access
+from review.amounts import falling_amount
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
 from review.template_changes import RETENTION_POLICIES, PropertyChange, property_changes
-from review.values import as_list, changed_lines, falls_sharply, format_value
+from review.values import as_list, changed_lines, format_value
 
 Finding = tuple[str, str]
 """Rule and message."""
@@ -94,6 +95,11 @@ ROWS = (
         "lost_pins", "the build image is not pinned by digest"),
     Loss("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
         "lost_logging", "builds are no longer logged"),
+    # DynamoDB developer guide, Point-in-time recovery, deletion protection
+    Loss("AWS::DynamoDB::*", "*PointInTimeRecoveryEnabled", is_on,
+        "lost_safeguards", "has no backups of the last days"),
+    Loss("AWS::DynamoDB::*", "DeletionProtectionEnabled", is_on,
+        "lost_safeguards", "can be deleted"),
     Loss("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
         "internet_routes", "its instances get public addresses"),
     *(Loss("*", name, lambda value: value == "Retain",
@@ -101,17 +107,20 @@ ROWS = (
       for name in RETENTION_POLICIES),
 )  # fmt: skip
 
-PROTECTING = re.compile(
-    r"Retention|Timeout|Attempts|Concurren|WaitIntervalInSeconds|TerminationWait|Backup"
-    r"|SamplingPercentage"
-)
-"""Names of amounts that protect: a fall to a third or less is a danger."""
-
 DOWNLOAD_COMMANDS = re.compile(
     r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
     r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
 )
 """Commands that download files without a hash; chosen for this project."""
+
+PROTECTING_OPTIONS = re.compile(
+    r"--(require-hashes|only-binary\S*|no-deps|no-index|frozen\S*|locked|ignore-scripts|strict)"
+    r"|-(e|eu|euo|euxo)|pipefail|ci"
+)
+"""Words of commands without which they install or accept more; chosen for this project."""
+
+BUILD = "Custom::TritonModel"
+"""The type of builds; a resource waits for those of its own archives."""
 
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
@@ -133,7 +142,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             *_lifecycle_dangers(change),
             *_guard_dangers(change),
             *_rollback_dangers(change),
-            *_build_dangers(change),
+            *_command_dangers(change),
             *network_dangers(comparison, change),
         ]
         if findings and property_name not in resource.after.get("Properties", {property_name}):
@@ -146,6 +155,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
                 f"{resource.type} {resource.stack}/{resource.path}: {text}",
                 group=f"{resource.type}.{property_name}",
                 rule=rule,
+                place=change.place,
             )
             dangers[danger] = None
     yield from (*dangers, *alarm_dangers(comparison))
@@ -160,19 +170,11 @@ def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
 
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield an amount that protects and falls, of an existing resource.
-
-    A log group without `RetentionInDays` keeps all events.
-    """
-    if not (change.change.before and PROTECTING.search(change.path)):
-        return
-    before, after = change.before, change.after
-    if change.path == "RetentionInDays":
-        before = float("inf") if before is None else before
-        after = float("inf") if after is None else after
-    is_amount = isinstance(before, int | float) and isinstance(after, int | float | None)
-    if is_amount and before and (after is None or falls_sharply(before, after)):
-        yield "shrunk_protection", change.text
+    """Yield an amount that protects and falls, of an existing resource; alarms have own rules."""
+    is_alarm = change.matches(("AWS::CloudWatch::*", "*"))
+    finding = falling_amount(change.path, change.before, change.after)
+    if finding and change.change.before and not is_alarm:
+        yield finding
 
 
 def _role_dangers(change: PropertyChange) -> Iterator[Finding]:
@@ -225,13 +227,16 @@ def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield that a resource no longer waits for a guard or a check of updates."""
+    """Yield that a resource no longer waits for a guard or check of updates, or for any build."""
     old, new = change.resources
-    if change.path == "DependsOn":
-        before, after = ({*as_list(value or [])} for value in (change.before, change.after))
-        for logical_id in sorted((before - after) & old.keys() & new.keys()):
-            if new[logical_id]["Type"].startswith("Custom::Triton"):
-                yield "lost_safeguards", f"DependsOn: {logical_id} removed"
+    if change.path != "DependsOn":
+        return
+    before, after = ({*as_list(value or [])} for value in (change.before, change.after))
+    kinds = {new.get(logical_id, {}).get("Type") for logical_id in after}
+    for logical_id in sorted((before - after) & old.keys() & new.keys()):
+        kind = new[logical_id]["Type"]
+        if kind.startswith("Custom::Triton") and not (kind == BUILD and BUILD in kinds):
+            yield "lost_safeguards", f"DependsOn: {logical_id} removed"
 
 
 def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
@@ -261,9 +266,17 @@ def _definition(resources: dict[str, Any], name: Any) -> tuple[str, Any]:
                   if key not in ("AlarmName", "AlarmDescription")}  # fmt: skip
 
 
-def _build_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield each new command of a build that downloads."""
-    if change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec")):
-        for line in changed_lines(*change.texts)[1]:
-            if DOWNLOAD_COMMANDS.search(line):
-                yield "build_downloads", f"the build runs: {line}"
+def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
+    """Yield commands that newly download, or lose a protecting option."""
+    is_build = change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec*"))
+    if not is_build and "ommand" not in change.path:
+        return
+    removed, added = changed_lines(*change.texts)
+    for line in added:
+        if DOWNLOAD_COMMANDS.search(line):
+            yield "build_downloads", f"the build runs: {line}"
+    words, new_words = ({word for line in lines for word in line.split()}
+                        for lines in (removed, change.texts[1].splitlines()))  # fmt: skip
+    for word in sorted(words - new_words):
+        if added and PROTECTING_OPTIONS.fullmatch(word):
+            yield "lost_pins", f"a command no longer has {word}: {change.text}"

@@ -83,14 +83,22 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         properties = _nested(difference.path, difference.after)
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
-            if path not in known[resource.type] and key not in reported and not _is_opaque(path):
+            if not _is_known(path, known[resource.type]) and key not in reported:
                 reported.add(key)
                 text = f"no stack has the property {path} of this type: {difference.text}"
                 yield Danger(
                     f"{resource.stack}.{resource.path}.{path}.{digest(text)}",
                     f"{resource.type} {resource.stack}/{resource.path}: {text}",
                     group=f"{resource.type}.{path}",
+                    place=difference.place,
                 )
+
+
+def _is_known(path: str, known: frozenset[str]) -> bool:
+    """Return whether a path, or the text that has its value, is a known one."""
+    parts = path.split(".")
+    parents = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return bool(parents & known) or _is_opaque(path)
 
 
 def _nested(path: str, value: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 from review.money import cost_changes, total
-from review.verified_models import unverified_models
+from review.verified_plans import unverified_models, unverified_settings
 
 PRODUCTION_ONLY_SUBJECTS = {
     "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
@@ -22,7 +22,7 @@ PRODUCTION_ONLY_SUBJECTS = {
 
 def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
     """The plan of the change does not tell what its templates and its files contain."""
-    plan, (_, models) = comparison.plan_after, comparison.models
+    plan = comparison.plan_after
     if plan is None:
         return
     # The shortest sentence names the resource itself, longer ones name resources that refer to it.
@@ -30,7 +30,9 @@ def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
         stack = sentence.partition(":")[0]
         text = f"template and plan differ: {sentence}"
         yield Danger(f"{stack}.{digest(sentence)}", text, group=stack)
-    for name, problem in unverified_models(plan, models) if models else ():
+    for problem in unverified_settings(plan, comparison.stage_file):
+        yield Danger(f"{comparison.stage}.{digest(problem)}", problem)
+    for name, problem in unverified_models(plan, comparison.read_models):
         yield Danger(f"{name}.{digest(problem)}", f"the model {name} of the plan: {problem}")
 
 

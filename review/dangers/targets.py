@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from release.templates import Template
@@ -39,8 +40,9 @@ def foreign_targets(comparison: Comparison) -> Iterator[Danger]:
         if change.is_access:
             continue
         for target in sorted({*_targets(change.after, change.path)} - known):
-            place = f"{change.change.stack}/{change.change.path}"
-            yield _danger(target, f"{change.change.type} {place}: {change.path}")
+            name = f"{change.change.stack}/{change.change.path}"
+            danger = _danger(target, f"{change.change.type} {name}: {change.path}")
+            yield replace(danger, place=change.place)
     for stack, template in after.items():
         for name, output in _outputs(template).items():
             for target in sorted({*_targets(output, "")} - known):

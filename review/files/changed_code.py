@@ -24,16 +24,20 @@ DATA = re.compile(
 
 ROOT = "the root"
 MAX_FILES = 8
-"""Maximum number of files in the line of a package."""
+"""Maximum number of files in the line of a package, those with the most changed lines."""
 
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A changed file, with its content before and after, None if it does not exist."""
+    """A changed file, with its content before and after, None if it does not exist.
+
+    `old_path` is where a file of a renamed folder was before.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    old_path: str = ""
 
     @property
     def is_code(self) -> bool:
@@ -53,8 +57,9 @@ class ChangedFile:
         return (new - old).total(), (old - new).total()
 
     def __str__(self) -> str:
-        """Return the path, and whether the file is new or deleted."""
+        """Return the path, and whether the file is new, deleted or moved."""
         state = "new" if self.before is None else "deleted" if self.after is None else ""
+        state = f"from {self.old_path}" if self.old_path else state
         return f"{self.path} ({state})" if state else self.path
 
 
@@ -95,15 +100,20 @@ def _expression(pattern: str) -> re.Pattern[str]:
 def package_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
     """Return a line for each package with its changed code."""
     by_package: dict[str, list[ChangedFile]] = {}
-    for file in files:
+    for file in sorted(files, key=lambda file: -sum(file.line_counts)):
         by_package.setdefault(file.package, []).append(file)
     return tuple(
-        f"**{package}** ({_size(changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
-        + (f" and {len(changed) - MAX_FILES} more" if len(changed) > MAX_FILES else "")
+        f"**{package}** ({_size(*changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
+        + (f" and {len(changed) - MAX_FILES} more below" if len(changed) > MAX_FILES else "")
         for package, changed in sorted(by_package.items())
     )
 
 
-def _size(files: list[ChangedFile]) -> str:
+def file_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
+    """Return a line for each file."""
+    return tuple(f"{file}: {_size(file)}" for file in files)
+
+
+def _size(*files: ChangedFile) -> str:
     added, removed = map(sum, zip(*(file.line_counts for file in files), strict=True))
     return f"+{added} -{removed} lines"

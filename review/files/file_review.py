@@ -1,14 +1,21 @@
 """The review of all changed files."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from release.checkout import Checkout
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
-from review.files.changed_code import ChangedFile, CodeOwners, package_lines
+from review.files.changed_code import (
+    LOCATIONS,
+    ChangedFile,
+    CodeOwners,
+    file_lines,
+    package_lines,
+)
+from review.files.model_code import new_capabilities
 from review.files.model_data import describe_model_data
 from review.files.packages import describe_packages
-from review.files.workflows import describe_workflow
+from review.files.workflows import describe_workflows
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
@@ -20,11 +27,15 @@ MERGED_RULES = ("new_packages", "unowned_code")
 
 @dataclass(frozen=True)
 class FileReview:
-    """Dangers and notes of files; `code` has a line for each package with changed code."""
+    """Dangers and notes of files.
+
+    `code` has a line for each package with changed code, `code_files` one for each file of code.
+    """
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    code_files: tuple[str, ...] = ()
 
 
 def review_files(before: Checkout, after: Checkout) -> FileReview:
@@ -43,12 +54,21 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         for path in sorted(base.keys() | head.keys())
         if base.get(path) != head.get(path)
     ]
+    moved = _moved_files(changed)
     dangers: list[Danger] = []
     notes: list[str] = []
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
+    capabilities: dict[str, list[tuple[str, str]]] = {}
+    unmoved = (moved.get(file.path, file) for file in changed)
+    for path, text in new_capabilities(unmoved, base, head):
+        capabilities.setdefault(path, []).append(("new_capabilities", text))
+    by_workflow = describe_workflows([file.path for file in changed], base, head)
     for file in changed:
-        findings = [*dict.fromkeys(_findings(file, base, head))]
+        findings = [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
+        findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
+        if file.path in LOCATIONS:
+            findings += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
             text = f"package {file.package}: code without an owner in the base's CODEOWNERS"
             findings.append(("unowned_code", f"{text}: nobody has to approve it"))
@@ -57,18 +77,54 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         if len(texts) > MAX_NOTES:
             texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
         notes += [f"{file.path}: {text}" for text in texts]
-    code = package_lines(file for file in changed if file.is_code)
-    return FileReview(tuple(merge_groups(dangers)), tuple(notes), code)
+    old_paths = {file.old_path for file in moved.values()}
+    code = [moved.get(file.path, file) for file in changed
+            if file.is_code and file.path not in old_paths]  # fmt: skip
+    return FileReview(
+        tuple(merge_groups(dangers)), tuple(notes), package_lines(code), file_lines(code)
+    )
+
+
+def _moved_files(changed: list[ChangedFile]) -> dict[str, ChangedFile]:
+    """Return new path -> change of each file of a renamed folder: what it had is not new."""
+    deleted = {file.path: file for file in changed if file.after is None}
+    moved = {}
+    for file in changed:
+        similar = (path for path in deleted if _without_folder(path) == _without_folder(file.path))
+        if file.before is None and (old_path := next(similar, None)):
+            before = deleted.pop(old_path).before
+            moved[file.path] = replace(file, before=before, old_path=old_path)
+    return moved
+
+
+def _without_folder(path: str) -> tuple[str, ...]:
+    """Return the parts of a path without the folder of its model or package."""
+    top, *parts = path.split("/")
+    return (top, *(parts[1:] or parts))
 
 
 def _findings(
-    file: ChangedFile, base: Mapping[str, bytes], head: Mapping[str, bytes]
+    file: ChangedFile, moved: ChangedFile | None, head: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
-    yield from describe_model_data(file, model_exists=model_exists)
-    yield from describe_packages(file)
-    yield from describe_workflow(file.path, base, head)
+    yield from describe_model_data(moved or file, model_exists=model_exists)
+    yield from describe_packages(moved or file)
+
+
+def _lost_owners(
+    old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    """Yield the files for which fewer people than before may approve a change, by owner."""
+    paths_by_owner: dict[str, list[str]] = {}
+    for path in sorted(head):
+        for owner in {*old.find(path)} - {*new.find(path)}:
+            paths_by_owner.setdefault(owner, []).append(path)
+    for owner, paths in sorted(paths_by_owner.items()):
+        more = f" and {len(paths) - 1} more files" if len(paths) > 1 else ""
+        unowned = [path for path in paths if not new.find(path)]
+        nobody = f"; nobody has to approve {unowned[0]}" if unowned else ""
+        yield "lost_owners", f"{owner} no longer has to approve {paths[0]}{more}{nobody}"
 
 
 def _danger(file: ChangedFile, rule: str, text: str) -> Danger:

@@ -72,6 +72,16 @@ def read_json(content: bytes) -> Any:
         raise Unreadable(f"is not JSON: {error}") from None
 
 
+def read_structure(text: str) -> dict[Any, Any] | list[Any] | None:
+    """Return the value of a text with JSON, or with YAML of several lines, None of another text."""
+    reader = read_json if text.startswith(("{", "[")) else read_yaml if "\n" in text else None
+    try:
+        value = reader(text.encode(errors="replace")) if reader else None
+    except Unreadable:
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
 def _with_unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(items)
     if len(values) < len(items):

@@ -4,11 +4,13 @@ zizmor, which `make lint` runs, and the owners of .github/ judge everything else
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from review.amounts import falling_amount
 from review.files.readers import read_yaml
-from review.values import Unreadable, as_list
+from review.values import Unreadable, as_list, value_differences
 
 FOLDER = ".github/workflows/"
 STRANGERS = {
@@ -26,27 +28,48 @@ ZIZMOR_IGNORE = b"zizmor: ignore"
 _DELIVER = re.compile(r"\bdeliver\b")
 
 Workflow = dict[Any, Any]
+Finding = tuple[str, str]
+"""Rule and text."""
 
 
-def describe_workflow(
-    path: str, base: Mapping[str, bytes], head: Mapping[str, bytes]
-) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of each invariant that a change breaks, and of suppressed findings."""
-    if not path.startswith(FOLDER):
-        return
-    counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
-    if counts[1] > counts[0]:
-        yield "weakened_checks", "zizmor, which lints workflows, ignores more findings"
+def describe_workflows(
+    paths: Sequence[str], base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> dict[str, list[Finding]]:
+    """Return rule and text of each invariant that changed files break, by workflow.
+
+    `paths` are the changed files. An invariant of all workflows is of the first changed one.
+    """
+    changed = [path for path in paths if path.startswith(FOLDER)]
+    findings: dict[str, list[Finding]] = {path: [] for path in changed}
+    for path in changed:
+        counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
+        if counts[1] > counts[0]:
+            text = "zizmor, which lints workflows, ignores more findings"
+            findings[path].append(("weakened_checks", text))
+        with suppress(Unreadable):
+            findings[path] += _changed_values(base.get(path), head.get(path))
+    if not changed:
+        return findings
+    broken_before = set[tuple[str, str]]()
+    with suppress(Unreadable):
+        broken_before.update(broken_invariants(base))
     try:
-        broken_before = {*broken_invariants(base)} if path in base else set()
-    except Unreadable:
-        broken_before = set()
-    try:
-        for name, text in broken_invariants(head):
-            if (name, text) not in broken_before:
-                yield "widened_workflows", text
+        for path, text in broken_invariants(head):
+            if (path, text) not in broken_before:
+                place = path if path in findings else changed[0]
+                findings[place].append(("widened_workflows", text))
     except Unreadable as error:
-        yield "unreadable_files", f"not compared: {error}"
+        findings[changed[0]].append(("unreadable_files", f"not compared: {error}"))
+    return findings
+
+
+def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield each changed value of a workflow; an amount that protects and falls is a danger."""
+    if before is None or after is None:
+        return
+    for difference in value_differences(read_yaml(before), read_yaml(after)):
+        falling = falling_amount(difference.path, difference.before, difference.after)
+        yield falling or ("", str(difference))
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
@@ -111,6 +134,9 @@ def _broken_delivery(jobs: Mapping[str, Workflow], name: str, reviews: set[str])
         yield "delivers, and needs no job that reviews the change (make judge)"
     if "if" in jobs[name]:
         yield "delivers under a condition (if): a failed job that it needs might not stop it"
+    concurrency = jobs[name].get("concurrency")
+    if isinstance(concurrency, dict) and concurrency.get("cancel-in-progress"):
+        yield "delivers, and a later run cancels it (cancel-in-progress)"
 
 
 def _needed(jobs: Mapping[str, Workflow], name: str) -> set[str]:

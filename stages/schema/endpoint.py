@@ -43,7 +43,8 @@ class EndpointConfig(Section):
     """One endpoint of a stage."""
 
     models: Annotated[list[Name], Field(min_length=1), rule_validator(stage.check_no_duplicates)]
-    """Folders in models/ that the endpoint serves; each folder is one model archive."""
+    """Folders in models/ that the endpoint serves; each is one archive, or one for each row of its
+    table."""
     hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
     """multi-model loads models on their first request; single-model loads its model at the start;
     components scale copies of each model, down to none while the model is unused."""
@@ -167,6 +168,7 @@ class EndpointConfig(Section):
     def _common_problems(self) -> Iterator[Violation]:
         update, scaling_config = self.update, self.scaling
         yield from variants.check_variant_count(len(self.variants))
+        yield from server.check_ports(self.server.grpc_port, self.server.metrics_port)
         yield from variants.check_traffic([variant.weight for variant in self.variants.values()])
         yield from variants.check_rolling_variant_count(update.strategy, len(self.variants))
         yield from updates.check_update(update.times)

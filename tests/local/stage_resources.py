@@ -25,12 +25,3 @@ def read_object(bucket: str, key: str) -> bytes:
 def build_ids() -> list[str]:
     """Return the IDs of all CodeBuild builds, newest first."""
     return boto3.client("codebuild").list_builds()["ids"]
-
-
-def latest_build_log() -> str:
-    """Return the log of the newest build from CloudWatch Logs."""
-    (build,) = boto3.client("codebuild").batch_get_builds(ids=build_ids()[:1])["builds"]
-    events = boto3.client("logs").get_log_events(
-        logGroupName=build["logs"]["groupName"], logStreamName=build["logs"]["streamName"]
-    )["events"]
-    return "".join(event["message"] for event in events)

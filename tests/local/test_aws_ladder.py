@@ -15,6 +15,8 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from tests.local.cdk_bootstrap import bootstrap
 from tests.local.conftest import ROOT
 
+pytestmark = pytest.mark.drill
+
 NOT_ASKED = {
     "an engine is compiled and answers": "the emulator has neither a GPU nor TensorRT",
     "iam allows what the roles policies say": "the emulator evaluates no conditions of policies",

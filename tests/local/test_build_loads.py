@@ -4,14 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_sagemaker.prerequisites import find_triton
+from model_build import BuildError, BuildTarget, ModelSource, triton_load
 from model_build.__main__ import main
+from model_build.archive import pack
+from model_build.build import build as build_repository
 from model_build.formats import FORMATS
+from tests.unit.model_build.fakes import ProgressLines, no_engines
 from tests.unit.test_repository import ROOT
 
 CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
@@ -170,3 +175,39 @@ def test_formats_that_builds_load_are_those_of_the_local_triton() -> None:
     loaded = {format_.backend for format_ in FORMATS if format_.loads_in_builds}
     stand_ins = (ROOT / "local_sagemaker/hosting/backends").glob("*/model.py")
     assert loaded == {"python", *(file.parent.name for file in stand_ins)}
+
+
+def test_one_triton_loads_several_archives_and_another_follows_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tops = {"first": "", "second": "", "broken": "raise RuntimeError", "third": ""}
+    starts, popen = list[Any](), subprocess.Popen
+
+    def start(command: Any, **options: Any) -> Any:
+        starts.append(command)
+        return popen(command, **options)
+
+    answers = dict[str, bool]()
+    with ExitStack() as stack:
+        load_archive = stack.enter_context(triton_load.in_one_triton(triton_load.load))
+        for name, top in tops.items():
+            finished = stack.enter_context(
+                build_repository(
+                    ModelSource(write_model(tmp_path / name, top=top)),
+                    name=name,
+                    target=BuildTarget(release="24.09"),
+                    progress=ProgressLines(),
+                    engines=no_engines(),
+                )
+            )
+            archive = tmp_path / f"{name}.tar.gz"
+            pack(finished.folder, archive)
+            monkeypatch.setattr(subprocess, "Popen", start)
+            try:
+                record = load_archive(finished, archive, ProgressLines())
+                answers[name] = record.request == "zeros"
+            except BuildError:
+                answers[name] = False
+            monkeypatch.setattr(subprocess, "Popen", popen)
+    assert answers == {"first": True, "second": True, "broken": False, "third": True}
+    assert len(starts) == 2

@@ -16,6 +16,8 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
+pytestmark = pytest.mark.drill
+
 MODELS, EXPONENT, IN_MEMORY, REQUESTS = 20, 1.5, 4, 60
 MEMORY_MIB = "405"
 """Memory for four models: Triton takes 36 MiB, each model 82."""

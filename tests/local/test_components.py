@@ -22,6 +22,8 @@ from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.tritonsm import tritonsm
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

@@ -12,6 +12,8 @@ from tests.local.invoking import predict
 from tests.local.repository import Repository
 from tests.tritonsm import tritonsm
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

@@ -31,6 +31,8 @@ from tests.local.repository import Repository, pause_on_load
 from tests.local.runbook import script
 from tests.local.shell import run_script
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

@@ -27,6 +27,8 @@ from tests.local.repository import Repository
 from tests.local.rollback_alarms import publish_errors_of_new_instances
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
+pytestmark = pytest.mark.drill
+
 STAGE_FILE = Path("stages", "live.yaml")
 STAGE = """
 account: "000000000000"

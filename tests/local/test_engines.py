@@ -1,8 +1,11 @@
 """A deployed stage with GPU instances, whose engines are compiled on a fake GPU."""
 
+import hashlib
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import boto3
@@ -12,8 +15,12 @@ from local_sagemaker.tests.support.tiny_models import write, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main
 from model_build.engines import codebuild
+from model_build.source import ModelSource
+from platform_facts.rules.builds import BuildItem
 from tests.local.conftest import ROOT, Checkout, local_target
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
+
+pytestmark = pytest.mark.drill
 
 STAGE = """
 account: "000000000000"
@@ -100,11 +107,25 @@ class GpuStage(Checkout):
 
     def build(self, archive: str) -> int:
         """Build `scaled` in this process, as another deploy would; return the exit code."""
-        target = local_target(self.aws, TARGET)
+        bucket, model = models_bucket("gpu"), ModelSource(self.path / SCALED_FOLDER)
+        source = f"sources/{model.digest}.zip"
+        with TemporaryDirectory() as folder:
+            file = shutil.make_archive(f"{folder}/source", "zip", model.folder)
+            boto3.client("s3").upload_file(file, bucket, source)
+        item = BuildItem(
+            source=source,
+            model=model.name,
+            digest=model.digest,
+            target=local_target(self.aws, TARGET),
+            key=f"{archive}.tar.gz",
+        )
+        content = f"{item.as_json()}\n".encode()
+        boto3.client("s3").put_object(Bucket=bucket, Key="lists/one.jsonl", Body=content)
         return main(
             [
-                *("build", str(self.path / SCALED_FOLDER), "--target", target),
-                *("--bucket", models_bucket("gpu"), "--key", f"{archive}.tar.gz"),
+                *("build-list", f"{bucket}/lists/one.jsonl", "--lines", "1"),
+                *("--digest", hashlib.sha256(content).hexdigest()),
+                *("--bucket", bucket, "--sources", bucket),
                 *("--gpu-project", _project("GpuProject")),
             ]
         )

@@ -30,7 +30,6 @@ from tests.local.line_model import write_line
 from tests.local.stage_resources import (
     bucket_keys,
     build_ids,
-    latest_build_log,
     models_bucket,
     read_object,
 )
@@ -100,10 +99,9 @@ def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClie
     diff = deployed.cdk("diff", "--fail", code=1)
     changed_types = [line.split()[1] for line in diff.splitlines() if line.startswith("[~]")]
     assert changed_types == [
-        *("Metadata", "Custom::TritonModel", "Custom::TritonCatalog"),
+        *("Metadata", "Custom::TritonModels", "Custom::TritonCatalog"),
         *("Custom::TritonUpdateGuard", "Output"),
     ]
-    assert f"-] {_prefix(deployed)}{before.target_model}" in diff
 
     with call_repeatedly(lambda: predict(client, "twice")):
         deployed.deploy_assembly()
@@ -115,18 +113,27 @@ def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClie
     assert archives <= set(bucket_keys(models_bucket("local")))
 
 
-def test_failed_gate_changes_nothing(deployed: Checkout, client: EndpointClient) -> None:
+def test_failed_gate_changes_nothing_but_other_archives_are_built(
+    deployed: Checkout, client: EndpointClient
+) -> None:
     before, keys = client.resolve("twice"), bucket_keys(models_bucket("local"))
+    write_python(deployed.path / "models" / "third", times(3))
     shutil.rmtree(deployed.path / TWICE)
     write_line(deployed.path / TWICE)
     deployed.edit(f"{TWICE}/export.py", "Linear(1, 1)", "Dropout(0.5)")
-    with call_repeatedly(lambda: predict(client, "twice")):
+    with (
+        deployed.edited("stages/local.yaml", "[line, twice]", "[line, third, twice]"),
+        call_repeatedly(lambda: predict(client, "twice")),
+    ):
         output = " ".join(deployed.deploy(code=1).split())
-    assert "Build of twice failed" in output
+    assert "1 of 3 archives were not built. twice: " in output
     assert "the recipe's gate allows 1.00e-06: nothing is published" in output
-    assert "making line/1/model.onnx" in latest_build_log()
     assert client.resolve("twice") == before
-    assert bucket_keys(models_bucket("local")) == keys
+    archives = {*bucket_keys(models_bucket("local"))} - {*keys}
+    assert sorted(key.rpartition("-")[0] for key in archives if key.startswith("text/")) == [
+        f"{_prefix(deployed)}third",
+        f"{_prefix(deployed)}third",
+    ]
 
 
 def test_report_explains_the_failed_build(deployed: Checkout, tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from model_build import checks
 from model_build.model_config import ModelConfig
 from model_build.repository import CONFIG, Repository
 
+pytestmark = pytest.mark.drill
+
 EXAMPLES = 40
 MIN_EXAMPLES = 5
 """Minimum number of accepted and of rejected repositories in a run."""

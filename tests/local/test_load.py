@@ -13,6 +13,8 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
 
+pytestmark = pytest.mark.drill
+
 SIGNATURE = {
     "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
     "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],

@@ -19,6 +19,8 @@ from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
 
+pytestmark = pytest.mark.drill
+
 FIRST_TYPE, SECOND_TYPE, THIRD_TYPE = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
 STAGE = """
 account: "000000000000"

@@ -12,6 +12,8 @@ from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.rollback_alarms import publish_errors_of_current_instances, rollback_alarms
 
+pytestmark = pytest.mark.drill
+
 STAGE_FILE, ENDPOINT = Path("stages", "mended.yaml"), "mended-math"
 CONTENT = """
 account: "000000000000"

@@ -24,6 +24,8 @@ from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.local.stage_resources import bucket_keys, models_bucket
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

@@ -20,6 +20,8 @@ from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
 
+pytestmark = pytest.mark.drill
+
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
 MAX_PROCESSES = 2  # per variant on this machine

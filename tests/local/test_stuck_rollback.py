@@ -22,6 +22,8 @@ from tests.local.rollback_alarms import publish_errors_of_current_instances
 from tests.local.runbook import script
 from tests.local.shell import run_script
 
+pytestmark = pytest.mark.drill
+
 STAGE_FILE, STACK = Path("stages", "stuck.yaml"), "stuck-math"
 STAGE = """
 account: "000000000000"

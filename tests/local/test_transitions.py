@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from local_sagemaker.settings import INSTANCES, SPEED
 from local_sagemaker.tests.support.endpoint_caller import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
 from plan.catalog import listed
+from platform_facts.rules.builds import BuildItem
 from tests.catalog_items import create_table
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly
@@ -20,6 +22,8 @@ from tests.local.stage_resources import models_bucket
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair, State
 from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
+
+pytestmark = pytest.mark.drill
 
 NAME = f"{STAGE}-{ENDPOINT}"
 GROUPS = {
@@ -88,32 +92,40 @@ def stack(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Deplo
     result: dict[str, Template] = {}
     for state, template in by_state.items():
         assert not isinstance(template, str), template
-        _upload_archives(template, states[state], folder)
-        _upload_list(template, templates.app)
+        _upload_archives(template, states[state], folder, templates.app)
+        _upload_lists(template, templates.app)
         result[state] = template
     return DeployedStack(result)
 
 
-def _upload_archives(template: Template, state: State, folder: Path) -> None:
+def _upload_archives(template: Template, state: State, folder: Path, assembly: Path) -> None:
     """Upload the archives of a state, under the keys that its stack would build."""
     s3, bucket = boto3.client("s3"), models_bucket(STAGE)
-    for resource in template["Resources"].values():
-        if resource["Type"] == "Custom::TritonModel":
-            model, key = resource["Properties"]["Model"], resource["Properties"]["Key"]
-            archive = pack(folder / str(state["models"][model]) / model)
-            s3.put_object(Bucket=bucket, Key=key, Body=archive)
-            manifest = {"digest": resource["Properties"]["Digest"], "archive": {}}
-            name = key.removesuffix(".tar.gz") + ".json"
-            s3.put_object(Bucket=bucket, Key=name, Body=json.dumps(manifest).encode())
+    for _, key in _lists(template, "Custom::TritonModels"):
+        for line in (assembly / f"asset.{Path(key).name}").read_text().splitlines():
+            item = BuildItem.parse(line)
+            archive = pack(folder / str(state["models"][item.model]) / item.model)
+            s3.put_object(Bucket=bucket, Key=item.key, Body=archive)
+            manifest = json.dumps({"digest": item.digest, "archive": {}}).encode()
+            s3.put_object(
+                Bucket=bucket, Key=item.key.removesuffix(".tar.gz") + ".json", Body=manifest
+            )
 
 
-def _upload_list(template: Template, assembly: Path) -> None:
-    """Upload the list of models, as `cdk deploy` does."""
-    for resource in template["Resources"].values():
-        if resource["Type"] == "Custom::TritonCatalog":
-            bucket, _, key = resource["Properties"]["List"].partition("/")
+def _upload_lists(template: Template, assembly: Path) -> None:
+    """Upload the lists, as `cdk deploy` does."""
+    for kind in ("Custom::TritonCatalog", "Custom::TritonModels"):
+        for bucket, key in _lists(template, kind):
             content = (assembly / f"asset.{Path(key).name}").read_bytes()
             boto3.client("s3").put_object(Bucket=bucket, Key=key, Body=content)
+
+
+def _lists(template: Template, kind: str) -> Iterator[tuple[str, str]]:
+    """Yield bucket and key of the list of each resource of a type."""
+    for resource in template["Resources"].values():
+        if resource["Type"] == kind:
+            bucket, _, key = resource["Properties"]["List"].partition("/")
+            yield bucket, key
 
 
 class Caller:

@@ -19,7 +19,7 @@ from delivery import archives, deploy, store
 from delivery import bucket as archive_bucket
 from endpoint_client import EndpointClient, _catalog
 from local_sagemaker import PYTHON_VARIABLE
-from model_build.commands import publish
+from model_build.commands import build_list, publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
 from model_build.publishing import bucket, engines, hosted, manifests
@@ -63,7 +63,8 @@ def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> No
 def entry(assembly: Assembly) -> Entry:
     """Return the entry of minilm in the list that a deploy writes for prod's endpoint `text`."""
     lists = [path.read_text() for path in Path(assembly("prod").directory).glob("*.jsonl")]
-    entries: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
+    lines: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
+    entries = [line for line in lines if "endpoint" in line]
     (result,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
     return result
 
@@ -84,6 +85,8 @@ def test_client_reads_an_entry_of_the_deployed_list(entry: Entry) -> None:
 def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
     assert stage_record.FOLDER == model_bucket.HISTORY
     assert store.PREFIX == model_bucket.RELEASES
+    assert archives.LISTS == model_bucket.LISTS
+    assert f"{{bucket}}/{model_bucket.LISTS}*.jsonl" == index.MOVES
 
 
 def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
@@ -95,57 +98,47 @@ def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
     ("manifest", "archive", "complete"),
     [
         ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "AAAA-1"}, True),
-        ({"checksum": "AAAA-1"}, None, False),
-        (None, {"ChecksumSHA256": "AAAA-1"}, False),
         ({}, {}, True),  # archive of an old builder, without checksum
-        ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "BBBB-1"}, None),
-        ({"checksum": "AAAA-1"}, {}, None),
+        ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "BBBB-1"}, False),
+        ({"checksum": "AAAA-1"}, {}, False),
     ],
 )
-def test_archive_completeness_is_the_same_everywhere(
-    manifest: dict[str, str] | None,
-    archive: dict[str, str] | None,
-    complete: bool | None,
+def test_replaced_archives_are_the_same_everywhere(
+    manifest: dict[str, str],
+    archive: dict[str, str],
+    complete: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`complete` is None for a replaced archive, which is an error."""
     s3 = boto3.client("s3", region_name="us-east-1")
     monkeypatch.setattr(boto3, "client", lambda _: s3)
-    properties = {"Bucket": "models", "Key": KEY, "Digest": "d"}
-    completeness_checks: list[Callable[[], bool]] = [
+    completeness_checks: list[Callable[[], object]] = [
         lambda: bucket.is_published(s3, bucket="models", key=KEY),
-        lambda: index._is_built(properties),
+        lambda: index._verify({"key": KEY, "digest": "d"}, "models"),
         lambda: archive_bucket.ArchiveBucket(s3, "models").is_complete(KEY),
     ]
-    for is_complete in completeness_checks:
+    for check in completeness_checks:
         with Stubber(s3) as stubbed:
-            if manifest is None:
-                stubbed.add_client_error("get_object", "NoSuchKey")
+            body = json.dumps({"digest": "d", "archive": manifest}).encode()
+            content = StreamingBody(io.BytesIO(body), len(body))
+            stubbed.add_response(
+                "get_object", {"Body": content}, {"Bucket": "models", "Key": MANIFEST}
+            )
+            request = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
+            stubbed.add_response("head_object", archive, request)
+            if complete:
+                check()
             else:
-                body = json.dumps({"digest": "d", "archive": manifest}).encode()
-                content = StreamingBody(io.BytesIO(body), len(body))
-                stubbed.add_response(
-                    "get_object", {"Body": content}, {"Bucket": "models", "Key": MANIFEST}
-                )
-                request = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
-                if archive is None:
-                    stubbed.add_client_error("head_object", "404", expected_params=request)
-                else:
-                    stubbed.add_response("head_object", archive, request)
-            if complete is None:
                 with pytest.raises(Exception, match="replaced"):
-                    is_complete()
-            else:
-                assert is_complete() is complete
+                    check()
     assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
 def test_delivery_rebuilds_from_manifest_source() -> None:
     source = StoredSource(model="bert", alternative="onnx")
-    values = archives.build_properties({"digest": "d", "source": source.model_dump()})
-    assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
-    assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
-    assert archive_bucket.source_key("d") == manifests.source_key("d")
+    item = archives.item_of({"digest": "d", "source": source.model_dump()})
+    assert (item.model, item.alternative, item.digest) == ("bert", "onnx", "d")
+    assert item.source == archive_bucket.source_key("d") == manifests.source_key("d")
+    assert item.source.startswith(build_list.STORED_SOURCES)
 
 
 def test_published_prefix_is_the_same_everywhere() -> None:
@@ -161,8 +154,8 @@ def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates
         if resource["Type"] == "AWS::CodeBuild::Project"
     ]
     values = {variable["Name"] for variables in environments for variable in variables}
-    assert read - {"CODEBUILD_SRC_DIR_"} == {
-        *index.VARIABLES,
+    assert read == {
+        *(index.LIST_VARIABLE, index.DIGEST_VARIABLE, index.LINES_VARIABLE),
         index.DEADLINE_VARIABLE,
         *(value for value in values if not value.startswith("PIP_")),
     }

@@ -21,7 +21,7 @@ MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
-BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
+BUILD, CHECK = "Custom::TritonModels", "Custom::TritonUpdateCheck"
 CATALOG = "Custom::TritonCatalog"
 
 
@@ -74,34 +74,36 @@ def dependency_types(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "has_warning"),
+    ("settings", "expected"),
     [
-        ({"instance_count": 1}, False),
-        ({"instance_count": 2}, True),
+        ({"instance_count": 1}, []),
+        ({"instance_count": 2}, ["stateful-model"]),
         (
             {"instance_count": 1, "scaling": {"min_count": 1, "max_count": 4, "cpu_percent": 60}},
-            True,
+            ["stateful-model"],
         ),
+        ({"instance_count": 1, "publish_metrics": True}, ["published-metrics"]),
     ],
 )
-def test_stateful_model_on_several_instances_is_a_warning(
-    settings: dict[str, Any], has_warning: bool, monkeypatch: pytest.MonkeyPatch
+def test_warnings_of_models(
+    settings: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stateful = replace(planned_model("minilm"), is_stateful=True)
-    monkeypatch.setattr("stages.plan.planned_model", lambda _: stateful)
+    model = replace(planned_model("minilm"), is_stateful=True, custom_metrics=("tokenizer",))
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: model)
     warnings: list[str] = []
     monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)
-    assert ("stateful-model" in warnings) is has_warning
+    of_models = {"stateful-model", "published-metrics"}
+    assert [name for name in warnings if name in of_models] == expected
 
 
 # Deployment order
 
 
-def test_models_depend_on_every_build(templates: Templates) -> None:
+def test_models_depend_on_the_builds(templates: Templates) -> None:
     # Instances of a new release load archives that the builds create.
     two_models = templates("examples")["examples-text"]
-    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [2]
+    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [1]
 
 
 def test_catalog_is_written_only_after_the_update_check(templates: Templates) -> None:
@@ -242,7 +244,7 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
         "AWS::SageMaker::EndpointConfig",
         "AWS::SageMaker::Model",
         "Custom::TritonCatalog",
-        "Custom::TritonModel",
+        "Custom::TritonModels",
         "Custom::TritonUpdateCheck",
         "Custom::TritonUpdateGuard",
     ]
@@ -264,9 +266,9 @@ def test_update_guard_and_check_order(templates: Templates) -> None:
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
     assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
-    build = resources[only("Custom::TritonModel")]["Properties"]
-    archive = build["Key"].rpartition("/")[2]
-    assert resources[guard]["Properties"]["Archives"] == [archive]
+    catalog = resources[only(CATALOG)]["Properties"]
+    for key in ("List", "Digest"):
+        assert resources[guard]["Properties"][key] == catalog[key]
 
 
 def test_guard_changes_with_the_update_policy() -> None:
@@ -341,12 +343,18 @@ def test_server_options_are_those_of_the_stage() -> None:
         "model_namespacing": False,
         "ping_mode": "live",
         "inference_type": "generate",
+        "allow_grpc": True,
+        "grpc_port": 9001,
+        "metrics_port": 9002,
         "additional_args": "--exit-timeout-secs=60",
     }
     environment = variables(text_endpoint(hosting="single-model", server=server))
     assert {
         name.removeprefix("SAGEMAKER_TRITON_"): value for name, value in environment.items()
     } == {
+        "ALLOW_GRPC": "true",
+        "GRPC_PORT": "9001",
+        "METRICS_PORT": "9002",
         "ADDITIONAL_ARGS": "--exit-timeout-secs=60",
         "BUFFER_MANAGER_THREAD_COUNT": "2",
         "DEFAULT_MODEL_NAME": "minilm",
@@ -363,6 +371,8 @@ def test_server_options_are_those_of_the_stage() -> None:
         "SHM_GROWTH_BYTE_SIZE": str(8 * 1024 * 1024),
         "THREAD_COUNT": "16",
     }
+    older = text_endpoint(release="24.09", server={"tensorflow_version": 2})
+    assert variables(older)["SAGEMAKER_TRITON_TENSORFLOW_VERSION"] == "2"
 
 
 def test_stage_can_set_every_server_option() -> None:

@@ -16,7 +16,7 @@ from tests.synth.every_stage import EVERY_STAGE
 Keys = tuple[str | int, ...]
 Templates = dict[str, dict[str, Any]]
 NOT_OF_THE_PLAN = {
-    *("ServiceToken", "Source", "WaitMinutes", "Alternative", "Description", "AlarmDescription"),
+    *("ServiceToken", "WaitMinutes", "Description", "AlarmDescription"),
     *("ExecutionRoleArn", "VpcConfig", "KmsKeyId", "DestinationS3Uri", "SecurityGroup", "Label"),
     *("Deployment", "Components", "Tags", "AlarmActions", "List"),
 }

@@ -7,13 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-from aws_cdk import App, Environment, Stack
-from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import App
 from aws_cdk.assertions import Template
 
 from stages.time_budget import LONGEST_BUILD_MINUTES
-from tests.synth.conftest import ROOT
 from tests.synth.endpoints import model_stack, trial_stage
 from triton_sagemaker.build_handler import index
 
@@ -32,7 +29,7 @@ def test_build_timeouts_are_below_the_provider_timeout(
 ) -> None:
     # The provider timeout exceeds the build wait, so that the error of the build is reported, and
     # is below one hour, the timeout of CloudFormation for custom resources.
-    (build,) = endpoint_template.find_resources("Custom::TritonModel").values()
+    (build,) = endpoint_template.find_resources("Custom::TritonModels").values()
     machines = models_template.find_resources("AWS::StepFunctions::StateMachine")
     (waiter,) = (machine for name, machine in machines.items() if name.startswith("Builder"))
     polls = re.search(
@@ -61,13 +58,6 @@ def test_build_environment_has_cpu_torch_and_gpu_project(models_template: Templa
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 
-def test_build_command_has_alternative_and_digest(models_template: Template) -> None:
-    buildspec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
-    (command,) = buildspec["phases"]["build"]["commands"]
-    assert '--alternative "${MODEL_ALTERNATIVE:-}"' in command
-    assert '--digest "$MODEL_DIGEST"' in command
-
-
 def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     # Prices change every month, and a changed builder needs a deploy of every stage.
     model_stack(App(outdir=str(tmp_path)), trial_stage())
@@ -76,32 +66,6 @@ def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     assert not (facts / "prices.toml").exists()
     assert not (facts / "rules" / "stage.py").exists()
     assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
-    for command in ("build", "publish"):  # with the modules of the asset alone
+    for command in ("build-list", "publish"):  # with the modules of the asset alone
         arguments = (sys.executable, "-m", "model_build", command, "--help")
         subprocess.run(arguments, cwd=facts.parent, check=True, capture_output=True)
-
-
-def test_at_most_four_builds_start_at_once() -> None:
-    # A custom resource uses two concurrent Lambda executions; new accounts have ten.
-    app = App()
-    builder = model_stack(app, trial_stage()).builder
-    stack = Stack(app, "Endpoint", env=Environment(region="us-east-1"))
-    source = s3_assets.Asset(stack, "Source", path=str(ROOT / "models" / "minilm"))
-    for model in range(10):
-        builder.build(
-            stack,
-            f"Model{model}",
-            model="minilm",
-            alternative="",
-            digest="d" * 64,
-            target="cpu-25.09",
-            key=f"text/cpu-25.09/minilm-{model}.tar.gz",
-            source=source,
-        )
-    builds = Template.from_stack(stack).find_resources("Custom::TritonModel")
-    number = {name: int(build["Properties"]["Key"][-8]) for name, build in builds.items()}
-    dependencies = {
-        number[name]: [number[other] for other in build.get("DependsOn", [])]
-        for name, build in builds.items()
-    }
-    assert dependencies == {build: [build - 4] if build >= 4 else [] for build in range(10)}

@@ -105,7 +105,7 @@ def check(templates: Templates, budget: TimeBudget) -> None:
         if resource["Environment"]["Type"] == "LINUX_CONTAINER"
     )
     assert budget.build_minutes + index.GRACE_SECONDS / 60 < project["TimeoutInMinutes"]
-    for build in resources(templates, "Custom::TritonModel"):
+    for build in resources(templates, "Custom::TritonModels"):
         assert int(build["WaitMinutes"]) <= budget.build_minutes
         assert int(build["WaitMinutes"]) + index.GRACE_SECONDS / 60 < CUSTOM_RESOURCE_MINUTES
 

@@ -335,7 +335,7 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
     )
     functions = {
         "Custom::TritonCatalog": catalog,
-        "Custom::TritonModel": builder,
+        "Custom::TritonModels": builder,
         "Custom::TritonUpdateGuard": updates,
         "Custom::TritonUpdateCheck": updates,
     }

@@ -18,6 +18,8 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.cloudformation import Created, ResourceType
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.support.fake_s3 import FakeS3
+from model_build.commands.build_list import parse_lines
+from platform_facts.rules.builds import BuildItem
 
 CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
 
@@ -75,7 +77,7 @@ def load(name: str, clients: Clients) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.boto3 = SimpleNamespace(client=clients)  # type: ignore[attr-defined]
-    environment = {"BUCKET": "models", "MODEL_SOURCES": "*.zip", "PROJECT": "one"}
+    environment = {"BUCKET": "models", "ASSETS": "", "PROJECT": "one"}
     module.os = SimpleNamespace(environ=environment)  # type: ignore[attr-defined]
     return module
 
@@ -123,8 +125,12 @@ class S3(FakeS3):
             return dict(super().get_object(**request))
         return {"Body": BytesIO((self._assets / f"asset.{key.rpartition('/')[2]}").read_bytes())}
 
-    def paginate(self, *, Bucket: str, Prefix: str) -> "Pages":  # noqa: N803
-        return Pages(super().paginate(Bucket=Bucket, Prefix=Prefix))
+    def paginate(self, *, Bucket: str, Prefix: str, **_: str) -> "Pages":  # noqa: N803
+        pages = Pages(super().paginate(Bucket=Bucket, Prefix=Prefix))
+        for page in pages:
+            for entry in page.get("Contents", ()):
+                entry["LastModified"] = entry["Key"].endswith(".json")  # manifests are newer
+        return pages
 
 
 class NoInterfaces:
@@ -151,11 +157,10 @@ class CodeBuild:
             values = {
                 variable["name"]: variable["value"] for variable in environmentVariablesOverride
             }
-            bucket, key = values["MODEL_BUCKET"], values["MODEL_KEY"]
-            self._s3.objects[bucket, key] = b""
-            manifest = {"digest": values["MODEL_DIGEST"], "archive": {}}
-            name = key.removesuffix(".tar.gz") + ".json"
-            self._s3.objects[bucket, name] = json.dumps(manifest).encode()
+            bucket, _, key = values["BUILD_LIST"].partition("/")
+            lines = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read().splitlines()
+            for number in parse_lines(values["BUILD_LINES"]):
+                self._write(BuildItem.parse(lines[number - 1]))
         build: Record = {
             "id": f"one:{len(self._builds) + 1}",
             "buildStatus": status,
@@ -164,6 +169,13 @@ class CodeBuild:
         }
         self._builds[build["id"]] = build
         return {"build": build}
+
+    def _write(self, item: BuildItem) -> None:
+        """Write an archive and its manifest."""
+        self._s3.objects["models", item.key] = b""
+        manifest = {"digest": item.digest, "archive": {}}
+        name = item.key.removesuffix(".tar.gz") + ".json"
+        self._s3.objects["models", name] = json.dumps(manifest).encode()
 
     def batch_get_builds(self, *, ids: list[str]) -> Record:
         return {"builds": [self._builds[build] for build in ids]}

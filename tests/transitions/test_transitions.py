@@ -7,6 +7,8 @@ from tests.transitions.pairs import Pair, pairs
 from tests.transitions.report import PAGE, report
 from tests.transitions.trials import Result, Verdict
 
+pytestmark = pytest.mark.drill
+
 Results = dict[Pair, dict[Deployment, Result]]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from platform_facts.rules.builds import BuildItem
 from tests.transitions.account import Account
 from tests.transitions.faults import FaultKind
 from tests.transitions.templates import Template
@@ -116,8 +117,10 @@ def _differences_from_template(account: Account, template: Template) -> Iterator
     if len(state.sagemaker_names) != expected_count:
         count = len(state.sagemaker_names)
         yield f"{count} models and configurations exist, not {expected_count}"
-    builds = [r for r in template["Resources"].values() if r["Type"] == "Custom::TritonModel"]
-    if state.catalog.keys() != {build["Properties"]["Model"] for build in builds}:
+    (builds,) = (r for r in template["Resources"].values() if r["Type"] == "Custom::TritonModels")
+    bucket, _, key = builds["Properties"]["List"].partition("/")
+    lines = account.s3.get_object(Bucket=bucket, Key=key)["Body"].read().splitlines()
+    if state.catalog.keys() != {BuildItem.parse(line).model for line in lines}:
         yield f"the catalog has {', '.join(state.catalog)}"
     if len(state.scaled) != types.count("AWS::ApplicationAutoScaling::ScalableTarget"):
         yield f"registered for scaling: {', '.join(state.scaled)}"

@@ -22,8 +22,8 @@ from tools.bench.page import render_files
 ROOT = Path(__file__).parents[2]
 LOCAL_SAGEMAKER = ROOT / "local_sagemaker"
 BUILD_SOURCES = [ROOT / name for name in ("model_build", "plan", "platform_facts")]
-PROVIDED_PACKAGES = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
-"""Packages of recipe environments or of the NVIDIA image."""
+PROVIDED_PACKAGES = {"detect_secrets", "keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
+"""Packages of recipe environments, of the NVIDIA image, or of `lint`, which builds do not run."""
 
 
 def test_constructs_folder_is_not_a_package() -> None:

@@ -1,6 +1,8 @@
-"""Check for vague names and duplicate names of public classes: `python -m tools.lint.language`."""
+"""Check for vague names, vague sentences of configuration files, and duplicate names of classes."""
 
 import ast
+import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,14 +11,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.lint.lines import is_test, python_files
+from tools.lint.messages import VAGUE
 
 BANNED = {"asked", "found", "given", "it", "said", "seen", "told", "wanted"}
 INTERFACES = {"TritonPythonModel"}
 """Class names that are not checked: Triton's Python backend requires this one in each model.py."""
 
+CONFIGURATION = ("Makefile", "*.toml", "*.yaml", "*.yml", ":!*tests/*", ":!docs/*")
+"""Patterns of git for the files whose comments and descriptions are checked."""
+
 
 class Occurrence(NamedTuple):
-    """A banned name, or a class name that another file also has."""
+    """A banned word, or a class name that another file also has."""
 
     word: str
     path: str
@@ -37,6 +43,16 @@ def occurrences(root: Path) -> Iterator[Occurrence]:
     for name, definitions in classes.items():
         if len(definitions) > 1 and name not in INTERFACES:
             yield from definitions
+
+
+def vague_sentences(root: Path) -> Iterator[Occurrence]:
+    """Yield the vague words in configuration files, except in quotations."""
+    command = ["git", "ls-files", "--", *CONFIGURATION]
+    listing = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    for path in listing.splitlines():
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            for match in VAGUE.finditer(re.sub(r'"[^"]*"', "", line)):
+                yield Occurrence(match.group(), path, number)
 
 
 def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -63,12 +79,14 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
 def _problem(occurrence: Occurrence) -> str:
     if occurrence.word.startswith("class:"):
         return "another public class has this name: choose a different name"
+    if not occurrence.path.endswith(".py"):
+        return "vague sentence: name the subject and the action"
     return "vague name: use a noun for data, a verb for a function"
 
 
 def main() -> int:
     """Check the working directory's repository; return the exit code."""
-    rejected = list(occurrences(Path()))
+    rejected = [*occurrences(Path()), *vague_sentences(Path())]
     for item in rejected:
         print(f"error: {item.path}:{item.line}: {item.word}: {_problem(item)}", file=sys.stderr)
     return int(bool(rejected))

@@ -12,6 +12,7 @@ During a rollback by CloudFormation, the guard only waits, but the check can fai
 also rolled back the update of the rollback, CloudFormation would delete resources that still serve.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ UNCHANGED = "Nothing was changed."
 
 MAX_REASON_LENGTH = 2000
 """The response of a custom resource to CloudFormation is limited to 4 KiB."""
+
+MAX_NAMES = 8
+"""Number of archives that a reason names."""
 
 SERVING = ("InService", "SystemUpdating")
 """SystemUpdating is maintenance by AWS (API reference, DescribeEndpoint)."""
@@ -329,54 +333,81 @@ def _missing_archives(
     archives = _catalog_archives(properties)
     for url in sorted(old_prefixes | new_prefixes):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
-        keys = set(_keys_below(bucket, prefix))
-        missing = sorted(name for name in archives if not keys >= {name, _manifest_key(name)})
+        times = _times_below(bucket, prefix)
+        missing = [
+            name for name in sorted(archives) if not times.keys() >= {name, _manifest_key(name)}
+        ]
         if missing:
+            more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
             yield (
-                f"Instances could not find {', '.join(missing)}: missing in {prefix}, from which "
-                "instances load during this update or its rollback. Run make deliver, which builds "
-                "missing archives first; or deploy the change of release or instance type alone, "
-                "with the models that clients use now."
+                f"Instances could not find {', '.join(missing[:MAX_NAMES])}{more}: missing in "
+                f"{prefix}, from which instances load during this update or its rollback. Run make "
+                "deliver, which builds missing archives first; or deploy the change of release or "
+                "instance type alone, with the models that clients use now."
             )
 
 
 def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator[str]:
-    """Yield an error for each archive whose SHA-256 differs from its manifest.
+    """Yield an error for each archive that was replaced: it has another SHA-256 than its manifest.
 
-    Published archives are skipped, because others than builders write them. Manifests of older
-    builders without a checksum are skipped too.
+    Builders write the manifest last, so only an archive that is newer than its manifest can have
+    been replaced since: a listing has both times, and only such archives are read. (S3 API,
+    ListObjectsV2, LastModified; listings are consistent: S3 user guide, "Amazon S3 data consistency
+    model".) Published archives are skipped, because others than builders write them. Manifests of
+    older builders without a checksum are skipped too.
     """
-    s3 = boto3.client("s3")
     urls, prefixes = (
         _model_data_urls(containers, "SingleModel"),
         _model_data_urls(containers, "MultiModel"),
     )
     archives = {name for name in _catalog_archives(properties) if not name.startswith("published/")}
-    urls |= {prefix + archive for prefix in prefixes for archive in archives}
-    for url in sorted(urls):
-        bucket, _, key = url.removeprefix("s3://").partition("/")
-        try:
-            manifest = s3.get_object(Bucket=bucket, Key=_manifest_key(key))["Body"].read()
-            head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
-        except ClientError as error:
-            if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
-                raise
-            continue  # missing archives are reported elsewhere
-        checksum = head.get("ChecksumSHA256", "")
-        recorded = json.loads(manifest)["archive"].get("checksum", checksum)
-        if checksum != recorded:
-            yield (
-                f"{url} has the SHA-256 {checksum or '(none)'}, and its manifest records "
-                f"{recorded}: the archive was replaced. Find out who did it, then build it again: "
-                f"aws s3 rm {url}; make deliver."
-            )
+    by_folder = dict.fromkeys(prefixes, archives)
+    for url in urls:
+        folder, _, name = url.rpartition("/")
+        by_folder[f"{folder}/"] = by_folder.get(f"{folder}/", set()) | {name}
+    for url, names in sorted(by_folder.items()):
+        bucket, _, prefix = url.removeprefix("s3://").partition("/")
+        times = _times_below(bucket, prefix)
+        for name in sorted(names & times.keys()):  # missing archives are reported elsewhere
+            manifest = _manifest_key(name)
+            if manifest in times and times[name] > times[manifest]:
+                yield from _wrong_checksum(bucket, prefix + name)
+
+
+def _wrong_checksum(bucket: str, key: str) -> Iterator[str]:
+    s3, url = boto3.client("s3"), f"s3://{bucket}/{key}"
+    try:
+        manifest = s3.get_object(Bucket=bucket, Key=_manifest_key(key))["Body"].read()
+        head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
+            raise
+        return
+    checksum = head.get("ChecksumSHA256", "")
+    recorded = json.loads(manifest)["archive"].get("checksum", checksum)
+    if checksum != recorded:
+        yield (
+            f"{url} has the SHA-256 {checksum or '(none)'}, and its manifest records "
+            f"{recorded}: the archive was replaced. Find out who did it, then build it again: "
+            f"aws s3 rm {url}; make deliver."
+        )
 
 
 def _catalog_archives(properties: Record) -> set[str]:
     """Return the archives in the catalog before and after the update."""
-    entries = _catalog_entries(properties["Catalog"])
-    current_archives = {archive for entry in entries if (archive := entry.get("target_model"))}
-    return {*current_archives, *properties["Archives"]}
+    entries = [*_catalog_entries(properties["Catalog"]), *_listed_entries(properties)]
+    return {archive for entry in entries if (archive := entry.get("target_model"))}
+
+
+def _listed_entries(properties: Record) -> Iterator[Record]:
+    """Yield the entries after the update. Raise `RuntimeError` if the list has another digest."""
+    bucket, _, key = properties["List"].partition("/")
+    content = boto3.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
+    if (digest := hashlib.sha256(content).hexdigest()) != properties["Digest"]:
+        raise RuntimeError(
+            f"s3://{bucket}/{key} has the SHA-256 {digest}, the template another. {UNCHANGED}"
+        )
+    yield from map(json.loads, content.splitlines())
 
 
 def _manifest_key(archive: str) -> str:
@@ -622,6 +653,7 @@ def _parse_json(value: str) -> Any:
         return None
 
 
-def _keys_below(bucket: str, prefix: str) -> Iterator[str]:
-    keys = _query_pages("s3", "list_objects_v2", "Contents[].Key", Bucket=bucket, Prefix=prefix)
-    return (key.removeprefix(prefix) for key in keys)
+def _times_below(bucket: str, prefix: str) -> dict[str, Any]:
+    """Return the time of each object below a prefix, by the rest of its key."""
+    objects = _query_pages("s3", "list_objects_v2", "Contents[]", Bucket=bucket, Prefix=prefix)
+    return {item["Key"].removeprefix(prefix): item["LastModified"] for item in objects}

@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.test_repository import ROOT
+from tests.unit.cli.conftest import run_python
 
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 # The script `tritonsm` blocks SIGINT during imports; main() unblocks it and exits at once.
@@ -33,36 +32,20 @@ DURING_COMMAND = f"dispatch.parse_command = lambda _: lambda: {KILL}; sys.exit(m
 )
 def test_interrupt_has_exit_code_130(script: str) -> None:
     setup = "import os, signal, sys; from cli import dispatch; from cli.__main__ import main\n"
-    result = subprocess.run(
-        [sys.executable, "-c", setup + script],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_python("-c", setup + script)
     assert (result.returncode, result.stderr) == (130, "error: interrupted\n")
 
 
 def test_closed_pipe_is_silent() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    command = [sys.executable, "-m", "cli", "stages"]
-    result = subprocess.run(
-        command, cwd=ROOT, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
-    )
+    result = run_python("-m", "cli", "stages", stdout=write_end, stderr=subprocess.PIPE)
     os.close(write_end)
     assert (result.returncode, result.stderr) == (141, "")
 
 
 def test_full_disk_is_an_error() -> None:
     with Path("/dev/full").open("w") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "cli", "stages"],
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        result = run_python("-m", "cli", "stages", stdout=full, stderr=subprocess.PIPE)
     message = "error: cannot write the output: No space left on device\n"
     assert (result.returncode, result.stderr) == (1, message)

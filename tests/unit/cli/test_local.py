@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +15,7 @@ from delivery import cdk
 from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.running import server_process
 from local_sagemaker.tests.support.waiting import eventually
-from tests.unit.test_repository import ROOT
+from tests.unit.cli.conftest import run_python
 
 IMPORT_COMMANDS = """\
 import argparse, importlib, sys
@@ -73,15 +72,10 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     )
     assert local_option.run(lambda: cdk.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
-    assert capsys.readouterr().err == (
-        f"error: the local SageMaker has ended: read the end of {Folder.default().log}; `up` "
-        "starts a new one, with nothing deployed\n"
-    )
+    assert capsys.readouterr().err.startswith("error: the local SageMaker has ended: read the")
 
 
-def test_command_that_ignores_the_interrupt_fails(
-    running: RunningSageMaker,
-) -> None:
+def test_command_that_ignores_the_interrupt_fails(running: RunningSageMaker) -> None:
     def command() -> int:
         os.kill(running.pid, signal.SIGKILL)
         with suppress(KeyboardInterrupt):
@@ -93,24 +87,13 @@ def test_command_that_ignores_the_interrupt_fails(
 
 def test_commands_on_aws_do_not_import_local_sagemaker() -> None:
     """They have credentials, and no code owner reviews the package."""
-    finished = subprocess.run(
-        [sys.executable, "-c", IMPORT_COMMANDS],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = run_python("-c", IMPORT_COMMANDS)
     assert (finished.returncode, finished.stdout) == (0, "deployed: dev\n[]\n"), finished.stderr
     assert local_option.ACCOUNT == local_sagemaker.ACCOUNT
 
 
-def test_interrupt_of_the_user_is_raised(
-    running: RunningSageMaker,
-) -> None:
+def test_interrupt_of_the_user_is_raised(running: RunningSageMaker) -> None:
     with local_sagemaker.while_running(Folder.default(), running):
         pass
-    with (
-        pytest.raises(KeyboardInterrupt),
-        local_sagemaker.while_running(Folder.default(), running),
-    ):
+    with pytest.raises(KeyboardInterrupt), local_sagemaker.while_running(Folder.default(), running):
         raise KeyboardInterrupt

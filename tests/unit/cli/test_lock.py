@@ -106,10 +106,7 @@ def test_python_versions_are_those_of_the_stages_that_serve_the_model() -> None:
     ],
 )
 def test_failure_names_the_package_and_writes_nothing(
-    model: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...],
-    message: str,
+    model: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
 ) -> None:
     assert main(["lock", str(model), *options]) == 1
     assert message in capsys.readouterr().err

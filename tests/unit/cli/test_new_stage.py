@@ -9,7 +9,6 @@ import pytest
 from cli import new_stage
 from cli.errors import CommandError
 from model_build import ModelNotFound
-from model_build.source import ModelSource, all_models
 from stages import load_stage
 from tests.unit.test_repository import ROOT
 
@@ -43,22 +42,6 @@ def test_endpoints_replace_those_of_the_copy(stages: Path) -> None:
     assert new.model_copy(update={"endpoints": base.endpoints}) == base
 
 
-def test_models_are_assigned_to_endpoints_in_turn(stages: Path) -> None:
-    models = [ModelSource(Path(name)) for name in ("a", "b", "c", "d", "e")]
-    assert new_stage.assign_models(models, 2) == ["e001=a,c,e", "e002=b,d"]
-    assert len(new_stage.assign_models(models, 9)) == 5
-    assert new_stage.assign_models(models, 0) == []
-    endpoints = new_stage.assign_models(all_models(MODELS), 3)
-    path = new_stage.write("trial", "local", endpoints, stages=stages, models=MODELS)
-    assigned_models = [
-        name
-        for endpoint in load_stage("trial", stages).endpoints.values()
-        for name in endpoint.models
-    ]
-    assert sorted(assigned_models) == sorted(model.name for model in all_models(MODELS))
-    assert path.name == "trial.yaml"
-
-
 def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path) -> None:
     (stages / "bare.yaml").write_text(
         "region: us-east-1\nendpoints:\n  # a comment\n  a1:\n    models: [bert]\n"
@@ -78,16 +61,13 @@ def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path)
         ("Mine", [], "'Mine' is not a valid stage name: write a small letter first"),
         ("12", [], "'12' is not a valid stage name"),
         ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
-        (
-            "trial",
-            ["text=minilmm"],
-            "no model 'minilmm' in .*models: did you mean minilm[?] models are bert",
-        ),
+        ("trial", ["text=minilmm"],
+         "no model 'minilmm' in .*models: did you mean minilm[?] models are bert"),
         ("trial", ["text"], "'text': write NAME=MODEL"),
         ("trial", ["Text=minilm"], "endpoints.Text: 'Text' is not allowed here"),
         ("trial", ["text=minilm", "text=bert"], "text"),
     ],
-)
+)  # fmt: skip
 def test_invalid_stage_is_not_written(
     stages: Path, name: str, endpoints: list[str], message: str
 ) -> None:

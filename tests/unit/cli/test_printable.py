@@ -1,11 +1,9 @@
 """Tests of safe output of untrusted text."""
 
 import json
-import subprocess
-import sys
 
 from review.escaping import printable
-from tests.unit.test_repository import ROOT
+from tests.unit.cli.conftest import run_python
 
 HOSTILE = "\x1b]0;title\x07 \x1b[2J \x9b31m \u202edesrever\u2066 \udcff"
 PRINT = f"""\
@@ -31,9 +29,7 @@ def test_unsafe_characters_are_escaped_and_lines_indented() -> None:
 def test_all_output_is_escaped_but_the_colours_of_rich() -> None:
     """Models, archives and AWS can return such text; `status`, `try` and errors print it."""
     escaped = r"\u001b]0;title\u0007 \u001b[2J \u009b31m \u202edesrever\u2066 \udcff"
-    finished = subprocess.run(
-        [sys.executable, "-c", PRINT], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    finished = run_python("-c", PRINT)
     plain, as_json, styled = finished.stdout.splitlines()
     assert (plain, finished.stderr) == (escaped, f"{escaped}\n")
     assert json.loads(as_json) == [HOSTILE[:-1]]
@@ -43,11 +39,5 @@ def test_all_output_is_escaped_but_the_colours_of_rich() -> None:
 
 def test_tritonsm_escapes_its_messages() -> None:
     """Every command of `tritonsm` starts in `cli.__main__`."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "cli", "inspect", "a\x1b[2J\u202e.tar.gz"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = run_python("-m", "cli", "inspect", "a\x1b[2J\u202e.tar.gz")
     assert finished.stderr == "error: a\\u001b[2J\\u202e.tar.gz is not a file\n"

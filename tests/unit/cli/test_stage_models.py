@@ -57,7 +57,7 @@ def test_publishing_a_model_that_the_stage_lacks_is_a_warning(
     capsys: pytest.CaptureFixture[str], model: str, endpoint: str, is_warned: bool
 ) -> None:
     source = ModelSource(Path("models", model))
-    options = argparse.Namespace(stage="local", endpoint=endpoint, model=source)
+    options = argparse.Namespace(stage="local", endpoint=endpoint, models=[[source]])
     assert stage_models.run_publish(lambda: 0, options) == 0
     warning = f"! endpoints.{endpoint}.models of stages/local.yaml does not have {model}: "
     assert capsys.readouterr().err.startswith(warning) == is_warned

@@ -30,12 +30,13 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _start(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    environment = {"PATH": os.environ["PATH"]}
+def _start(
+    *command: str, folder: Path, path: str = os.environ["PATH"]
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [command, "lint", "a b"],
+        [*command, "lint", "a b"],
         cwd=folder,
-        env=environment,
+        env={"PATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -46,7 +47,7 @@ def _start(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 def test_script_runs_the_python_of_the_repository_with_blocked_interrupts(
     repository: Path, path: str
 ) -> None:
-    process = _start(path, repository)
+    process = _start(path, folder=repository)
     message, blocked = process.stdout.splitlines()
     assert message == "['-m', 'cli', 'lint', 'a b'] None"
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
@@ -57,21 +58,15 @@ def test_script_runs_if_env_cannot_block_signals(repository: Path) -> None:
     bin_folder.mkdir()
     (bin_folder / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
     (bin_folder / "env").chmod(0o755)  # like env of macOS
-    process = subprocess.run(
-        ["bash", "./tritonsm", "lint"],
-        cwd=repository,
-        env={"PATH": f"{bin_folder}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.stdout.splitlines() == ["['-m', 'cli', 'lint'] None", "[]"]
+    path = f"{bin_folder}:{os.environ['PATH']}"
+    process = _start("bash", "./tritonsm", folder=repository, path=path)
+    assert process.stdout.splitlines() == ["['-m', 'cli', 'lint', 'a b'] None", "[]"]
     assert process.stderr == ""
 
 
 def test_run_from_another_folder_is_an_error(repository: Path, tmp_path: Path) -> None:
     (repository / "models").mkdir()
-    process = _start(str(repository / "tritonsm"), repository / "models")
+    process = _start(str(repository / "tritonsm"), folder=repository / "models")
     assert process.returncode == 1
     assert process.stderr == f"error: paths are relative to the repository: cd {repository}\n"
 
@@ -80,11 +75,11 @@ def test_the_apps_python_is_that_of_the_repository(repository: Path) -> None:
     python = repository / ".venv" / "bin" / "python"
     python.write_text("#!/bin/sh\ncommand -v python3\n")
     shutil.copy(python, python.with_name("python3"))
-    assert _start("./tritonsm", repository).stdout == f"{python}3\n"
+    assert _start("./tritonsm", folder=repository).stdout == f"{python}3\n"
 
 
 def test_missing_environment_is_an_error(repository: Path) -> None:
     shutil.rmtree(repository / ".venv")
-    process = _start("./tritonsm", repository)
+    process = _start("./tritonsm", folder=repository)
     assert process.returncode == 1
     assert process.stderr == "error: .venv is missing: run make install first\n"

@@ -22,9 +22,11 @@ from tests.unit.delivery.fakes import (
     endpoint_with_prefix,
     stack_with_prefix,
 )
-from tests.unit.plan.plans import make_plan
+from tests.unit.plan.plans import make_endpoint, make_model, make_plan
 
+NAMES = "text", "vision"
 PLAN = make_plan()
+NAMES = "text", "vision"
 
 
 @pytest.fixture
@@ -46,12 +48,25 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
 
 @pytest.fixture
 def stage_deployment(aws: FakeAws, tmp_path: Path) -> StageDeployment:
-    for name in ("text", "vision"):
+    for name in NAMES:
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     PLAN.write(tmp_path)
     return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+
+
+@pytest.fixture
+def archives_deployment(stage_deployment: StageDeployment) -> StageDeployment:
+    """Return a deployment of two endpoints with an archive each."""
+    endpoints = {
+        name: make_endpoint(
+            f"prod-{name}", models={"model": make_model("model", prefix=f"{name}/cpu-25.09/")}
+        )
+        for name in NAMES
+    }
+    make_plan(endpoints=endpoints).write(stage_deployment.assembly.folder)
+    return stage_deployment
 
 
 @pytest.fixture

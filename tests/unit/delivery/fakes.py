@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,6 +38,8 @@ class FakeAws:
 
     def __init__(self) -> None:
         self.objects: set[str] = set()
+        self.replaced: set[str] = set()
+        self.written: dict[str, bytes] = {}
         self.template: dict[str, Any] = {}
         self.has_stack = True
         self.statuses: list[str] = []
@@ -82,6 +85,28 @@ class FakeAws:
         assert ChecksumMode == "ENABLED"
         self.get_object(Bucket=Bucket, Key=Key.replace(".tar.gz", ".json"))
         return {}
+
+    def put_object(self, *, Bucket: str, Key: str, Body: bytes, **_: str) -> None:  # noqa: N803
+        assert Bucket == "bucket"
+        self.written[Key] = Body
+
+    def get_paginator(self, operation: str) -> "FakeAws":
+        assert operation == "list_objects_v2"
+        return self
+
+    def paginate(self, *, Bucket: str, Prefix: str) -> Iterator[dict[str, Any]]:  # noqa: N803
+        """Yield pages with manifests, and archives that are older."""
+        assert Bucket == "bucket"
+        for key in self.objects:
+            archive = key.replace(".json", ".tar.gz")
+            times = {key: 2, archive: 3 if archive in self.replaced else 1}
+            yield {
+                "Contents": [
+                    {"Key": name, "LastModified": datetime.fromtimestamp(time, UTC)}
+                    for name, time in times.items()
+                    if name.startswith(Prefix)
+                ]
+            }
 
     def get_account_settings(self) -> dict[str, Any]:
         return {"AccountLimit": {"ConcurrentExecutions": self.lambda_quota}}
@@ -160,17 +185,16 @@ MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucke
 
 
 def endpoint_stack(name: str) -> dict[str, Any]:
-    sources = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
+    assets = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
     return {
         "Resources": {
-            "Model": {
-                "Type": "Custom::TritonModel",
+            "Archives": {
+                "Type": "Custom::TritonModels",
                 "Properties": {
                     "ServiceToken": {"Fn::ImportValue": "prod-models:Provider"},
-                    "Key": f"{name}/model.tar.gz",
+                    "List": {"Fn::Join": ["", [assets, f"/{name}.jsonl"]]},
                     "Digest": "e" * 64,
                     "Bucket": {"Fn::ImportValue": EXPORT},
-                    "Source": {"Fn::Join": ["", [sources, "/source.zip"]]},
                     "WaitMinutes": "50",
                 },
             }
@@ -181,7 +205,6 @@ def endpoint_stack(name: str) -> dict[str, Any]:
 def stack_with_prefix(prefix: str) -> dict[str, Any]:
     """Return the stack of `text` with an endpoint that loads from a prefix."""
     template = endpoint_stack("text")
-    template["Resources"]["Model"]["Properties"]["Key"] = f"{prefix}{ARCHIVE}"
     template["Metadata"] = {ENDPOINT_KEY: endpoint_with_prefix(prefix).settings.metadata()}
     return template
 

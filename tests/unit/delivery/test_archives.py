@@ -1,5 +1,6 @@
 """Tests of the builds before a deploy."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from delivery import archives
 from delivery.archives import build_missing_archives, promote_archives
 from delivery.deploy import StageDeployment
 from delivery.errors import NotDelivered
+from platform_facts.rules.builds import BuildItem
 from tests.unit.delivery.fakes import (
     ARCHIVE,
     MODELS_STACK,
@@ -25,42 +27,60 @@ from tests.unit.delivery.fakes import (
 def test_no_build_or_deploy_if_all_archives_exist(
     aws: FakeAws,
     cli: FakeCdk,
-    stage_deployment: StageDeployment,
+    archives_deployment: StageDeployment,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    aws.objects = {"text/model.json", "vision/model.json"}
-    build_missing_archives(stage_deployment)
+    aws.objects = {key.replace(".tar.gz", ".json") for key in archives_deployment.assembly.archives}
+    build_missing_archives(archives_deployment)
     assert (cli.runs, aws.started_builds) == ([], [])
     assert "all archives exist: no build is needed" in capsys.readouterr().out
 
 
-def test_missing_archive_is_built_from_its_source(
-    aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
+def test_missing_archives_of_a_stack_are_built_from_its_list(
+    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
 ) -> None:
-    aws.objects = {"text/model.json"}
-    build_missing_archives(stage_deployment)
+    aws.objects = {f"text/cpu-25.09/{ARCHIVE}".replace(".tar.gz", ".json")}
+    build_missing_archives(archives_deployment)
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-vision")]
     assert aws.started_builds == [
         {
-            "Key": "vision/model.tar.gz",
+            "List": "assets-123456789012-us-east-1/vision.jsonl",
             "Digest": "e" * 64,
             "Bucket": "bucket",
-            "Source": "assets-123456789012-us-east-1/source.zip",
             "WaitMinutes": "143",
         }
     ]
 
 
+def test_archive_that_is_newer_than_its_manifest_is_compared(
+    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
+) -> None:
+    archives = archives_deployment.assembly.archives
+    aws.objects = {key.replace(".tar.gz", ".json") for key in archives}
+    aws.replaced, aws.manifest = {*archives}, b'{"archive": {"checksum": "AAAA-1"}}'
+    with pytest.raises(NotDelivered, match="the archive was replaced"):
+        build_missing_archives(archives_deployment)
+
+
 def test_first_delivery_of_a_stage_builds_all_archives(
-    aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
+    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
 ) -> None:
     aws.has_stack = False
-    build_missing_archives(stage_deployment)
+    build_missing_archives(archives_deployment)
     assert cli.runs[1] == ("publish-assets", "prod-text", "prod-vision")
-    assert [build["Key"] for build in aws.started_builds] == [
-        "text/model.tar.gz",
-        "vision/model.tar.gz",
+    assert [build["List"].rpartition("/")[2] for build in aws.started_builds] == [
+        *("text.jsonl", "vision.jsonl"),
     ]
+
+
+def written_items(aws: FakeAws) -> dict[str, str]:
+    """Return key -> source of the list that a delivery has written and built."""
+    *_, build = aws.started_builds
+    (key,) = aws.written
+    assert build["List"] == f"bucket/{key}"
+    assert build["Digest"] == hashlib.sha256(aws.written[key]).hexdigest()
+    items = map(BuildItem.parse, aws.written[key].decode().splitlines())
+    return {item.key: item.source for item in items}
 
 
 def test_moving_endpoint_needs_all_archives_below_both_prefixes(
@@ -70,26 +90,15 @@ def test_moving_endpoint_needs_all_archives_below_both_prefixes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     build_missing_archives(moving_deployment)
-    assert {build["Key"]: build["Source"].rpartition("/")[2] for build in aws.started_builds} == {
-        f"{NEW_PREFIX}{ARCHIVE}": "source.zip",
-        f"{NEW_PREFIX}{OLD_ARCHIVE}": "d.zip",
-        f"{OLD_PREFIX}{ARCHIVE}": "source.zip",
+    assert aws.started_builds[0]["List"].endswith("/text.jsonl")
+    assert written_items(aws) == {
+        f"{NEW_PREFIX}{OLD_ARCHIVE}": "sources/d.zip",
+        f"{OLD_PREFIX}{ARCHIVE}": "prod/model.zip",
     }
     assert (
         f"{NEW_PREFIX}{OLD_ARCHIVE}: clients may request it while its end"
         in capsys.readouterr().out
     )
-
-
-def test_archive_that_only_a_move_needs_is_built(
-    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
-) -> None:
-    aws.objects |= {
-        f"{prefix}{ARCHIVE.removesuffix('.tar.gz')}.json" for prefix in (OLD_PREFIX, NEW_PREFIX)
-    }
-    build_missing_archives(moving_deployment)
-    assert [build["Key"] for build in aws.started_builds] == [f"{NEW_PREFIX}{OLD_ARCHIVE}"]
-    assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
 
 
 def test_rollback_deploys_no_persistent_stack(
@@ -131,15 +140,6 @@ def test_live_template_is_read_after_running_operations(
     assert (aws.statuses, aws.endpoint_statuses) == ([], [])
 
 
-def test_missing_source_for_a_move_is_an_error_before_deploys(
-    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
-) -> None:
-    aws.objects.remove("sources/d.zip")
-    with pytest.raises(NotDelivered, match=r"its source s3://bucket/sources/d.zip was deleted"):
-        build_missing_archives(moving_deployment)
-    assert (cli.runs, aws.started_builds) == ([], [])
-
-
 def test_failed_build_for_a_move_is_explained(
     aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
 ) -> None:
@@ -160,14 +160,15 @@ def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
 ) -> None:
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: live)
     build_missing_archives(moving_deployment)
-    assert [build["Key"] for build in aws.started_builds] == [f"{NEW_PREFIX}{ARCHIVE}"]
+    assert [build["List"].rpartition("/")[2] for build in aws.started_builds] == ["text.jsonl"]
+    assert not aws.written
 
 
 @pytest.mark.parametrize("command", ["deploy", "publish-assets"])
 def test_no_build_after_a_failed_deploy_or_upload(
-    command: str, aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
+    command: str, aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
 ) -> None:
     cli.failing_command = command
     with pytest.raises(NotDelivered, match="the CLI: no"):
-        build_missing_archives(stage_deployment)
+        build_missing_archives(archives_deployment)
     assert aws.started_builds == []

@@ -10,20 +10,18 @@ from delivery.assembly import Assembly
 
 MODELS = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}}}
 HASH = "0a" * 32
-KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
 ASSETS = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
 TEXT = {
     "Resources": {
-        "minilm": {
-            "Type": "Custom::TritonModel",
+        "Archives": {
+            "Type": "Custom::TritonModels",
             "Properties": {
                 "ServiceToken": {"Fn::ImportValue": "prod-models:ExportsOutputOfProvider1"},
-                "Key": KEY,
+                "List": {"Fn::Join": ["", [ASSETS, "/0a1b.jsonl"]]},
                 "Digest": "0123456789ab",
                 "Bucket": {"Fn::ImportValue": "prod-models:ExportsOutputRefModelsBucket1"},
-                "Source": {"Fn::Join": ["", [ASSETS, "/0a1b.zip"]]},
             },
-        },
+        }
     }
 }
 
@@ -42,11 +40,10 @@ def test_build_properties_are_resolved(assembly: Assembly) -> None:
         "prod-models:ExportsOutputRefModelsBucket1": "bucket",
     }
     assert assembly.builds(values) == {
-        KEY: {
-            "Key": KEY,
+        "prod-text": {
+            "List": "assets-123456789012-eu-west-1/0a1b.jsonl",
             "Digest": "0123456789ab",
             "Bucket": "bucket",
-            "Source": "assets-123456789012-eu-west-1/0a1b.zip",
         }
     }
 

@@ -9,28 +9,29 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from delivery import archives, steps
+from delivery import steps
 from delivery.archives import Builder
 from delivery.errors import NotDelivered, Unfinished
 
-TEXT, VISION = (
-    {"Key": f"{name}.tar.gz", "Model": name, "Bucket": "models", "WaitMinutes": "50"}
+LISTS = {
+    name: {"List": f"assets/{name}.jsonl", "Bucket": "models", "WaitMinutes": "50"}
     for name in ("text", "vision")
-)
+}
+RUNNING = {"IsComplete": False, "Built": 1, "Archives": 1250, "Builds": ["b:1", "b:2"]}
+QUEUED = {"IsComplete": False, "Built": 0, "Archives": 2, "Builds": []}
+COMPLETE = {"IsComplete": True}
 
 
 class FakeLambda:
     """A Lambda client with the functions that start and poll builds.
 
-    `polls` maps keys to the results of polls: whether the build is complete, or its error.
-    `queue_polls` maps keys to the number of polls before the build starts. Credentials expire after
-    `calls_before_expiry` calls.
+    `polls` maps names of lists to responses of polls, or errors; the last one is repeated.
+    Credentials expire after `calls_before_expiry` calls.
     """
 
     def __init__(self) -> None:
-        self.polls: dict[str, list[bool | str]] = {}
+        self.polls: dict[str, list[dict[str, Any] | str]] = {}
         self.start_events: list[dict[str, Any]] = []
-        self.queue_polls: dict[str, int] = {}
         self.calls_before_expiry: int | None = None
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
@@ -39,22 +40,15 @@ class FakeLambda:
         if self.calls_before_expiry is not None:
             self.calls_before_expiry -= 1
         event = json.loads(Payload)
-        key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
             self.start_events.append(event)
-            return _response({"PhysicalResourceId": "model", "Deadline": 7})
-        assert FunctionName == "poll"
-        assert event["Deadline"] == 7
-        if self.queue_polls.get(key):
-            self.queue_polls[key] -= 1
-            return _response({"IsComplete": False})
-        if "BuildId" not in event:
-            return _response({"IsComplete": False, "BuildId": f"b:{key[0]}"})
-        assert event["BuildId"] == f"b:{key[0]}"
-        output = self.polls[key].pop(0)
+            return _response({"PhysicalResourceId": "archives", "Deadline": 7})
+        assert (FunctionName, event["Deadline"]) == ("poll", 7)
+        polls = self.polls[event["ResourceProperties"]["List"][7:-6]]
+        output = polls.pop(0) if len(polls) > 1 else polls[0]
         if isinstance(output, str):
             return {**_response({"errorMessage": output}), "FunctionError": "Unhandled"}
-        return _response({"IsComplete": output})
+        return _response(output)
 
 
 def _response(output: dict[str, Any]) -> dict[str, Any]:
@@ -77,9 +71,7 @@ class Clock:
 
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch) -> FakeLambda:
-    clock = Clock()
-    monkeypatch.setattr(archives, "time", clock)
-    monkeypatch.setattr(steps, "time", clock)
+    monkeypatch.setattr(steps, "time", Clock())
     monkeypatch.setattr(steps, "POLL_SECONDS", 10)
     return FakeLambda()
 
@@ -89,51 +81,41 @@ def output(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     return lambda: capsys.readouterr().out.splitlines()
 
 
-def test_builds_run_in_parallel_with_their_own_time_limit(
+def test_lists_are_built_in_parallel_and_reported_every_minute(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
-    functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
-    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
+    throttled = {"IsComplete": False}
+    functions.polls = {
+        "text": [throttled, COMPLETE],
+        "vision": [QUEUED, *[RUNNING] * 6, COMPLETE],
+    }
+    Builder(functions, "start", "poll", 143).build(LISTS)
     assert [event["ResourceProperties"] for event in functions.start_events] == [
-        {**TEXT, "WaitMinutes": "143"},
-        {**VISION, "WaitMinutes": "143"},
+        {**properties, "WaitMinutes": "143"} for properties in LISTS.values()
     ]
     assert {event["RequestType"] for event in functions.start_events} == {"Create"}
     assert len({event["RequestId"] for event in functions.start_events}) == 2
     assert output() == [
-        "  waiting for builds: text.tar.gz (b:t), vision.tar.gz (b:v)",
-        "  built text.tar.gz (0 min)",
-        "  built vision.tar.gz (0 min)",
-    ]
-
-
-def test_queued_build_is_reported_every_minute(
-    functions: FakeLambda, output: Callable[[], list[str]]
-) -> None:
-    functions.queue_polls = {"text.tar.gz": 7}
-    functions.polls = {"text.tar.gz": [True], "vision.tar.gz": [True]}
-    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert output() == [
-        "  waiting for builds: text.tar.gz (not started yet), vision.tar.gz (b:v)",
-        "  built vision.tar.gz (0 min)",
-        "  waiting for builds: text.tar.gz (not started yet)",
-        "  built text.tar.gz (1 min)",
+        "  waiting for builds: text: not started yet, "
+        "vision: 0 of 2 archives built (not started yet)",
+        "  text: all archives are built",
+        "  waiting for builds: vision: 1 of 1,250 archives built (b:1, b:2)",
+        "  vision: all archives are built",
     ]
 
 
 def test_failed_build_is_reported_with_running_builds(functions: FakeLambda) -> None:
-    functions.polls = {"text.tar.gz": [False, False], "vision.tar.gz": [False, "Build failed"]}
+    functions.polls = {"text": [RUNNING], "vision": [RUNNING, "Build failed"]}
     with pytest.raises(NotDelivered) as raised:
-        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert str(raised.value) == (
-        "vision.tar.gz: Build failed\n  still running in CodeBuild: text.tar.gz (b:t)"
-    )
+        Builder(functions, "start", "poll", 143).build(LISTS)
+    assert str(raised.value) == ("vision: Build failed\n  still running in CodeBuild: b:1, b:2")
 
 
 def test_expired_credentials_are_reported_with_running_builds(functions: FakeLambda) -> None:
     functions.calls_before_expiry = 4
+    functions.polls = {"text": [RUNNING], "vision": [QUEUED]}
     with pytest.raises(Unfinished) as raised:
-        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
+        Builder(functions, "start", "poll", 143).build(LISTS)
     first, second = str(raised.value).splitlines()
     assert first.startswith("the credentials have expired: get new ones")
-    assert second == "  still running in CodeBuild: text.tar.gz (b:t), vision.tar.gz (b:v)"
+    assert second == "  still running in CodeBuild: b:1, b:2"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -32,7 +33,7 @@ DEPLOYMENT = """
 ✨  Synthesis time: 10.79s
 
 dev-text: deploying... [2/2]
-dev-text |  0/12 | 7:07:56 AM | UPDATE_IN_PROGRESS      | Custom::TritonModel            | \
+dev-text |  0/12 | 7:07:56 AM | UPDATE_IN_PROGRESS      | Custom::TritonModels            | \
 minilm-cpu/Resource/Default (minilmcpu9290E86F)
 dev-text |  1/12 | 7:07:56 AM | UPDATE_COMPLETE         | AWS::IAM::Role                 | \
 Endpoint/Role/Role (EndpointRoleB9AA434A)
@@ -41,7 +42,7 @@ dev-math |  3/4 | 7:07:57 AM | CREATE_COMPLETE | AWS::IAM::Role | Endpoint/Role 
 DIAGNOSIS = """\
 ❌  dev-text failed to deploy
 ‣ DeploymentError: Resource updates failed:
-dev-text/minilm-cpu/Resource/Default  (Custom::TritonModel minilmcpu9290E86F)
+dev-text/minilm-cpu/Resource/Default  (Custom::TritonModels minilmcpu9290E86F)
   Build of minilm failed: no weights
 
     at invokeUserFunction (/var/task/framework.js:2:6)
@@ -77,7 +78,7 @@ def test_output_without_terminal_has_ends_and_failures(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = [
-        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModel | minilm",
+        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModels | minilm",
         "dev-text | 3/12 | 7:08:02 AM | UPDATE_COMPLETE      | AWS::SageMaker::Endpoint | Endpoint",
         "dev-text | 4/12 | 7:08:03 AM | CREATE_FAILED | AWS::IAM::Role | Role",
         "dev-text | 5/12 | 7:08:04 AM | ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | x",
@@ -140,10 +141,7 @@ def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.Monke
 
     @contextmanager
     def interrupted(*_: Any) -> Iterator[Any]:
-        def interrupt(_: str) -> None:
-            raise KeyboardInterrupt
-
-        yield interrupt
+        yield Mock(side_effect=KeyboardInterrupt)
 
     monkeypatch.setattr(cdk, "_progress_display", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -184,9 +182,7 @@ def test_interrupted_direct_run_terminates_its_process_group(
 RESULT = cdk.CdkResult(succeeded=True, error_lines=())
 
 
-def test_options_of_deploy_and_publish_assets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_options_of_deploy_and_publish_assets(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[str, ...]] = []
 
     def run(*arguments: str, title: str, **_: Any) -> cdk.CdkResult:

@@ -93,9 +93,7 @@ def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
     aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
     assert changes(aws) == [
         LiveDifference(
-            "/log",
-            "the log group was deleted",
-            "aws logs create-log-group --log-group-name /log",
+            "/log", "the log group was deleted", "aws logs create-log-group --log-group-name /log"
         ),
         LiveDifference("inline policy Own of role-1", "was deleted"),
     ]
@@ -123,10 +121,7 @@ BUCKET_AND_KEY = {
                 "PolicyDocument": {"Statement": [{**ALLOW, "Principal": "*"}]},
             },
         },
-        "Key": {
-            "Type": "AWS::KMS::Key",
-            "Properties": {"KeyPolicy": {"Statement": [KEY_OWNER]}},
-        },
+        "Key": {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": [KEY_OWNER]}}},
     }
 }
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -47,10 +48,9 @@ def test_missing_capacity_is_reported_with_the_fix(
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(deliver, name, lambda *_: None)
 
-    def fail(*_: Any) -> None:
-        raise FaultyDeployment("InsufficientInstanceCapacity")
-
-    monkeypatch.setattr(deliver, step, fail)
+    monkeypatch.setattr(
+        deliver, step, Mock(side_effect=FaultyDeployment("InsufficientInstanceCapacity"))
+    )
     deployment: Any = SimpleNamespace(
         assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
     )

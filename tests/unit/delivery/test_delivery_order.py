@@ -52,19 +52,12 @@ def test_release_that_contains_the_live_commit_is_accepted(live: Delivery | None
     [
         ([("b", DeliveryOutcome.DELIVERED)], "was not delivered to prod"),
         ([(RELEASE.digest, DeliveryOutcome.WRONG)], "ended as 'wrong' in prod"),
-        (
-            [
-                (RELEASE.digest, DeliveryOutcome.DELIVERED),
-                (RELEASE.digest, DeliveryOutcome.STARTED),
-            ],
-            "ended as 'started' in prod",
-        ),
-        (
-            [(RELEASE.digest, DeliveryOutcome.ROLLED_BACK), ("b", DeliveryOutcome.DELIVERED)],
-            "ended as 'rolled back' in prod",
-        ),
+        ([(RELEASE.digest, DeliveryOutcome.DELIVERED), (RELEASE.digest, DeliveryOutcome.STARTED)],
+         "ended as 'started' in prod"),
+        ([(RELEASE.digest, DeliveryOutcome.ROLLED_BACK), ("b", DeliveryOutcome.DELIVERED)],
+         "ended as 'rolled back' in prod"),
     ],
-)
+)  # fmt: skip
 def test_undelivered_release_is_not_promoted(
     deliveries: list[tuple[str, DeliveryOutcome]], message: str
 ) -> None:

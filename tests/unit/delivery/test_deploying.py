@@ -158,14 +158,12 @@ def test_failed_restoring_of_scaling_is_a_faulty_deployment(
     ("module", "function", "failing_deploys", "error"),
     [
         (StageDeployment, "live_template", set(), KeyboardInterrupt()),
-        (
-            *(cdk, "deploy", set()),
-            ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
-        ),
+        (*(cdk, "deploy", set()), ClientError({"Error": {"Code": "ExpiredTokenException"}},
+          "DescribeEndpoint")),
         (deployment, "stack_template", {2}, NoCredentialsError()),
     ],
     ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],
-)
+)  # fmt: skip
 def test_error_after_the_first_deploy_is_unfinished(
     stack: FakeStack,
     stage_deployment: StageDeployment,

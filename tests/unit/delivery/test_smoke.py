@@ -126,9 +126,7 @@ def test_component_without_copies_is_given_up_after_the_wake_up_time(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )
 def test_error_about_the_caller_is_no_wrong_answer(
-    code: str,
-    make_client: Callable[..., FakeClient],
-    invoke_all: Callable[..., SmokeTestResult],
+    code: str, make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
 ) -> None:
     error = EndpointError("a 1: refused")
     error.__cause__ = ClientError({"Error": {"Code": code, "Message": ""}}, "InvokeEndpoint")

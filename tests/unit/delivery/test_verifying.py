@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -49,10 +50,7 @@ def test_error_during_verification(
     stage_deployment: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(*_: Any, **__: Any) -> list[str]:
-        raise error
-
-    monkeypatch.setattr(smoke, "invoke_all", fail)
+    monkeypatch.setattr(smoke, "invoke_all", Mock(side_effect=error))
     with pytest.raises(expected, match="deployed"):
         verify(stage_deployment, Path("models"))
 

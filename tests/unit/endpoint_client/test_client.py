@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import numpy as np
@@ -86,20 +87,14 @@ def test_session_without_region_is_rejected(
     ("entry", "options", "headers"),
     [
         ({}, {}, {"target-model": "minilm-0123456789ab.tar.gz"}),
-        (
-            {},
-            {"variant": "Canary"},
-            {"target-model": "minilm-0123456789ab.tar.gz", "target-variant": "Canary"},
-        ),
+        ({}, {"variant": "Canary"}, {"target-model": "minilm-0123456789ab.tar.gz",
+          "target-variant": "Canary"}),
         ({"target_model": None}, {}, {}),
-        (
-            {"target_model": None, "inference_component": "prod-text-minilm"},
-            {},
-            {"inference-component": "prod-text-minilm"},
-        ),
+        ({"target_model": None, "inference_component": "prod-text-minilm"}, {},
+         {"inference-component": "prod-text-minilm"}),
     ],
     ids=["multi-model", "variant", "single-model", "inference component"],
-)
+)  # fmt: skip
 def test_request_has_target_headers(
     client: EndpointClient,
     aws: Any,
@@ -167,12 +162,7 @@ CIRCULAR["parameter"] = CIRCULAR
     ids=["input", "output", "size", "parameter type", "circular", "variant type", "line break"],
 )
 def test_invalid_request_is_not_sent(
-    client: EndpointClient,
-    aws: Any,
-    pauses: list[float],
-    inputs: Any,
-    options: Any,
-    message: str,
+    client: EndpointClient, aws: Any, pauses: list[float], inputs: Any, options: Any, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=f"^minilm 0123456789ab: {message}") as raised:
         client.invoke("minilm", inputs, **options)
@@ -241,15 +231,11 @@ def test_retry_safe_errors_are_retried(
         (Response.error("ModelError", "did not answer", 424), ModelFailed, None, "did not answer"),
         (model_error(0, "Your invocation timed out"), NoResponse, 0, "Your invocation timed out"),
         (Response.error("InternalFailure", "oh", 500), EndpointError, 500, "oh"),
-        (
-            Response.error("ValidationError", "Endpoint not found."),
-            EndpointError,
-            400,
-            "Endpoint .*",
-        ),
+        (Response.error("ValidationError", "Endpoint not found."), EndpointError, 400,
+         "Endpoint .*"),
         (Response(413), EndpointError, 413, "413"),
     ],
-)
+)  # fmt: skip
 def test_other_errors_are_not_retried(
     client: EndpointClient,
     aws: Any,
@@ -271,15 +257,12 @@ def test_incomplete_response_is_not_retried(client: EndpointClient, aws: Any, fa
     client.resolve("minilm")
     released = threading.Event()
 
-    def close_connection() -> None:
-        raise ConnectionResetError  # the server closes the connection
-
     def wait(number: int) -> None:
         if number == (failure == "half a body"):
             released.wait()
 
     if failure == "reset":
-        aws.before_invoke = close_connection
+        aws.before_invoke = Mock(side_effect=ConnectionResetError)
     elif failure == "truncated":
         aws.responses = [Response(200, b"{", truncated=True)]
     else:
@@ -332,10 +315,7 @@ def test_refused_connection_means_not_sent(
 def test_missing_credentials_mean_not_sent_without_retries(
     client: EndpointClient, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def raise_no_credentials(*_: object) -> None:
-        raise NoCredentialsError
-
-    monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", raise_no_credentials)
+    monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", Mock(side_effect=NoCredentialsError))
     with pytest.raises(NotSent, match="Unable to locate credentials") as raised:
         client.invoke("minilm", TEXT_INPUT)
     assert (raised.value.retry_safe, pauses) == (True, [])  # permanent errors are not retried

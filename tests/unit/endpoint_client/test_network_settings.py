@@ -76,10 +76,7 @@ def boto3_trusts_the_server() -> bool:
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "ca_bundle", None])
 @pytest.mark.usefixtures("aws_with_tls")
 def test_ca_bundle_is_configured_as_for_boto3(
-    certificate: Path,
-    setting: str | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    certificate: Path, setting: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if setting == "ca_bundle":
         (tmp_path / "config").write_text(f"[default]\nca_bundle = {certificate}\n")
@@ -93,24 +90,6 @@ def test_ca_bundle_is_configured_as_for_boto3(
         else:
             with pytest.raises(NotSent, match="CERTIFICATE_VERIFY_FAILED"):
                 client.invoke("minilm", TEXT_INPUT)
-
-
-def test_rejected_certificate_means_not_sent(
-    aws_with_tls: FakeAws, boto3_session: boto3.Session, aws: Any
-) -> None:
-    url = aws.url
-
-    class Session(FakeAws):
-        def client(self, name: Any, config: Any) -> Any:
-            self.url = url if name == "dynamodb" else aws_with_tls.url
-            return super().client(name, config)
-
-    session: Any = Session(boto3_session, url)
-    with (
-        EndpointClient(**CLIENT_OPTIONS, session=session) as client,
-        pytest.raises(NotSent, match=r"^minilm 0123456789ab: .*CERTIFICATE_VERIFY_FAILED"),
-    ):
-        client.invoke("minilm", TEXT_INPUT)
 
 
 def test_unreadable_ca_bundle_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,13 +16,7 @@ from endpoint_client import (
     NoResponse,
 )
 from local_sagemaker.sagemaker.response_stream import encode_event
-from tests.unit.endpoint_client.conftest import (
-    PREFIX,
-    Blocker,
-    ClientFactory,
-    Response,
-    entry_text,
-)
+from tests.unit.endpoint_client.conftest import PREFIX, Blocker, ClientFactory, Response, entry_text
 
 SIGNATURE = {
     "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],

@@ -109,23 +109,6 @@ def test_instance_groups_follow_the_target(doubled: Path) -> None:
         assert group.Kind.Name(group.kind) == kind
 
 
-def test_format_newer_than_the_release_is_refused(doubled: Path, write_files: WriteFiles) -> None:
-    step = "{ to: dali, source: export.py:f, environment: pins.txt }"
-    write_files(
-        doubled,
-        {
-            "recipe.yaml": f"description: x\nfiles: {{ double/1/model.dali: {step} }}\n",
-            "double/config.pbtxt": (doubled / "double/config.pbtxt")
-            .read_text()
-            .replace('"python"', '"dali"'),
-            "pins.txt": "nvidia-dali-cuda120==2.4.0 --hash=sha256:00\n",
-            "export.py": "",
-        },
-    )
-    with pytest.raises(RepositoryInvalid, match=r"pins nvidia-dali-cuda120==2\.4\.0, Triton 24"):
-        _build(doubled)
-
-
 def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(doubled, tmp_path / "other" / "folder")
     for path in copy.rglob("*"):
@@ -205,9 +188,8 @@ def test_broken_repository_is_refused_before_weights_are_fetched(
 def test_finding_paths_are_relative_to_the_repository(doubled: Path) -> None:
     (doubled / "double/1/model.py").unlink()
     (doubled / "double/1/words.txt").write_text("")
-    with pytest.raises(RepositoryInvalid) as error:
+    with pytest.raises(RepositoryInvalid, match=r"^double/1/model\.py: the file is missing"):
         _build(doubled)
-    assert str(error.value).startswith("double/1/model.py: the file is missing")
 
 
 def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:

@@ -38,23 +38,15 @@ def problems(write_configs: Callable[..., Repository]) -> Problems:
     ("outputs", "problem"),
     [
         ([Y, LABEL], []),
-        (
-            [Y],
-            [
-                'm/config.pbtxt:5:5: output "LABEL" is declared, but the model returns Y: return '
-                "it, or remove it here [declared_outputs]"
-            ],
-        ),
-        (
-            [Y._replace(datatype="FP64"), LABEL],
-            [
-                'm/config.pbtxt:4:15: output "Y" is declared FP32, but the model returns FP64: '
-                "make them equal [declared_outputs]"
-            ],
-        ),
+        ([Y],
+         ['m/config.pbtxt:5:5: output "LABEL" is declared, but the model returns Y: return '
+          "it, or remove it here [declared_outputs]"]),
+        ([Y._replace(datatype="FP64"), LABEL],
+         ['m/config.pbtxt:4:15: output "Y" is declared FP32, but the model returns FP64: '
+          "make them equal [declared_outputs]"]),
     ],
     ids=["as declared", "missing output", "datatype"],
-)
+)  # fmt: skip
 def test_missing_output_and_datatype_are_reported_with_line(
     problems: Problems, outputs: list[OutputTensor], problem: list[str]
 ) -> None:

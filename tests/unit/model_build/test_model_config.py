@@ -13,45 +13,31 @@ GPU = BuildTarget(release="25.09", compute_capability="8.6")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            'name: "a"\nmax_batchsize: 8\n',
-            '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize". '
-            "Did you mean max_batch_size?",
-        ),
-        (
-            'name: "a"\ninput [ { name: "X" shape: [ 2 ] } ]\n',
-            '2:21: Message type "inference.ModelInput" has no field named "shape". '
-            "Did you mean reshape?",
-        ),
-        (
-            'name: "a"\n\nname: "b"\n',
-            '3:7: Message type "inference.ModelConfig" should not have multiple "name" fields.',
-        ),
+        ('name: "a"\nmax_batchsize: 8\n',
+         '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize". '
+         "Did you mean max_batch_size?"),
+        ('name: "a"\ninput [ { name: "X" shape: [ 2 ] } ]\n',
+         '2:21: Message type "inference.ModelInput" has no field named "shape". '
+         "Did you mean reshape?"),
+        ('name: "a"\n\nname: "b"\n',
+         '3:7: Message type "inference.ModelConfig" should not have multiple "name" fields.'),
         ("input [ {\n  dims: [ 2 ]\n", '2:13: Expected "}".'),
-        (
-            'input [ { name: "X"\n  data_type: FP32\n} ]\n',
-            '2:14: Enum type "inference.DataType" has no value named FP32. Did you mean TYPE_FP32?',
-        ),
-        (
-            "output { name: 'X' data_type: TYPE_FLOAT32 }",
-            '1:31: Enum type "inference.DataType" has no value named TYPE_FLOAT32. '
-            "Did you mean TYPE_FP32?",
-        ),
-        (
-            "response_cache { on: true }",
-            '1:18: Message type "inference.ModelResponseCache" has no field named "on". '
-            "It has enable.",
-        ),
-        (
-            "instance_group [ { kind: GPU } ]",
-            '1:26: Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU. '
-            "Did you mean KIND_GPU?",
-        ),
+        ('input [ { name: "X"\n  data_type: FP32\n} ]\n',
+         '2:14: Enum type "inference.DataType" has no value named FP32. Did you mean TYPE_FP32?'),
+        ("output { name: 'X' data_type: TYPE_FLOAT32 }",
+         '1:31: Enum type "inference.DataType" has no value named TYPE_FLOAT32. '
+         "Did you mean TYPE_FP32?"),
+        ("response_cache { on: true }",
+         '1:18: Message type "inference.ModelResponseCache" has no field named "on". '
+         "It has enable."),
+        ("instance_group [ { kind: GPU } ]",
+         '1:26: Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU. '
+         "Did you mean KIND_GPU?"),
         ('max_batch_size: "a"\n', '1:17: Couldn\'t parse integer: "a"'),
         ("\nmax_batch_size: 99999999999", "2:17: Value out of range: 99999999999"),
         ('name: "a', "1:7: String missing ending quote: '\"a'"),
     ],
-)
+)  # fmt: skip
 def test_parse_error_has_line_and_column(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_text(text)
@@ -89,9 +75,8 @@ def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
 def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_bytes(b'name: "a"\nbackend: "\xff"\n')
-    with pytest.raises(model_config.NotParsed) as error:
+    with pytest.raises(model_config.NotParsed, match="1:1: not UTF-8: save the file as UTF-8"):
         model_config.read(path)
-    assert str(error.value) == "1:1: not UTF-8: save the file as UTF-8"
 
 
 TORCHSCRIPT = """

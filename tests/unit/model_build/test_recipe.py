@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import recipe
+from model_build import ModelSource, recipe
 from model_build.export.weights import PypiWeights
 from model_build.formats.onnx import Onnx
 from model_build.formats.python import PythonPackages
@@ -40,7 +40,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
         assert old_text in RECIPE
         (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
-            recipe.read(tmp_path)
+            _ = ModelSource(tmp_path).recipe
         return str(error.value).splitlines()
 
     return problems_of
@@ -48,7 +48,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
 
 def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert recipe.read(tmp_path) == recipe.Recipe(
+    assert ModelSource(tmp_path).recipe == recipe.Recipe(
         description="A model",
         weights=PypiWeights.model_validate(
             {
@@ -76,26 +76,17 @@ def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old_text", "new_text", "problem"),
     [
-        (
-            "opset: 18",
-            "opset: 11",
-            "12: files.encoder/1/model.onnx.opset: 11 is out of range: write 18 or more",
-        ),
-        (
-            "opset: 18",
-            "opset: 18\n    precision: fp16",
-            "13: files.encoder/1/model.onnx.precision: unknown key; "
-            "known keys: gate, opset, source, to",
-        ),
-        (
-            "1.0e-5",
-            "0",
-            "13: files.encoder/1/model.onnx.gate.max_absolute_difference: "
-            "0 is out of range: write more than 0",
-        ),
+        ("opset: 18", "opset: 11",
+         "12: files.encoder/1/model.onnx.opset: 11 is out of range: write 18 or more"),
+        ("opset: 18", "opset: 18\n    precision: fp16",
+         "13: files.encoder/1/model.onnx.precision: unknown key; "
+         "known keys: gate, opset, source, to"),
+        ("1.0e-5", "0",
+         "13: files.encoder/1/model.onnx.gate.max_absolute_difference: "
+         "0 is out of range: write more than 0"),
         ("  folder: some_weights/data\n", "", "2: weights.folder: missing: add this key"),
     ],
-)
+)  # fmt: skip
 def test_problem_has_line_and_fix(
     problems: Problems, old_text: str, new_text: str, problem: str
 ) -> None:
@@ -157,12 +148,10 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
     [
         ("folder: some_weights/data", "recipe.yaml:5: weights.folder"),
         ("weights: model.bin", "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights"),
-        (
-            "requirements: requirements.txt",
-            "recipe.yaml:15: files.tokenizer/1/site-packages.requirements",
-        ),
+        ("requirements: requirements.txt",
+         "recipe.yaml:15: files.tokenizer/1/site-packages.requirements"),
     ],
-)
+)  # fmt: skip
 def test_path_outside_its_folder_is_refused(
     problems: Problems, old_text: str, location: str, path: str
 ) -> None:

@@ -38,7 +38,7 @@ def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
     assert list(checks.read(model).models) == ["double", "doubled"]
     (doubled / "double" / "1" / "model.py").unlink()
     with pytest.raises(RepositoryInvalid, match=r"double/1: the folder is empty: add model.py"):
-        checks.read(model)
+        checks.read(ModelSource(doubled))
 
 
 def test_alternative_has_its_own_name_and_digest(doubled_with_alternative: Path) -> None:

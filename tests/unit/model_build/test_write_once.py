@@ -1,6 +1,7 @@
 """Conditional writes to S3: one of several concurrent writers succeeds."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -22,10 +23,7 @@ def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
 
 
 def test_denied_write_raises(s3: FakeS3) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("PutObject", "AccessDenied")
-
-    s3.hooks["PutObject"] = refuse
+    s3.hooks["PutObject"] = Mock(side_effect=client_error("PutObject", "AccessDenied"))
     with pytest.raises(ClientError, match="AccessDenied"):
         _write(s3)
 
@@ -46,10 +44,9 @@ def test_conflict_is_retried_after_a_pause(
 
 
 def test_permanent_conflict_raises(s3: FakeS3, pauses: list[float]) -> None:
-    def conflict(request: dict[str, Any]) -> None:
-        raise client_error("PutObject", "ConditionalRequestConflict")
-
-    s3.hooks["PutObject"] = conflict
+    s3.hooks["PutObject"] = Mock(
+        side_effect=client_error("PutObject", "ConditionalRequestConflict")
+    )
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
         _write(s3)
     assert len(pauses) == TRIES - 1

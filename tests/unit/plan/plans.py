@@ -41,6 +41,7 @@ def make_model(
     values: dict[str, Any] = {
         "version": version,
         "digest": digest,
+        "source": f"prod/{name}.zip",
         "archives": {f"{prefix}{archive}": PlannedArchive(target=TARGET, engines=engines)},
         "catalog": ModelEntry(
             model=name,

@@ -5,13 +5,7 @@ from typing import Any
 import pytest
 
 from plan.catalog import Catalog, ChangedMeanwhile, listed, stages_with_catalog
-from tests.catalog_items import (
-    break_entry,
-    current,
-    delete_entry,
-    memory_catalog,
-    write_entry,
-)
+from tests.catalog_items import break_entry, current, delete_entry, memory_catalog, write_entry
 
 
 @pytest.fixture

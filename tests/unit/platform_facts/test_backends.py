@@ -15,8 +15,5 @@ def test_backend_availability_ends_with_its_last_release() -> None:
 
 
 def test_unknown_backend_error_lists_names() -> None:
-    with pytest.raises(UnknownFact) as raised:
+    with pytest.raises(UnknownFact, match=r'no Triton backend "onnx"\. Known:'):
         backend("onnx")
-    assert str(raised.value) == (
-        f'no Triton backend "onnx". Known: {", ".join(row.name for row in backends())}'
-    )

@@ -20,6 +20,7 @@ PRICES = Prices(
     date=date(2026, 1, 1),
     source="the test",
     per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
+    by_volume=dict.fromkeys(platform_facts.prices().by_volume, "a price; unknown: an amount"),
 )
 
 
@@ -51,6 +52,7 @@ def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
 def _incomplete_templates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not compare plans with the few resources of these tests; tests/synth/review does."""
     monkeypatch.setattr(stages, "mismatches", lambda *_: [])
+    monkeypatch.setattr(stages, "unverified_settings", lambda *_: [])
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class Elements(HTMLParser):
 
 def hostile_report(text: str) -> ChangeReport:
     """Return a report whose string fields are all `text`."""
-    danger = Danger(text, text, rule="rule", stage=text, details=(text,))
+    danger = Danger(text, text, rule="lost_alarms", stage=text, details=(text,))
     acknowledgement = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
         endpoint=text, model=text, state="rebuilt", causes=(text,), breaking_changes=(text,)
@@ -115,7 +115,7 @@ def test_printed_text_is_no_terminal_command_and_forges_no_line(
 def test_long_report_is_truncated() -> None:
     gap = Gap("prod", "the reason")
     dangers = tuple(
-        Danger(f"{number}", f"danger {number} " * 200, rule="rule", stage="prod")
+        Danger(f"{number}", f"danger {number} " * 200, rule="lost_alarms", stage="prod")
         for number in range(100)
     )
     long_report = replace(REPORT, gaps=(gap,), dangers=dangers)
@@ -142,7 +142,7 @@ def test_any_report_fits_into_a_comment(text: str, count: int, has_many_details:
     report = hostile_report(text)
     stage = report.stages[0]
     details = tuple(f"{text}{number}" for number in range(count if has_many_details else 1))
-    danger = Danger(text, text, rule="rule", stage=text, details=details)
+    danger = Danger(text, text, rule="lost_alarms", stage=text, details=details)
     dangers = tuple(replace(danger, message=f"{text}{number}") for number in range(count))
     large_stage = replace(
         stage,

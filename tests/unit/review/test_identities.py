@@ -88,6 +88,27 @@ def test_policies_of_one_target_under_two_logical_ids() -> None:
     assert len(shared(old, new)) == 2
 
 
+TOPIC_POLICY = {
+    "Type": "AWS::SNS::TopicPolicy",
+    "Properties": {
+        "Topics": [{"Ref": "RoleA"}, {"Ref": "Bucket"}],
+        "PolicyDocument": {"Statement": []},
+    },
+}
+
+
+@pytest.mark.parametrize("resource", [BUCKET_POLICY, TOPIC_POLICY])
+def test_second_policy_beside_an_unchanged_one(resource: dict[str, Any]) -> None:
+    second = copy.deepcopy(resource)
+    if "Topics" in second["Properties"]:
+        del second["Properties"]["Topics"][0]
+    (message,) = shared({"Policy": resource}, {"Policy": resource, "Second": second})
+    assert (
+        "prod-text/Policy (Policy): is one object in AWS with the new prod-text/Second" in message
+    )
+    assert "each replaces what the other has set" in message
+
+
 def test_parameter_moves_to_another_stack() -> None:
     (message,) = shared({"Old": PARAMETER}, {"New": PARAMETER}, other_stack=True)
     assert "prod-models/New" in message

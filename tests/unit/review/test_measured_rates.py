@@ -63,7 +63,7 @@ def test_result_of_another_model_or_a_laptop_is_ignored(
     tmp_path: Path, fields: dict[str, str]
 ) -> None:
     write_result(tmp_path, **fields)
-    assert rates(tmp_path) == ["prod-text, minilm: not measured"]
+    assert rates(tmp_path) == []
 
 
 def test_result_of_another_version_is_reported_with_both(tmp_path: Path) -> None:

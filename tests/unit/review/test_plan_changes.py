@@ -1,6 +1,8 @@
 """Dangers and sentences from the difference of two plans."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from plan.document import Plan
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
+from review.verified_plans import SCHEMA, unverified_settings
 from tests.unit.plan.plans import SIGNATURE, make_model
 from tests.unit.review.edits import PROD, compare, plan_of, variant
 from tests.unit.review.resources import RESOURCES
@@ -110,3 +113,27 @@ def test_state_of_new_removed_and_unchanged_endpoints() -> None:
             compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
         )
         assert change.state == state
+
+
+NOTIFY = {"email": ["a@example.com"], "topics": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("notify: { email: [a@example.com] }\nmax_monthly_usd: 100\n", []),
+        ("notify: { email: [b@example.com] }\nmax_monthly_usd: 100\n", ["notify"]),
+        ("notify: { email: [a@example.com] }\n", ["max_monthly_usd"]),
+        ("max_monthly_usd: 100\ntags: { team: ml }\n", ["notify", "tags"]),
+    ],
+)
+def test_plan_has_the_settings_of_the_stage_file(
+    tmp_path: Path, text: str, keys: list[str]
+) -> None:
+    schema = json.loads(SCHEMA.read_text())["properties"]
+    defaults = {key: keyword["default"] for key, keyword in schema.items() if "default" in keyword}
+    plan = plan_of(account=None, max_monthly_usd=100.0, settings={**defaults, "notify": NOTIFY})
+    file = tmp_path / "prod.yaml"
+    file.write_text(f"region: {plan.region}\nproduction: {str(plan.production).lower()}\n{text}")
+    problems = [*unverified_settings(plan, file)]
+    assert [problem.split()[1] for problem in problems] == keys

@@ -146,6 +146,21 @@ BUCKET, LOG, KEY, GROUP = (
     "AWS::KMS::Key",
     "AWS::EC2::SecurityGroup",
 )
+MACHINE = "AWS::StepFunctions::StateMachine"
+
+
+def definition(seconds: int) -> dict[str, Any]:
+    """Return a definition as text with a reference, as the CDK writes it."""
+    start = '{"States":{"Build":{"Type":"Task","Resource":"'
+    end = f'","TimeoutSeconds":{seconds}}}}}}}'
+    return {"DefinitionString": {"Fn::Join": ["", [start, {"Ref": "Role"}, end]]}}
+
+
+def buildspec(command: str) -> dict[str, Any]:
+    text = f"phases:\n  install:\n    commands:\n      - {command}\n"
+    return {"Source": {"BuildSpec": text}}
+
+
 PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_logging", BUCKET, ACCESS_LOGGING, {}, 1),
     ("lost_logging", BUCKET, {}, ACCESS_LOGGING, 0),
@@ -164,9 +179,17 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
-    ("unknown_resources", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
+    ("shrunk_protection", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
     ("shrunk_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 60}, 1),
     ("shrunk_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 600}, 0),
+    ("reduced_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 600}, 1),
+    ("shrunk_protection", "Custom::X", {"ServiceTimeout": "3300"}, {"ServiceTimeout": "600"}, 1),
+    ("shrunk_protection", MACHINE, definition(3300), definition(600), 1),
+    ("shrunk_protection", MACHINE, definition(600), definition(3300), 0),
+    ("lost_safeguards", "AWS::DynamoDB::Table",
+     {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}, {}, 1),
+    ("build_downloads", PROJECT, buildspec("pip install --require-hashes -r a.txt"),
+     buildspec("pip install -r a.txt"), 1),
     ("lost_logging", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
     ("unknown_resources", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
     ("expiring_objects", BUCKET, {}, lifecycle(NONCURRENT_RULE), 1),
@@ -191,6 +214,12 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
 def test_changed_lifecycle(rules: list[dict[str, Any]], *, is_danger: bool) -> None:
     sides = (resource(BUCKET, **lifecycle(*side)) for side in ([JOBS_RULE], rules))
     assert bool(rule_messages("expiring_objects", *sides, stack="prod-models")) == is_danger
+
+
+def test_amount_in_a_text_has_both_values_and_unit() -> None:
+    sides = (resource(MACHINE, **definition(seconds)) for seconds in (3300, 600))
+    (message,) = rule_messages("shrunk_protection", *sides, stack="prod-models")
+    assert message.endswith("DefinitionString.States.Build.TimeoutSeconds: 3300 s -> 600 s")
 
 
 @pytest.mark.parametrize(("rule", "kind", "before", "after", "count"), PROPERTIES)

@@ -1,6 +1,5 @@
 """Endpoints of inference components in a stage: plan and invalid settings."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -103,71 +102,32 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (
-            "unconfirmed: [components]\n",
-            "",
-            r"prod\.yaml:5: endpoints\.text\.hosting: a stack update may reset the number of "
-            r"copies .*: write unconfirmed: \[components\] for the stage",
-        ),
-        (
-            "us-east-1",
-            "eu-west-3",
-            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker rejects 0 in eu-west-3: "
-            "write 1, with which copies still scale to zero",
-        ),
-        (BLOCK, "", r"prod\.yaml:5: endpoints\.text\.components: names none: write one for each"),
-        (
-            "    instances: { min: 0, max: 4 }\n",
-            "",
-            r"prod\.yaml:5: endpoints\.text\.instances: missing: write instances: { min: 0, max",
-        ),
-        (
-            "hosting: components",
-            "hosting: multi-model",
-            r"prod\.yaml:6: endpoints\.text\.hosting: components, instances only with hosting: "
-            "components: remove it",
-        ),
-        (
-            "    components:",
-            "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
-            r"prod\.yaml:10: endpoints\.text\.scaling: components scale by copies",
-        ),
-        (
-            "instance_type: ml.g5.2xlarge",
-            "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
-            r"prod\.yaml:8: endpoints\.text\.instance_types: components support one instance "
-            "type: write instance_type",
-        ),
-        (
-            "    instances: { min: 0, max: 4 }",
-            "    instances: { min: 2, max: 4 }",
-            r"prod\.yaml:\d+: endpoints\.text\.instance_count: 1 is outside the scaling limits: "
-            "write 2 to 4",
-        ),
-        (
-            "max: 4, max_rps: 60",
-            "max: 4",
-            r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies: missing scaling target: "
-            "write max_rps or concurrency",
-        ),
-        (
-            "min: 1, max: 1",
-            "min: 1, max: 1, concurrency: 4",
-            r"prod\.yaml:17: endpoints\.text\.components\.bert\.copies: min and max are both 1",
-        ),
-        (
-            "endpoints:",
-            PRODUCTION,
-            r"prod\.yaml:\d+: endpoints\.text\.components\.bert\.copies\.min: a production "
-            "endpoint needs min 2 or more",
-        ),
+        ("unconfirmed: [components]\n", "", "5: endpoints.text.hosting: a stack update may reset"),
+        ("us-east-1", "eu-west-3", "9: endpoints.text.instances.min: SageMaker rejects 0 in"),
+        (BLOCK, "", "5: endpoints.text.components: names none: write one for each"),
+        ("    instances: { min: 0, max: 4 }\n", "",
+         "5: endpoints.text.instances: missing: write instances: { min: 0, max"),
+        ("hosting: components", "hosting: multi-model",
+         "6: endpoints.text.hosting: components, instances only with hosting"),
+        ("    components:",
+         "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
+         "10: endpoints.text.scaling: components scale by copies"),
+        ("instance_type: ml.g5.2xlarge", "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
+         "8: endpoints.text.instance_types: components support one instance type"),
+        ("    instances: { min: 0, max: 4 }", "    instances: { min: 2, max: 4 }",
+         "endpoints.text.instance_count: 1 is outside the scaling limits"),
+        ("max: 4, max_rps: 60", "max: 4",
+         "12: endpoints.text.components.minilm.copies: missing scaling target"),
+        ("min: 1, max: 1", "min: 1, max: 1, concurrency: 4",
+         "17: endpoints.text.components.bert.copies: min and max are both 1"),
+        ("endpoints:", PRODUCTION, "endpoints.text.components.bert.copies.min"),
     ],
-)
+)  # fmt: skip
 def test_invalid_component_setting_is_an_error_at_its_line(
     problems: Problems, old: str, new: str, problem: str
 ) -> None:
     lines = problems(STAGE.replace(old, new, 1))
-    assert any(re.match(problem, line) for line in lines), lines
+    assert any(problem in line for line in lines), lines
 
 
 def test_production_components_may_scale_to_zero(load: Load) -> None:
@@ -195,7 +155,6 @@ def test_name_with_instance_type_must_be_unique(tmp_path: Path) -> None:
     second_endpoint = "  text-g5-2xlarge: { models: [minilm], instance_type: ml.g5.xlarge }\n"
     (tmp_path / "dev.yaml").write_text(STAGE + second_endpoint)
     with pytest.raises(
-        checked_yaml.InvalidFile,
-        match="dev-text-g5-2xlarge, like text: write another name",
+        checked_yaml.InvalidFile, match="dev-text-g5-2xlarge, like text: write another name"
     ):
         load_stage("dev", tmp_path)

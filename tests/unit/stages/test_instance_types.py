@@ -37,63 +37,27 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            TYPES,
-            TYPES + "    instance_type: ml.g5.xlarge\n",
-            "instance_types: instance_type is written too: remove one of them",
-        ),
+        (TYPES, TYPES + "    instance_type: ml.g5.xlarge\n",
+         "instance_types: instance_type is written too: remove one of them"),
         (TYPES, "", "instance_types: missing: write it, or instance_type"),
-        (
-            "ml.g6.xlarge, ",
-            "",
-            "instance_types: a list of 1: write two to 5 types, or instance_type for one",
-        ),
-        (
-            "single-model",
-            "multi-model",
-            "instance_types: AWS documents several types for single-model endpoints only",
-        ),
-        (
-            TYPES,
-            "    instance_type: ml.g5.xlarge\n    provision_timeout_minutes: 15\n",
-            "provision_timeout_minutes: with one instance type there is no other type to try",
-        ),
-        (
-            TYPES,
-            TYPES + "    variants: { A: { instance_type: ml.g5.xlarge } }\n",
-            "variants.A.instance_type: instance_types applies to every variant: "
-            "remove instance_type here",
-        ),
-        (
-            TYPES,
-            "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n"
-            + SCALING.format("gpu_percent: 70"),
-            "scaling.gpu_percent: the metric is a sum over GPUs, and ml.g6.xlarge has 1, ",
-        ),
-        (
-            TYPES,
-            TYPES + SCALING.format("concurrency: { ml.g6.xlarge: 12 }"),
-            "scaling.concurrency: names ml.g6.xlarge: write a number for each of ml.g6.xlarge, "
-            "ml.g5.xlarge",
-        ),
-        (
-            TYPES,
-            "    instance_type: ml.g5.xlarge\n"
-            + SCALING.format("concurrency: { ml.g5.xlarge: 12 }"),
-            "scaling.concurrency: the endpoint has one instance type: write one number",
-        ),
-        (
-            "us-east-1",
-            "eu-west-3",
-            "instance_types: eu-west-3 is not among the regions that AWS's sample names for",
-        ),
-        (
-            '"25.09"\n',
-            '"22.07"\n',
-            "instance_types: the InferenceAmiVersion for release 22.07 is not known",
-        ),
+        ("ml.g6.xlarge, ", "", "instance_types: a list of 1: write two to 5 types, or"),
+        ("single-model", "multi-model", "instance_types: AWS documents several types for"),
+        (TYPES, "    instance_type: ml.g5.xlarge\n    provision_timeout_minutes: 15\n",
+         "provision_timeout_minutes: with one instance type there is no other type to try"),
+        (TYPES, TYPES + "    variants: { A: { instance_type: ml.g5.xlarge } }\n",
+         "variants.A.instance_type: instance_types applies to every variant"),
+        (TYPES,
+         "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n" + SCALING.format("gpu_percent: 70"),
+         "scaling.gpu_percent: the metric is a sum over GPUs, and ml.g6.xlarge has 1, "),
+        (TYPES, TYPES + SCALING.format("concurrency: { ml.g6.xlarge: 12 }"),
+         "scaling.concurrency: names ml.g6.xlarge: write a number for each of ml.g6.xlarge"),
+        (TYPES,
+         "    instance_type: ml.g5.xlarge\n" + SCALING.format("concurrency: { ml.g5.xlarge: 12 }"),
+         "scaling.concurrency: the endpoint has one instance type: write one number"),
+        ("us-east-1", "eu-west-3", "instance_types: eu-west-3 is not among the regions that AWS's"),
+        ('"25.09"\n', '"22.07"\n', "instance_types: the InferenceAmiVersion for release 22.07 is"),
     ],
-)
+)  # fmt: skip
 def test_invalid_setting_is_an_error_at_its_key(
     problems: Problems, old: str, new: str, message: str
 ) -> None:

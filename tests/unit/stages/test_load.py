@@ -37,12 +37,8 @@ def three_stages(tmp_path: Path) -> Path:
 
 
 def test_unknown_stage_error_suggests_names(three_stages: Path) -> None:
-    with pytest.raises(UnknownStage) as raised:
+    with pytest.raises(UnknownStage, match=r"no stage 'pord': did you mean prod\? stages are"):
         load_stage("pord", three_stages)
-    assert str(raised.value) == (
-        "no stage 'pord': did you mean prod? stages are dev, local, prod (one YAML file each in "
-        "stages/); write for example: cdk synth -c stage=dev"
-    )
 
 
 @pytest.mark.parametrize("name", ["my_stage", "2nd", "-"])

@@ -90,6 +90,20 @@ def test_unknown_models_are_errors_at_their_keys() -> None:
     assert "did you mean minilm?" in raised["endpoints", "text", "models", 1]
 
 
+def test_folder_of_a_table_stands_for_its_rows() -> None:
+    endpoint = plan(models=["minilm", "demand"])
+    assert [*endpoint.models] == ["minilm", "demand-berlin", "demand-lyon", "demand-porto"]
+    assert [*plan(models=["demand-lyon"]).models] == ["demand-lyon"]
+    raised = problems(models=["demand-lyon", "demand"])
+    assert raised == {
+        ("endpoints", "text", "models", 1): "demand-lyon has the model demand-lyon, too: remove one"
+    }
+    raised = problems(models=["demand"], hosting="single-model")
+    assert list(raised.values()) == [
+        "a table of 3 rows needs hosting: multi-model: write that, or the name of a row"
+    ]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

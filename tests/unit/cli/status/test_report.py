@@ -238,14 +238,10 @@ POOL = PlannedPool(instance_type="ml.m5.xlarge", prefix="text/cpu-24.09/", targe
 SETTINGS = make_endpoint(variants={"AllTraffic": make_variant(pools=(POOL,))}).settings
 TEMPLATE = {
     "Metadata": {ENDPOINT_KEY: SETTINGS.metadata()},
-    "Resources": {
-        "Config": {"Type": "AWS::SageMaker::EndpointConfig"},
-        "Catalog": {
-            "Type": "Custom::TritonCatalog",
-            "Properties": {"List": "assets/prod/models.jsonl"},
-        },
-    },
-}
+    "Resources": {"Config": {"Type": "AWS::SageMaker::EndpointConfig"},
+     "Catalog": {"Type": "Custom::TritonCatalog",
+      "Properties": {"List": "assets/prod/models.jsonl"}}},
+}  # fmt: skip
 
 
 def _get_object(request: dict[str, Any]) -> Any:

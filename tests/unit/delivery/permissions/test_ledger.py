@@ -21,21 +21,14 @@ SERVICE = "description: A\npolicy_principal: b\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            f"description: A\nrows: [{ROW}]",
-            "write one of roles, policy_principal and granted_by",
-        ),
-        (
-            f"{SERVICE}granted_by: c\nrows: [{ROW}]",
-            "write one of roles, policy_principal and granted_by",
-        ),
-        (
-            f"{SERVICE}rows: [{ROW.replace('source: a page', 'feature: promotion')}]",
-            "write a source, or the reason for the permissions",
-        ),
+        (f"description: A\nrows: [{ROW}]", "write one of roles, policy_principal and granted_by"),
+        (f"{SERVICE}granted_by: c\nrows: [{ROW}]",
+         "write one of roles, policy_principal and granted_by"),
+        (f"{SERVICE}rows: [{ROW.replace('source: a page', 'feature: promotion')}]",
+         "write a source, or the reason for the permissions"),
         (f"{SERVICE}rows: []", "rows"),
     ],
-)
+)  # fmt: skip
 def test_invalid_principal_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text)

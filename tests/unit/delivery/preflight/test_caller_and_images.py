@@ -17,8 +17,7 @@ OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
-    ("account", "verdicts"),
-    [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])],
+    ("account", "verdicts"), [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])]
 )
 def test_caller_is_compared_with_the_stage_account(
     make_account: MakeAccount, account: str, verdicts: list[Verdict]
@@ -44,24 +43,16 @@ def test_existing_image_is_ok(make_account: MakeAccount, aws: Aws) -> None:
 @pytest.mark.parametrize(
     ("answer", "verdict", "text"),
     [
-        (
-            {"images": [], "failures": [{"failureCode": "ImageNotFound"}]},
-            REFUSED,
-            "has no tag 25.09-py3",
-        ),
+        ({"images": [], "failures": [{"failureCode": "ImageNotFound"}]}, REFUSED,
+         "has no tag 25.09-py3"),
         (error("RepositoryNotFoundException"), REFUSED, "has no repository sagemaker-tritonserver"),
-        (
-            error(
-                "AccessDeniedException",
-                "not authorized to perform: ecr:BatchGetImage on resource: x because no "
-                "resource-based policy allows the ecr:BatchGetImage action",
-            ),
-            REFUSED,
-            "does not share sagemaker-tritonserver in us-east-1",
-        ),
+        (error("AccessDeniedException",
+          "not authorized to perform: ecr:BatchGetImage on resource: x because no "
+          "resource-based policy allows the ecr:BatchGetImage action"), REFUSED,
+         "does not share sagemaker-tritonserver in us-east-1"),
         (denied("ecr:BatchGetImage"), UNKNOWN, "no permission (ecr:BatchGetImage)"),
     ],
-)
+)  # fmt: skip
 def test_missing_or_denied_image(
     make_account: MakeAccount,
     aws: Aws,
@@ -75,9 +66,7 @@ def test_missing_or_denied_image(
     assert text in finding.message
 
 
-def test_image_of_another_region_or_registry(
-    make_account: MakeAccount,
-) -> None:
+def test_image_of_another_region_or_registry(make_account: MakeAccount) -> None:
     other_region = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
     (finding,) = checks.check_images(make_account(prod_text=endpoint_stack(image=other_region)))
     assert finding.verdict is REFUSED

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -69,17 +70,13 @@ def passing_check(_: Account) -> Iterator[CheckFinding]:
     ("failure", "message"),
     [
         (denied("ssm:GetParameter"), "no permission (ssm:GetParameter)"),
-        (
-            error("UnauthorizedOperation", "no", "DescribeSubnets"),
-            "no permission (DescribeSubnets)",
-        ),
+        (error("UnauthorizedOperation", "no", "DescribeSubnets"),
+         "no permission (DescribeSubnets)"),
         (error("Throttled", "too fast", "ListThings"), "AWS: ListThings failed: too fast"),
-        (
-            EndpointConnectionError(endpoint_url="https://nowhere"),
-            'AWS: Could not connect to the endpoint URL: "https://nowhere"',
-        ),
+        (EndpointConnectionError(endpoint_url="https://nowhere"),
+         'AWS: Could not connect to the endpoint URL: "https://nowhere"'),
     ],
-)
+)  # fmt: skip
 def test_failed_call_is_unknown_and_the_next_check_runs(
     make_account: MakeAccount, failure: Exception, message: str
 ) -> None:
@@ -126,12 +123,8 @@ def test_missing_credentials_are_reported_in_one_line(
 
 def test_invalid_credentials_are_an_error(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = error("InvalidClientTokenId", "The token is invalid.")
-    with pytest.raises(NoCredentials) as raised:
+    with pytest.raises(NoCredentials, match=r"The token is invalid\. Or us-east-1 is not"):
         caller(aws.session)
-    assert str(raised.value) == (
-        "The token is invalid. Or us-east-1 is not enabled in this account: "
-        "aws account enable-region --region-name us-east-1"
-    )
 
 
 def run_preflight(
@@ -167,9 +160,6 @@ def test_delivery_continues_after_unknown_or_ignored_findings(
 
 
 def test_delivery_without_credentials_ends(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_caller(_: object) -> None:
-        raise NoCredentials("none found")
-
-    monkeypatch.setattr(deliver, "caller", no_caller)
+    monkeypatch.setattr(deliver, "caller", Mock(side_effect=NoCredentials("none found")))
     with pytest.raises(NotDelivered, match="no credentials: none found"):
         run_preflight(aws, monkeypatch, [])

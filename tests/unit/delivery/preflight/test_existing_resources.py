@@ -122,27 +122,15 @@ def failing(operation: str, code: str) -> Change:
 INTERNET = {"DestinationCidrBlock": "0.0.0.0/0", "GatewayId": "igw-1", "State": "active"}
 OTHER_STATEMENT = {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "kms:*"}
 FAULTS: dict[str, tuple[Change, str, str]] = {
-    "one zone": (
-        subnet(1, AvailabilityZone="us-east-1a"),
-        "4: existing.subnet_ids",
-        "all subnets are in us-east-1a",
-    ),
-    "another VPC": (
-        subnet(1, VpcId="vpc-0b"),
-        "4: existing.subnet_ids",
-        "subnet-0b is in vpc-0b, not in vpc-0a",
-    ),
-    "full subnet": (
-        subnet(0, AvailableIpAddressCount=1),
-        "4: existing.subnet_ids",
-        "subnet-0a has 1 free addresses",
-    ),
+    "one zone": (subnet(1, AvailabilityZone="us-east-1a"), "4: existing.subnet_ids",
+     "all subnets are in us-east-1a"),
+    "another VPC": (subnet(1, VpcId="vpc-0b"), "4: existing.subnet_ids",
+     "subnet-0b is in vpc-0b, not in vpc-0a"),
+    "full subnet": (subnet(0, AvailableIpAddressCount=1), "4: existing.subnet_ids",
+     "subnet-0a has 1 free addresses"),
     "public subnet": (routes(INTERNET), "4: existing.subnet_ids", "subnet-0a is public"),
-    "no route to S3": (
-        gateway(RouteTableIds=["rtb-2"]),
-        "4: existing.subnet_ids",
-        "subnet-0a has no route to S3",
-    ),
+    "no route to S3": (gateway(RouteTableIds=["rtb-2"]), "4: existing.subnet_ids",
+     "subnet-0a has no route to S3"),
     "gateway to DynamoDB": (
         lambda account: account["ec2.DescribeVpcEndpoints"].update(
             VpcEndpoints=[
@@ -155,11 +143,8 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
         "4: existing.subnet_ids",
         "has no route to S3",
     ),
-    "unknown subnet": (
-        failing("ec2.DescribeSubnets", "InvalidSubnetID.NotFound"),
-        "4: existing.subnet_ids",
-        "no such thing",
-    ),
+    "unknown subnet": (failing("ec2.DescribeSubnets", "InvalidSubnetID.NotFound"),
+     "4: existing.subnet_ids", "no such thing"),
     "group of another VPC": (
         lambda account: account["ec2.DescribeSecurityGroups"]["SecurityGroups"][0].update(
             VpcId="vpc-0b"
@@ -191,18 +176,15 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
         "7: existing.execution_role_arn",
         "the role serving has the ARN arn:aws:iam::",
     ),
-    "no boundary": (
-        failing("iam.GetPolicy", "NoSuchEntity"),
-        "8: existing.permissions_boundary",
-        "no such thing",
-    ),
+    "no boundary": (failing("iam.GetPolicy", "NoSuchEntity"), "8: existing.permissions_boundary",
+     "no such thing"),
     "bucket in another region": (
         lambda account: account["s3.HeadBucket"].update(BucketRegion="eu-west-1"),
         "9: existing.capture_bucket",
         "the bucket is in eu-west-1",
     ),
     "no bucket": (failing("s3.HeadBucket", "404"), "9: existing.capture_bucket", "no such thing"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)

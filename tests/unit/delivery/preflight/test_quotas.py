@@ -114,10 +114,7 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
     make_account: MakeAccount, aws: Aws
 ) -> None:
     run_endpoints(
-        aws,
-        failed=("ml.g5.xlarge", 3),
-        deleted=("ml.g5.xlarge", 4),
-        no_config=("ml.g5.xlarge", 5),
+        aws, failed=("ml.g5.xlarge", 3), deleted=("ml.g5.xlarge", 4), no_config=("ml.g5.xlarge", 5)
     )
     describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
     config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]

@@ -1,15 +1,12 @@
 """Rules of the linter together: their sets, formats and the error with all findings."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import platform_facts
 from model_build import checks
-from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.formats import BACKENDS, FORMATS
-from model_build.repository import Repository
 from model_build.source import ModelSource, all_models
 
 BUNDLED = list(all_models(Path(checks.__file__).parents[2] / "models"))
@@ -29,27 +26,4 @@ def test_each_backend_has_one_format_and_one_table_row() -> None:
     assert set(BACKENDS) == table_backends, (
         "model_build/formats and the [[backend]] rows of platform_facts/releases.toml differ: a "
         "format needs both"
-    )
-
-
-def test_error_lists_all_findings_in_order(tmp_path: Path) -> None:
-    repository = Repository(tmp_path, Path("shown"))
-
-    def two(checked: Repository) -> Iterator[tuple[Location, str]]:
-        assert checked is repository
-        yield checked.file_location("a", "b.txt"), "is first"
-        yield Location(Path("c"), 3, 4), "is second"
-
-    def one(checked: Repository) -> Iterator[tuple[Location, str]]:
-        yield Location(Path("d"), 5), "is third"
-
-    with pytest.raises(RepositoryInvalid) as error:
-        checks.check(repository, (two, one))
-    assert error.value.findings == [
-        Finding("two", Location(Path("shown/a/b.txt")), "is first"),
-        Finding("two", Location(Path("c"), 3, 4), "is second"),
-        Finding("one", Location(Path("d"), 5), "is third"),
-    ]
-    assert str(error.value) == (
-        "shown/a/b.txt: is first [two]\nc:3:4: is second [two]\nd:5: is third [one]"
     )

@@ -1,8 +1,11 @@
 """Fixtures that run the commands against a fake AWS with a multi-model endpoint."""
 
 import contextlib
+import hashlib
+import io
 import json
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,13 @@ from typing import Any
 import pytest
 
 from model_build.__main__ import main
+from model_build.digest import compute_digest, model_files
+from model_build.source import ModelSource
 from plan import stage_record
 from plan.catalog import Catalog, Entry, Revision
 from plan.stage_record import Event
-from platform_facts.rules.catalog import table_name
+from platform_facts.rules.builds import BuildItem
+from platform_facts.rules.catalog import list_text, table_name
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
@@ -102,6 +108,37 @@ def deployed_minilm(aws: FakeAws) -> FakeAws:
     for version in VERSIONS:
         aws.deploy("minilm", version)
     return aws
+
+
+def store_list(aws: FakeAws, items: Iterable[BuildItem]) -> list[str]:
+    """Write a list of archives into the asset bucket; return the arguments of its build."""
+    content = list_text(item.as_json() for item in items).encode()
+    aws.s3.objects["prod/list.jsonl"] = {"Body": content}
+    digest = hashlib.sha256(content).hexdigest()
+    lines = f"1-{len(content.splitlines())}"
+    buckets = ("--bucket", "bucket", "--sources", "bucket")
+    return ["build-list", "bucket/prod/list.jsonl", "--digest", digest, "--lines", lines, *buckets]
+
+
+def make_item(
+    aws: FakeAws, folder: Path, *, prefix: str = PREFIX, alternative: str = ""
+) -> BuildItem:
+    """Store the source of a model, as the CDK does, and return its archive below a prefix."""
+    source = ModelSource(folder, alternative or None)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for path in model_files(folder):
+            archive.write(path, path.relative_to(folder))
+    key = f"prod/{compute_digest(folder)}.zip"
+    aws.s3.objects[key] = {"Body": content.getvalue()}
+    return BuildItem(
+        source=key,
+        model=source.name,
+        alternative=alternative,
+        digest=source.digest,
+        target=prefix.split("/")[1],
+        key=f"{prefix}{source.name}-{source.digest[:12]}.tar.gz",
+    )
 
 
 Succeed = Callable[..., str]

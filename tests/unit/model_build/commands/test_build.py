@@ -6,12 +6,10 @@ import pytest
 
 from model_build import compute_digest
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import NO_LOAD, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.commands.conftest import NO_LOAD, Fail, Succeed
 from tests.unit.model_build.conftest import WriteFiles
 
-KEY = "text/cpu-24.09/doubled.tar.gz"
 TARGET = ("--target", "cpu-24.09", *NO_LOAD)
-TO_BUCKET = (*TARGET, "--bucket", "bucket", "--key", KEY)
 
 
 @pytest.fixture
@@ -55,38 +53,6 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
 def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:
     message = fail("build", doubled, *TARGET, "--output", "/dev/null/x")
     assert message == "--output /dev/null/x: Not a directory: write a folder that you may write to"
-
-
-def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, run_json: Data) -> None:
-    folder = doubled.rename(tmp_path / "model")
-    data = run_json("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
-    assert data["model"] == "twice"
-    assert Path(data["path"]).name.startswith("twice-")
-
-
-def test_build_to_the_bucket_skips_a_published_archive(
-    doubled: Path, aws: FakeAws, succeed: Succeed, run_json: Data
-) -> None:
-    url, digest = f"s3://bucket/{KEY}", ("--digest", compute_digest(doubled))
-    assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
-    source = f"sources/{compute_digest(doubled)}.zip"
-    assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
-    objects_before = dict(aws.s3.objects)
-    message = f"{url} already exists: nothing to build\n"
-    assert succeed("build", doubled, *TO_BUCKET, *digest) == message
-    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
-    assert aws.s3.objects == objects_before
-    aws.s3.objects.clear()
-    assert run_json("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
-
-
-def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
-    assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
-        f"{doubled} has digest {compute_digest(doubled)}, not abc: the source differs from "
-        "the one that the deploy planned, or was planned with another BUILD_FORMAT. Deploy "
-        "again from a clean checkout"
-    )
-    assert aws.s3.calls == []
 
 
 def test_alternative_is_selected_by_path_or_option(
@@ -150,42 +116,8 @@ def test_unknown_target_is_refused(doubled: Path, fail: Fail) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("destination", "message"),
-    [
-        ([], "one of the arguments --output --bucket is required"),
-        (
-            ["--output", "o", "--bucket", "b"],
-            "argument --bucket: not allowed with argument --output",
-        ),
-        (["--bucket", "bucket"], "write --bucket and --key together"),
-        (["--output", "o", "--key", KEY], "write --bucket and --key together"),
-    ],
-)
-def test_exactly_one_destination_is_required(
-    doubled: Path, destination: list[str], message: str, fail: Fail
-) -> None:
-    assert fail("build", doubled, *TARGET, *destination, code=2) == message
-
-
 def test_model_is_selected_by_name(
     doubled: Path, succeed: Succeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
     assert succeed("build", "doubled", *TARGET, "--output", ".").startswith("wrote doubled-")
-
-
-def test_gpu_project_requires_a_bucket(doubled: Path, tmp_path: Path, fail: Fail) -> None:
-    error = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
-    assert error == "--gpu-project needs --bucket: engine jobs go through it"
-
-
-def test_model_without_an_engine_starts_no_gpu_build(
-    doubled: Path, aws: FakeAws, succeed: Succeed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Clients of CodeBuild and CloudWatch Logs are created, but no operation is called.
-    unused = {"codebuild": object(), "logs": object()}
-    client = aws.client
-    monkeypatch.setattr("boto3.client", lambda name, **_: unused.get(name) or client(name))
-    succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
-    assert KEY in aws.s3.objects

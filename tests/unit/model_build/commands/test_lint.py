@@ -120,10 +120,7 @@ def test_no_folder_is_skipped_silently(
     *lines, summary, skipped = out.splitlines()
     assert (code, summary) == (1, "5 models, 6 errors, 0 warnings")
     assert skipped.startswith("models/notes is not a model: ")
-    assert lines[0] == (
-        "models/auto/auto/1/model.onnx: has no config.pbtxt: write it with `tritonsm new config "
-        "models/auto/auto/1/model.onnx` [configurations]"
-    )
+    assert lines[0].startswith("models/auto/auto/1/model.onnx: has no config.pbtxt")
     assert {line.split("/")[1].split(":")[0] for line in lines} == {"auto", "deep", "flat", "root"}
     assert "move it to models/flat/flat/1/model.onnx" in "".join(lines)
 
@@ -146,9 +143,9 @@ def test_finding_of_several_alternatives_is_reported_once(
     assert [(finding["rule"], finding["line"]) for finding in data] == [
         ("model_names", 3),
         ("model_names", 2),
-        ("recipe_matches_files", 3),
-        ("recipe_matches_files", 5),
-        ("recipe_matches_files", 6),
+        ("recipe_sources", 3),
+        ("recipe_sources", 5),
+        ("recipe_sources", 6),
     ]
 
 
@@ -164,3 +161,22 @@ def test_folder_without_models_is_an_error(
 ) -> None:
     assert main(["lint", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith(f"error: {tmp_path}: has no model: write a folder")
+
+
+def test_secret_in_a_file_is_a_warning_with_its_line(
+    doubled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = doubled / "double" / "config.pbtxt"
+    lines = config.read_text().splitlines()
+    parameter = 'parameters { key: "api_token" value { string_value: "zk3lqwe9rtyu8opasd" } }'
+    config.write_text("\n".join([*lines, parameter]))
+    (doubled / "client.py").write_text("x = 1\nKEY = 'AKIAJ2X7QK5RVY4ZTB6A'\n")
+    code, findings = _findings(capsys, "models")
+    secrets = [finding for finding in findings if finding["rule"] == "exposed_secrets"]
+    assert {(Path(finding["path"]).name, finding["line"]) for finding in secrets} == {
+        ("client.py", 2),
+        ("config.pbtxt", len(lines) + 1),
+    }
+    assert {finding["level"] for finding in secrets} == {"warning"}
+    assert code == 0
+    assert "AKIA" not in json.dumps(findings)

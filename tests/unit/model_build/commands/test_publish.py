@@ -3,12 +3,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import boto3
 import pytest
 
-from model_build import compute_digest
+from model_build import ModelSource, compute_digest
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
@@ -18,7 +17,10 @@ from tests.unit.model_build.commands.conftest import (
     Fail,
     FakeAws,
     Succeed,
+    make_item,
+    store_list,
 )
+from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import client_error
 
 GPU_PREFIX = "text/cuda-25.09-sm86/"
@@ -57,10 +59,8 @@ def test_publishing_again_changes_nothing(
     doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
 ) -> None:
     version = compute_digest(doubled)[:12]
-    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == {
-        "model": "doubled",
-        "version": version,
-    }
+    names = {"model": "doubled", "version": version}
+    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == [{**names, "published": True}]
     objects_before, writes = dict(aws.s3.objects), len(aws.writes)
     message = succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert message == f"doubled {version} was current already\n"
@@ -74,11 +74,11 @@ def test_archive_that_every_prefix_has_is_reused(
     prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    build = ("build", doubled, "--bucket", "bucket")
-    succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
+    first, second = (make_item(aws, doubled, prefix=prefix) for prefix in prefixes)
+    succeed(*store_list(aws, [first]), *NO_LOAD)
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
-    succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
+    succeed(*store_list(aws, [second]), *NO_LOAD)
     objects_before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
@@ -119,14 +119,6 @@ def test_empty_region_is_an_error(
     )
 
 
-def test_interrupt_exits_without_traceback(
-    doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
-    assert main(["publish", *NO_LOAD, *ENDPOINT, str(doubled)]) == 130
-    assert "Traceback" not in capsys.readouterr().err
-
-
 def test_unknown_endpoint_is_refused_before_the_build(
     doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
@@ -143,21 +135,68 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
 @pytest.mark.parametrize(
     ("start_update", "message"),
     [
-        (
-            lambda aws: vars(aws.sagemaker).update(
-                status="Updating", pending={"PendingDeploymentSummary": {}}
-            ),
-            "dev-text is Updating",
-        ),
-        (
-            lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated during the build and now loads archives from another prefix. The",
-        ),
+        (lambda aws: vars(aws.sagemaker).update(status="Updating",
+          pending={"PendingDeploymentSummary": {}}), "dev-text is Updating"),
+        (lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
+         "dev-text was updated during the build and now loads archives from another prefix. The"),
     ],
-)
+)  # fmt: skip
 def test_update_during_the_build_leaves_the_catalog(
     doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
     aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.writes == []
+
+
+@pytest.fixture
+def fleet(doubled: Path, write_files: WriteFiles) -> Path:
+    """A table of three rows, which are models with the files of `doubled`."""
+    names = ("acme", "globex", "initech")
+    files = {f"weights/{name}.txt": name for name in names}
+    files["customers.csv"] = "".join(f"{name}\n" for name in ("name", *names))
+    files["recipe.yaml"] = (
+        "description: x\nfor_each: customers.csv\nfiles:\n"
+        '  double/1/weights.txt: { to: copy, weights: "weights/{name}.txt" }\n'
+    )
+    return write_files(doubled.rename(doubled.with_name("fleet")), files)
+
+
+def test_interrupted_run_over_a_table_continues(
+    fleet: Path, aws: FakeAws, run_json: Data, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(request: dict[str, Any]) -> None:
+        if "globex" in request["Key"]:
+            raise KeyboardInterrupt
+
+    aws.s3.hooks["CompleteMultipartUpload"] = interrupt
+    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 130
+    assert capsys.readouterr().err.endswith("completed work is not repeated\n")
+    assert (len(aws.archives), aws.writes) == (2, [])
+    aws.s3.hooks.clear()
+    models = run_json("publish", *NO_LOAD, *ENDPOINT, fleet)
+    assert [(model["model"], model["published"]) for model in models] == [
+        ("fleet-acme", True),
+        ("fleet-globex", True),
+        ("fleet-initech", True),
+    ]
+    assert aws.s3.calls.count("CreateMultipartUpload") == 4
+    (event,) = aws.events
+    assert event.versions.keys() == {f"text/{model['model']}" for model in models}
+    (fleet / "weights" / "globex.txt").write_text("changed")
+    again = run_json("publish", *NO_LOAD, *ENDPOINT, fleet)
+    assert [model["published"] for model in again] == [False, True, False]
+    assert aws.s3.calls.count("CreateMultipartUpload") == 5
+
+
+def test_model_that_fails_does_not_stop_the_others(
+    fleet: Path, aws: FakeAws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.s3.objects[
+        f"{PREFIX}published/fleet-acme-{ModelSource(fleet, 'acme').digest[:12]}.json"
+    ] = {"Body": b'{"archive": {"checksum": "another"}}'}
+    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "2 models are now current, 0 were current already\n"
+    assert "error: fleet-acme: s3://bucket/text/cpu-24.09/published/fleet-acme-" in captured.err
+    assert aws.text.current().keys() == {"fleet-globex", "fleet-initech"}

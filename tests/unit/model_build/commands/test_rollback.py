@@ -54,9 +54,8 @@ def test_second_rollback_changes_nothing(
 
 def test_rollback_to_a_retired_version_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
     del deployed_minilm.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
-    assert fail("rollback", *ENDPOINT, "minilm") == (
-        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built "
-        "for cpu-24.09. Check the old commit out and publish or deploy it"
+    assert fail("rollback", *ENDPOINT, "minilm").startswith(
+        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built"
     )
     assert deployed_minilm.catalog("minilm")["version"] == THREE
 

@@ -15,14 +15,10 @@ PROJECT: dict[str, Any] = {
     "encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/1",
     "cache": {"type": "NO_CACHE"},
     "source": {"type": "S3", "location": "assets/step.zip", "buildspec": "version: 0.2"},
-    "environment": {
-        "type": "LINUX_GPU_CONTAINER",
-        "image": "nvcr.io/nvidia/tensorrt:26.05-py3",
-        "computeType": "BUILD_GENERAL1_SMALL",
-        "privilegedMode": False,
-        "imagePullCredentialsType": "SERVICE_ROLE",
-    },
-}
+    "environment": {"type": "LINUX_GPU_CONTAINER", "image": "nvcr.io/nvidia/tensorrt:26.05-py3",
+     "computeType": "BUILD_GENERAL1_SMALL", "privilegedMode": False,
+     "imagePullCredentialsType": "SERVICE_ROLE"},
+}  # fmt: skip
 """The project as BatchGetProjects returns it."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -18,6 +19,7 @@ from tests.unit.model_build.engines.conftest import write_result
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
 from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
+MIRROR = {"25.09": "mirror@sha256:0"}
 QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
 BUILD_FAILED = {
     "phaseType": "BUILD",
@@ -27,13 +29,9 @@ BUILD_FAILED = {
 PULL_FAILED = {
     "phaseType": "PROVISIONING",
     "phaseStatus": "CLIENT_ERROR",
-    "contexts": [
-        {
-            "statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
-            "message": "Unable to pull customer's container image. CannotPullContainerError: 401",
-        }
-    ],
-}
+    "contexts": [{"statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
+      "message": "Unable to pull customer's container image. CannotPullContainerError: 401"}],
+}  # fmt: skip
 """Status code and message as in aws/aws-cdk#10460."""
 
 
@@ -154,15 +152,6 @@ def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> No
     }
 
 
-def test_second_caller_follows_the_running_build(compilation: Compilation) -> None:
-    def call_again() -> None:
-        compilation.run("second", compilation.succeed)
-
-    compilation.run("first", call_again)
-    assert len(compilation.codebuild.started) == 1
-    assert compilation.plan("first") == compilation.plan("second") == b"a plan"
-
-
 @pytest.mark.parametrize("is_token_expired", [False, True])
 def test_concurrent_callers_follow_the_build_of_the_first_claim(
     compilation: Compilation, *, is_token_expired: bool
@@ -228,10 +217,8 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
     progress = compilation.run("own", compilation.succeed)
     assert compilation.plan("own") == b"a plan"
     first_build, second_build = compilation.builds
-    assert progress[0] == (
-        f"{first_build} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
-        "engine is compiled again"
-    )
+    overridden = setting.partition(".location")[0]
+    assert progress[0].startswith(f"{first_build} is not used: it overrides {overridden} of gpu.")
     assert progress[1].startswith(second_build)
 
 
@@ -258,7 +245,7 @@ def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Comp
     assert codebuild.stopped == []
 
 
-@pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": ["x"]}', b"[" * 99_999])
+@pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": "old:1"}', b"[" * 99_999])
 @pytest.mark.parametrize("attempt", ["0001", "9999", "12345"])
 def test_invalid_claim_is_ignored(compilation: Compilation, claim: bytes, attempt: str) -> None:
     compilation.s3.objects[f"{compilation.prefix}/claims/{attempt}.json"] = {"Body": claim}
@@ -283,43 +270,24 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
     with pytest.raises(BuildError) as error:
         compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
     (build,) = compilation.builds
-    assert str(error.value) == (
-        f"{build} is still compiling the engine (phase QUEUED) and continues: deploy "
-        "again when it has finished, which uses its result; `make deliver` waits for it"
-    )
+    assert str(error.value).startswith(f"{build} is still compiling the engine (phase QUEUED) and")
     assert compilation.codebuild.stopped == []
 
 
 @pytest.mark.parametrize(
     ("status", "phase", "log", "message"),
     [
-        (
-            "FAILED",
-            BUILD_FAILED,
-            ["found driver", "error: no GPU"],
-            "failed in phase BUILD: no GPU. Log: https:",
-        ),
+        ("FAILED", BUILD_FAILED, ["found driver", "error: no GPU"],
+         "failed in phase BUILD: no GPU. Log: https:"),
         ("FAILED", BUILD_FAILED, ["killed"], "failed in phase BUILD: exit status 1. Log: https:"),
-        (
-            "TIMED_OUT",
-            {"phaseType": "QUEUED", "phaseStatus": "TIMED_OUT"},
-            [],
-            "no GPU machine was",
-        ),
-        (
-            "FAULT",
-            {**BUILD_FAILED, "phaseType": "PROVISIONING", "phaseStatus": "FAULT"},
-            [],
-            "its driver is too old for the image: deploy again later",
-        ),
-        (
-            "STOPPED",
-            {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
-            [],
-            "was stopped in phase BUILD: del",
-        ),
+        ("TIMED_OUT", {"phaseType": "QUEUED", "phaseStatus": "TIMED_OUT"}, [],
+         "no GPU machine was"),
+        ("FAULT", {**BUILD_FAILED, "phaseType": "PROVISIONING", "phaseStatus": "FAULT"}, [],
+         "its driver is too old for the image: deploy again later"),
+        ("STOPPED", {"phaseType": "BUILD", "phaseStatus": "STOPPED"}, [],
+         "was stopped in phase BUILD: del"),
     ],
-)
+)  # fmt: skip
 def test_failed_build_reports_the_cause_and_is_not_reused(
     compilation: Compilation, status: str, phase: dict[str, Any], log: list[str], message: str
 ) -> None:
@@ -337,15 +305,12 @@ def test_failed_build_reports_the_cause_and_is_not_reused(
 
 def test_failed_pull_of_the_image_is_repeated_once(compilation: Compilation) -> None:
     """Registries limit pulls, and model builds try twice too."""
-    compilation.run("first", lambda: compilation.fail("FAILED", PULL_FAILED), compilation.succeed)
-    assert compilation.plan("first")
-
-
-def test_second_failed_pull_of_the_image_is_an_error(compilation: Compilation) -> None:
     fail = partial(compilation.fail, "FAILED", PULL_FAILED)
     with pytest.raises(BuildError, match="its image could not be pulled: Unable to pull"):
         compilation.run("first", fail, fail)
     assert len(compilation.builds) == 2
+    compilation.run("second", fail, compilation.succeed)
+    assert compilation.plan("second")
 
 
 def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:
@@ -358,15 +323,17 @@ def test_build_without_result_file_is_an_error(compilation: Compilation) -> None
     assert len(compilation.codebuild.started) == 2
 
 
-def test_missing_gpu_quota_is_an_error(compilation: Compilation) -> None:
-    message = "Cannot have more than 0 builds in queue for the account"
+@pytest.mark.parametrize(("builds", "deadline"), [(0, 999), (1, 150)])
+def test_missing_quota_and_a_queue_full_after_the_deadline_are_errors(
+    compilation: Compilation, builds: int, deadline: float
+) -> None:
+    message = f"Cannot have more than {builds} builds in queue for the account"
     compilation.codebuild.start_error = quota_error(message)
-    with pytest.raises(BuildError) as error:
-        compilation.run("raw")
-    assert str(error.value) == (
-        f"CodeBuild starts no GPU build ({message}): ask AWS for the CodeBuild quota "
-        '"Concurrently running builds for Linux GPU Small/environment"'
-    )
+    times = [100.0]
+    with pytest.raises(BuildError, match=rf"build \({message}\): ask AWS for the CodeBuild quota"):
+        compilation.run(
+            "raw", lambda: times.append(200.0), deadline=deadline, clock=lambda: times[-1]
+        )
     assert not any("/claims/" in key for key in compilation.s3.objects)
 
 
@@ -385,33 +352,28 @@ def test_full_queue_is_retried(compilation: Compilation) -> None:
     assert progress[1].startswith(compilation.builds[0])  # the message is not repeated
 
 
-def test_full_queue_is_an_error_after_the_deadline(compilation: Compilation) -> None:
-    compilation.codebuild.start_error = quota_error(QUEUE_FULL)
-    times = [100.0]
-    with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
-        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
-
-
 def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:
+    """Releases and projects have tokens of their own."""
     job = compilation.job
     older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for release_job in (job, older):
+    for project, release_job in (("gpu", job), ("gpu", older), ("of-prod", job)):
         compilation.s3.objects.clear()
-        with pytest.raises(KeyboardInterrupt):
-            compilation.run("raw", interrupt, job=release_job, images={"25.09": "mirror@sha256:0"})
-    assert [request["imageOverride"] for request in compilation.codebuild.started] == [
-        "mirror@sha256:0",
-        "nvcr.io/nvidia/tensorrt:25.04-py3",
-    ]
+        with pytest.raises((KeyboardInterrupt, BuildError)):
+            compilation.run("raw", interrupt, job=release_job, project=project, images=MIRROR)
+    requests = compilation.codebuild.started
+    assert len({request["idempotencyToken"] for request in requests}) == 3
+    images = [request["imageOverride"] for request in requests]
+    assert images[:2] == [MIRROR["25.09"], "nvcr.io/nvidia/tensorrt:25.04-py3"]
 
 
 def test_unreadable_log_does_not_hide_the_failure(
     compilation: Compilation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(**_: Any) -> None:
-        raise client_error("GetLogEvents", "ResourceNotFoundException")
-
-    monkeypatch.setattr(compilation.codebuild, "get_log_events", refuse)
+    monkeypatch.setattr(
+        compilation.codebuild,
+        "get_log_events",
+        Mock(side_effect=client_error("GetLogEvents", "ResourceNotFoundException")),
+    )
     with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):
         compilation.run("raw", lambda: compilation.fail("FAILED", BUILD_FAILED))
 
@@ -430,21 +392,3 @@ def test_build_with_a_damaged_result_is_not_followed(
     progress = compilation.run("second", compilation.succeed)
     assert compilation.plan("second") == b"a plan"
     assert any("left no complete result: the engine is compiled again" in line for line in progress)
-
-
-def test_claim_of_another_project_is_not_followed(compilation: Compilation) -> None:
-    claims = f"{compilation.prefix}/claims"
-    compilation.s3.objects[f"{claims}/0001.json"] = {"Body": b'{"build": "old:1"}'}
-    compilation.run("raw", compilation.succeed)
-    assert f"{claims}/0002.json" in compilation.s3.objects
-
-
-def test_project_and_image_change_the_idempotency_token(compilation: Compilation) -> None:
-    job = compilation.job
-    older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for project, release_job in (("gpu", job), ("gpu", older), ("of-prod", job)):
-        compilation.s3.objects.clear()
-        with pytest.raises((KeyboardInterrupt, BuildError)):
-            compilation.run("raw", interrupt, job=release_job, project=project)
-    tokens = [request["idempotencyToken"] for request in compilation.codebuild.started]
-    assert len(set(tokens)) == 3

@@ -54,12 +54,8 @@ def test_report_has_the_largest_difference_of_all_shapes() -> None:
 
 
 def test_difference_in_one_number_fails() -> None:
-    with pytest.raises(GateFailed) as failure:
+    with pytest.raises(GateFailed, match=r"differs from PyTorch by 5\.00e-01, .* 1\.00e-03"):
         _compare(_with_error(0.5, 2), 1e-3)
-    assert str(failure.value) == (
-        "m.pt differs from PyTorch by 5.00e-01, the recipe's gate allows 1.00e-03: nothing is "
-        "published. Fix the export, or widen `gate` in the recipe and give the reason"
-    )
 
 
 def test_difference_equal_to_the_limit_passes() -> None:
@@ -73,9 +69,5 @@ def test_nan_in_any_case_fails(case: int) -> None:
 
 
 def test_broadcastable_shape_fails() -> None:
-    with pytest.raises(GateFailed) as failure:
+    with pytest.raises(GateFailed, match=r"y. with shape \[1, 1, 2\], .* \[1, 2\], for"):
         _compare([{"y": case["y"][np.newaxis]} for case in _outputs()], 1)
-    assert str(failure.value) == (
-        'm.pt gives "y" with shape [1, 1, 2], PyTorch with [1, 2], for inputs of '
-        "{'batch': 1, 'tokens': 2}: nothing is published. Fix the export"
-    )

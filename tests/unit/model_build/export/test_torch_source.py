@@ -43,11 +43,6 @@ def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
     return torch_source.load(f"export.py:{function}", context)
 
 
-def test_source_module_is_in_sys_modules(tmp_path: Path) -> None:
-    module = type(_load(tmp_path, WORKING).module)
-    assert sys.modules[module.__module__].Doubled is module
-
-
 def test_module_name_depends_only_on_the_source(tmp_path: Path) -> None:
     names = [
         type(_load(tmp_path / folder, text).module).__module__

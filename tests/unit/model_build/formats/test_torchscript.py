@@ -143,13 +143,11 @@ def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
     ("function", "last"),
     [
         ("module_alone", "return a model_build.TorchModel"),
-        (
-            "report_environment",
-            "RuntimeError: weights /the/weights, ['Callable', 'TYPE_CHECKING', 'TorchModel'], "
-            "model_source",
-        ),
+        ("report_environment",
+         "RuntimeError: weights /the/weights, ['Callable', 'TYPE_CHECKING', 'TorchModel'], "
+         "model_source"),
     ],
-)
+)  # fmt: skip
 def test_failing_source_error_has_the_reason(tmp_path: Path, function: str, last: str) -> None:
     folder = tmp_path / "model"
     with pytest.raises(BuildError) as error:

@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -66,15 +66,6 @@ def test_publish_writes_archive_and_manifest_with_checksums(
     assert recorded_archive["part_bytes"] == PART_BYTES
 
 
-def test_deleted_archive_is_written_again(s3: FakeS3, finished_build: Build) -> None:
-    _publish(s3, finished_build)
-    before = dict(s3.objects)
-    del s3.objects[KEY]
-    assert not _is_published(s3)
-    _publish(s3, finished_build)
-    assert s3.objects == before
-
-
 def test_replaced_archive_is_an_error(s3: FakeS3, finished_build: Build) -> None:
     _publish(s3, finished_build)
     s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
@@ -102,14 +93,8 @@ def test_manifest_without_checksum_is_accepted(s3: FakeS3, finished_build: Build
 
 def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build) -> None:
     s3.objects[KEY] = {"Body": b"by hand"}
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(BuildError, match=rf"{KEY} holds other bytes \(SHA-256 unknown\) than"):
         _publish(s3, finished_build)
-    assert str(error.value) == (
-        f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
-        f"({_checksum(_pack(finished_build))}): archives are never overwritten. Delete it by "
-        "hand if nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder "
-        "now makes other archives"
-    )
     assert s3.objects == {KEY: {"Body": b"by hand"}}
     assert s3.unfinished == {}
 
@@ -117,10 +102,7 @@ def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build
 def test_interrupted_publication_is_completed_by_the_next(
     s3: FakeS3, finished_build: Build
 ) -> None:
-    def interrupt(request: dict[str, Any]) -> None:
-        raise KeyboardInterrupt
-
-    s3.hooks["PutObject"] = interrupt
+    s3.hooks["PutObject"] = Mock(side_effect=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         _publish(s3, finished_build)
     assert set(s3.objects) == {KEY}
@@ -130,20 +112,8 @@ def test_interrupted_publication_is_completed_by_the_next(
     assert _is_published(s3)
 
 
-def test_concurrent_manifest_is_accepted(s3: FakeS3, finished_build: Build) -> None:
-    def write_manifest(request: dict[str, Any]) -> None:
-        s3.objects[MANIFEST] = {"Body": b"other"}
-
-    s3.hooks["PutObject"] = write_manifest
-    _publish(s3, finished_build)
-    assert s3.objects[MANIFEST] == {"Body": b"other"}
-
-
 @pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
 def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("GetObject", code)
-
-    s3.hooks["GetObject"] = refuse
+    s3.hooks["GetObject"] = Mock(side_effect=client_error("GetObject", code))
     with pytest.raises(ClientError, match=code):
         _is_published(s3)

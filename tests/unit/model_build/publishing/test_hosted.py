@@ -48,11 +48,8 @@ def test_endpoint_without_a_multi_model_container_is_refused(
 
 def test_prefix_without_a_target_is_refused(sagemaker: FakeSageMaker) -> None:
     sagemaker.host("dev-text", "s3://models/text/")
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(BuildError, match="s3://models/text/ does not end in the target of its"):
         prefixes(sagemaker)
-    assert str(error.value).startswith(
-        "s3://models/text/ does not end in the target of its archives: 'text' is not a build"
-    )
 
 
 @pytest.mark.parametrize("status", ["Updating", "Creating"])
@@ -60,13 +57,8 @@ def test_endpoint_during_an_update_is_refused(sagemaker: FakeSageMaker, status: 
     sagemaker.host("dev-text", CPU)
     sagemaker.status = status
     sagemaker.pending = {"PendingDeploymentSummary": {"EndpointConfigName": "config-new"}}
-    with pytest.raises(BuildError) as error:
+    with pytest.raises(BuildError, match=f"dev-text is {status}: the catalog must not change"):
         prefixes(sagemaker)
-    assert str(error.value) == (
-        f"the endpoint dev-text is {status}: the catalog must not change meanwhile. "
-        "Wait until it is InService, and run this again: aws sagemaker wait endpoint-in-service "
-        "--endpoint-name dev-text"
-    )
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack", "SystemUpdating"])

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -44,10 +45,7 @@ def test_source_is_uploaded_once(s3: FakeS3, finished_build: Build) -> None:
 
 
 def test_denied_read_is_not_a_missing_source(s3: FakeS3, finished_build: Build) -> None:
-    def refuse(request: object) -> None:
-        raise client_error("HeadObject", "403")
-
-    s3.hooks["HeadObject"] = refuse
+    s3.hooks["HeadObject"] = Mock(side_effect=client_error("HeadObject", "403"))
     with pytest.raises(ClientError, match="403"):
         _store(s3, finished_build)
 

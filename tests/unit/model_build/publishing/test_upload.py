@@ -1,10 +1,10 @@
 """Multipart uploads: no overwritten key, and no parts left behind after a failure."""
 
 import threading
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -110,10 +110,7 @@ def test_upload_is_aborted_after_its_last_part(
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
-    def interrupt(request: dict[str, Any]) -> None:
-        raise stop
-
-    s3.hooks["CompleteMultipartUpload"] = interrupt
+    s3.hooks["CompleteMultipartUpload"] = Mock(side_effect=stop)
     with pytest.raises(stop):
         _upload(s3, file)
     assert s3.unfinished == {}
@@ -121,24 +118,17 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
 
 
 def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
-
-    s3.hooks["CompleteMultipartUpload"] = refuse
+    s3.hooks["CompleteMultipartUpload"] = Mock(
+        side_effect=client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
+    )
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
     assert s3.unfinished == {}
 
 
 def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
-    def refuse(request: dict[str, Any]) -> None:
-        raise client_error("UploadPart", "AccessDenied")
-
-    def fail(request: dict[str, Any]) -> None:
-        raise ConnectionError("connection lost")
-
-    s3.hooks["UploadPart"] = refuse
-    s3.hooks["AbortMultipartUpload"] = fail
+    s3.hooks["UploadPart"] = Mock(side_effect=client_error("UploadPart", "AccessDenied"))
+    s3.hooks["AbortMultipartUpload"] = Mock(side_effect=ConnectionError("connection lost"))
     with pytest.raises(ClientError, match="AccessDenied"):
         _upload(s3, file)
     assert s3.calls[-1] == "AbortMultipartUpload"
@@ -153,20 +143,3 @@ def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> No
         "text/cpu-24.09/other.tar.gz",
     ]
     assert s3.objects[KEY]["Body"] == file.read_bytes()
-
-
-def test_upload_holds_only_parts_in_transfer_in_memory(
-    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    size = 100_000
-    monkeypatch.setattr(upload, "PART_BYTES", size)
-    monkeypatch.setattr(s3, "upload_part", lambda **_: {"ETag": "etag"})
-    monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
-    file.write_bytes(bytes(20 * size))
-    tracemalloc.start()
-    try:
-        _upload(s3, file)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < (upload.THREADS + 1) * size

@@ -33,10 +33,8 @@ CRON = "write ? for the day of month or the day of week, but not for both: "
     ("text", "message"),
     [
         ("0 20 * * *", "is not a schedule: write cron(0 8 ? * MON-FRI *), rate(12 hours) or at("),
-        (
-            "cron(0 20 * * *)",
-            "5 fields: write six: minutes, hours, day of month, month, day of week, year",
-        ),
+        ("cron(0 20 * * *)",
+         "5 fields: write six: minutes, hours, day of month, month, day of week, year"),
         ("cron(0 20 * * * *)", CRON),
         ("cron(0 20 ? * ? *)", CRON),
         ("cron(60 20 ? * MON *)", "'60' is not valid for minutes: write 0 to 59, or *"),
@@ -64,7 +62,7 @@ CRON = "write ? for the day of month or the day of week, but not for both: "
         ("at(2027-1-31T8:00:00)", "write a date and a time: at(2027-01-31T08:00:00)"),
         ("at(2027-02-30T08:00:00)", "write a date and a time: at(2027-01-31T08:00:00)"),
     ],
-)
+)  # fmt: skip
 def test_invalid_schedule_error_has_a_fix(text: str, message: str) -> None:
     (problem,) = check_schedule(text)
     assert message in problem.message
@@ -80,12 +78,10 @@ def test_canonical_time_zones_are_valid(name: str) -> None:
     [
         ("Pacific/Tahitii", "Pacific/Tahiti"),
         ("home", "Europe/Berlin"),
-        *(
-            (name, "")
-            for name in ("localtime", "Factory", "posixrules", "EST", "US/Eastern", "utc")
-        ),
+        *((name, "") for name in ("localtime", "Factory", "posixrules", "EST", "US/Eastern",
+          "utc")),
     ],
-)
+)  # fmt: skip
 def test_other_time_zone_names_are_invalid(name: str, close: str) -> None:
     message = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
     (problem,) = check_time_zone(name)

@@ -157,3 +157,32 @@ def test_labels_that_are_an_archive_are_a_danger() -> None:
         "unreadable_files",
         f"{path}: not a file of labels: is not UTF-8",
     )
+
+
+def test_removed_owner_is_a_danger() -> None:
+    path = ".github/CODEOWNERS"
+    files = {"models/a/model.py": b"", "stacks/x.py": b""}
+    before = {**files, path: b"* @acme/reviewers\n/models/ @acme/models @acme/security\n"}
+    after = {**files, path: b"* @acme/reviewers\n/models/ @acme/models\n/stacks/\n"}
+    (danger,) = compare_files(before, after).dangers
+    assert danger.rule == "lost_owners"
+    assert {
+        f"{path}: @acme/security no longer has to approve models/a/model.py",
+        f"{path}: @acme/reviewers no longer has to approve stacks/x.py; nobody has to approve "
+        "stacks/x.py",
+    } == {*danger.details}
+    assert compare_files(after, before).dangers == ()
+
+
+def test_renamed_model_has_no_new_packages() -> None:
+    old = {**OWNERS, "models/a/t/requirements.txt": LOCK.encode()}
+    for extra, rules in (("", []), (f"evil==6.6.6 {HASH}\n", ["new_packages"])):
+        new = {**OWNERS, "models/b/t/requirements.txt": (LOCK + extra).encode()}
+        assert [danger.rule for danger in compare_files(old, new).dangers] == rules
+
+
+def test_all_changed_files_are_listed() -> None:
+    head = {f"review/f{number}.py": b"x" for number in range(30)}
+    result = compare_files(OWNERS, {**OWNERS, **head})
+    assert len(result.code_files) == 30
+    assert "and 22 more below" in result.code[0]

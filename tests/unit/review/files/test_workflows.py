@@ -42,6 +42,12 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
+        (
+            DEPLOY,
+            "deploy-prod\n      cancel-in-progress: false",
+            "deploy-prod\n      cancel-in-progress: true",
+            "the job prod delivers, and a later run cancels it",
+        ),
         (DEPLOY, CONDITION, "", "does not run after a failure"),
         (PULL_REQUEST, CONDITION, "", "does not run after a failure"),
         (
@@ -68,9 +74,24 @@ def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: st
     assert any(message in text for text in texts), texts
 
 
+def test_shorter_timeout_has_both_values() -> None:
+    head = {**FILES, DEPLOY: FILES[DEPLOY].replace(b"minutes: 360", b"minutes: 5", 1)}
+    messages = [danger.message for danger in compare_files(FILES, head).dangers]
+    assert f"{DEPLOY}: jobs.dev.timeout-minutes: 360 min -> 5 min" in messages
+
+
 def test_new_workflow_with_a_token_is_a_danger() -> None:
     workflow = "on: pull_request\njobs:\n  a:\n    permissions: write-all\n    steps: []\n"
     texts = dangers(f"{FOLDER}new.yml", workflow)
     assert any(
         "the job a gets a token for AWS (id-token) on pull_request" in text for text in texts
     )
+
+
+def test_broken_invariant_is_reported_once() -> None:
+    head = {path: content + b"# x\n" for path, content in FILES.items()}
+    head[DEPLOY] = head[DEPLOY].replace(b"    environment: prod\n", b"", 1)
+    changed = compare_files(FILES, head).dangers
+    (danger,) = [danger for danger in changed if danger.rule == "widened_workflows"]
+    assert danger.message.startswith(f"{DEPLOY}: ")
+    assert danger.details == ()

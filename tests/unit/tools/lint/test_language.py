@@ -66,3 +66,9 @@ def test_duplicate_names_of_public_classes_are_errors(
     first, second = errors(capsys)
     assert first.startswith("error: a.py:1: class:Quota: ")
     assert second.startswith("error: b.py:3: class:Quota: ")
+
+
+def test_sentences_of_configuration_files_are_checked(root: Path) -> None:
+    (root / "Makefile").write_text('a: ## "AWS says" in a quotation\nb: ## what it tells\n')
+    subprocess.run(["git", "add", "Makefile"], cwd=root, check=True)
+    assert list(language.vague_sentences(root)) == [("tells", "Makefile", 2)]

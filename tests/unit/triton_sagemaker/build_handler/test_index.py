@@ -1,14 +1,14 @@
 """The Lambda functions of ModelBuilder, loaded from their file as Lambda does.
 
-Stubs answer one call each and reject unexpected calls and parameters.
+An account in memory has the list, the archives and the builds.
 """
 
+import hashlib
 import importlib.util
 import io
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,53 +17,15 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from botocore.response import StreamingBody
-from botocore.stub import Stubber
+
+from platform_facts.rules.builds import BuildItem
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/build_handler/index.py"
 
-BUILD = "models-Builder:0123"
-PROPERTIES = {
-    "Model": "minilm",
-    "Alternative": "",
-    "Digest": "d" * 64,
-    "Target": "cuda-25.09-sm86",
-    "Bucket": "models",
-    "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz",
-    "Source": "assets/dev/0a1b.zip",
-    "WaitMinutes": "50",
-}
+Record = dict[str, Any]
 NOW, DEADLINE = 1_800_000_059, 1_800_000_000 + 50 * 60
-FAILED_PHASE = {
-    "phaseType": "BUILD",
-    "phaseStatus": "FAILED",
-    "contexts": [{"message": "killed"}],
-}
-MANIFEST = {"Bucket": "models", "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.json"}
-ARCHIVE = {"Bucket": "models", "Key": PROPERTIES["Key"], "ChecksumMode": "ENABLED"}
-STARTED = {
-    "projectName": "models-Builder",
-    "idempotencyToken": f"request-1-{DEADLINE}-1",
-    "secondarySourcesOverride": [
-        {"type": "S3", "location": "assets/dev/0a1b.zip", "sourceIdentifier": "model"}
-    ],
-    "environmentVariablesOverride": [
-        {"name": name, "value": value, "type": "PLAINTEXT"}
-        for name, value in (
-            ("MODEL_NAME", "minilm"),
-            ("MODEL_DIGEST", "d" * 64),
-            ("MODEL_TARGET", "cuda-25.09-sm86"),
-            ("MODEL_BUCKET", "models"),
-            ("MODEL_KEY", "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz"),
-            ("BUILD_DEADLINE", str(DEADLINE)),
-            ("BUILD_REQUEST", "request-1"),
-        )
-    ],
-}
-
-LOG_LOCATION = {"deepLink": "https://log.example", "groupName": "log", "streamName": "0123"}
-LOG = {"logGroupName": "log", "logStreamName": "0123", "startFromHead": False}
-
+OLDER, NEWER = datetime.fromtimestamp(1, UTC), datetime.fromtimestamp(2, UTC)
+UNCHANGED = "The endpoint is unchanged, and archives that are built are not built again."
 
 PULL_ERROR = {
     "phaseType": "PROVISIONING",
@@ -76,258 +38,352 @@ PULL_ERROR = {
     ],
 }
 """Status code and message as in aws/aws-cdk#10460, which does not show the phase status."""
+FAILED_PHASE = {"phaseType": "BUILD", "phaseStatus": "FAILED", "contexts": [{"message": "killed"}]}
+INSTALL_PHASE = {**FAILED_PHASE, "phaseType": "INSTALL"}
 
 
-def build(
-    name: str, *, request: str = "request-1", started: int = NOW, **changes: Any
-) -> dict[str, Any]:
-    """Return a build as BatchGetBuilds does, started for a request of CloudFormation."""
-    variables = [{"name": "BUILD_REQUEST", "value": request, "type": "PLAINTEXT"}]
-    environment = {
-        "type": "LINUX_CONTAINER",
-        "image": "python",
-        "computeType": "BUILD_GENERAL1_MEDIUM",
-        "environmentVariables": variables,
+def make_item(model: str, **changes: Any) -> BuildItem:
+    """Return an archive of the endpoint `text`."""
+    values: Record = {
+        "source": "prod/0a1b.zip",
+        "model": model,
+        "digest": hashlib.sha256(model.encode()).hexdigest(),
+        "target": "cpu-25.09",
     }
-    return {
-        "id": name,
-        "buildStatus": "IN_PROGRESS",
-        "environment": environment,
-        "startTime": datetime.fromtimestamp(started, UTC),
-        **changes,
+    values |= changes
+    key = f"text/{values['target']}/{model}-{values['digest'][:12]}.tar.gz"
+    return BuildItem(**{"key": key, **values})
+
+
+def items(count: int) -> list[BuildItem]:
+    return [make_item(f"model-{number:04}") for number in range(1, count + 1)]
+
+
+def client_error(code: str, message: str = "", status: int = 400) -> ClientError:
+    response: Any = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status},
     }
+    return ClientError(response, "StartBuild")
 
 
 @dataclass
-class Lambda:
-    """The functions, and stubs of the AWS clients that they call."""
+class Account:
+    """An account in memory: clients of S3, CodeBuild and CloudWatch Logs, and the functions.
+
+    `objects` has the time of each object of the bucket of archives. `errors` are raised by the next
+    calls of StartBuild.
+    """
 
     index: ModuleType
-    codebuild: Stubber
-    logs: Stubber
-    s3: Stubber
+    items: list[BuildItem] = field(default_factory=list)
+    objects: dict[str, datetime] = field(default_factory=dict)
+    manifests: dict[str, Record] = field(default_factory=dict)
+    builds: list[Record] = field(default_factory=list)
+    tokens: dict[str, Record] = field(default_factory=dict)
+    logs: dict[str, list[str]] = field(default_factory=dict)
+    errors: list[Exception] = field(default_factory=list)
+    list_key: str = "assets/prod/0a1b.jsonl"
+    page_size: int = 100
+
+    def client(self, service: str) -> "Account":
+        assert service in ("codebuild", "logs", "s3")
+        return self
+
+    # S3
+
+    def content(self) -> bytes:
+        return "".join(f"{item.as_json()}\n" for item in self.items).encode()
+
+    def get_object(self, *, Bucket: str, Key: str) -> Record:  # noqa: N803
+        if f"{Bucket}/{Key}" == self.list_key:
+            return {"Body": io.BytesIO(self.content())}
+        assert Bucket == "models"
+        return {"Body": io.BytesIO(json.dumps(self.manifests[Key]).encode())}
+
+    def head_object(self, *, Bucket: str, Key: str, ChecksumMode: str) -> Record:  # noqa: N803
+        assert (Bucket, ChecksumMode) == ("models", "ENABLED")
+        assert Key in self.objects
+        return {"ChecksumSHA256": "AAAA-1"}
+
+    def finish(self, item: BuildItem) -> None:
+        """Write an archive, and then its manifest."""
+        self.objects |= {item.key: OLDER, item.key.replace(".tar.gz", ".json"): NEWER}
+
+    # CodeBuild
+
+    def start_build(
+        self,
+        *,
+        projectName: str,  # noqa: N803
+        idempotencyToken: str,  # noqa: N803
+        environmentVariablesOverride: list[Record],  # noqa: N803
+    ) -> Record:
+        assert projectName == "models-Builder"
+        if self.errors:
+            raise self.errors.pop(0)
+        if idempotencyToken not in self.tokens:
+            build = {
+                "id": f"b:{len(self.builds) + 1}",
+                "buildStatus": "IN_PROGRESS",
+                "startTime": datetime.fromtimestamp(NOW + len(self.builds), UTC),
+                "environment": {"environmentVariables": environmentVariablesOverride},
+            }
+            self.builds.append(build)
+            self.tokens[idempotencyToken] = build
+        return {"build": self.tokens[idempotencyToken]}
+
+    def end(self, build: str, status: str, *phases: Record, log: str = "") -> None:
+        """End a build, with the lines of its log."""
+        (record,) = (record for record in self.builds if record["id"] == build)
+        record |= {"buildStatus": status, "phases": list(phases)}
+        if log:
+            self.logs[build] = [log]
+            names = {"groupName": "log", "streamName": build}
+            record["logs"] = {"deepLink": "https://log.example", **names}
+
+    def batch_get_builds(self, *, ids: list[str]) -> Record:
+        return {"builds": [build for build in self.builds if build["id"] in ids]}
+
+    def get_log_events(self, *, logStreamName: str, **_: Any) -> Record:  # noqa: N803
+        if logStreamName not in self.logs:
+            raise client_error("ResourceNotFoundException")
+        return {"events": [{"message": message} for message in self.logs[logStreamName]]}
+
+    # Both
+
+    def get_paginator(self, operation: str) -> SimpleNamespace:
+        pages: dict[str, Callable[..., Iterator[Record]]] = {
+            "list_objects_v2": self._list_objects,
+            "list_builds_for_project": self._list_builds,
+        }
+        return SimpleNamespace(paginate=pages[operation])
+
+    def _list_objects(self, *, Bucket: str, Prefix: str, Delimiter: str) -> Iterator[Record]:  # noqa: N803
+        assert (Bucket, Delimiter) == ("models", "/")
+        yield {}
+        for key, time in self.objects.items():
+            if key.startswith(Prefix) and "/" not in key.removeprefix(Prefix):
+                yield {"Contents": [{"Key": key, "LastModified": time}]}
+
+    def _list_builds(self, *, projectName: str) -> Iterator[Record]:  # noqa: N803
+        assert projectName == "models-Builder"
+        ids = [build["id"] for build in reversed(self.builds)]
+        yield from (
+            {"ids": ids[start : start + self.page_size]}
+            for start in range(0, max(1, len(ids)), self.page_size)
+        )
+
+    # The functions
 
     def set_time(self, seconds: int) -> None:
-        """Set the clock of the functions to a fixed time."""
         self.index.time = SimpleNamespace(time=lambda: seconds + 0.5)  # type: ignore[attr-defined]
 
-    def on_event(self, request_type: str = "Create", **changes: str) -> dict[str, Any]:
-        event: dict[str, Any] = {
-            "RequestType": request_type,
-            "RequestId": "request-1",
-            "ResourceProperties": {**PROPERTIES, **changes},
+    def properties(self, **changes: str) -> Record:
+        values = {
+            "List": self.list_key,
+            "Digest": hashlib.sha256(self.content()).hexdigest(),
+            "Bucket": "models",
+            "WaitMinutes": "50",
         }
-        if request_type != "Create":
-            event["PhysicalResourceId"] = "model/minilm"
-        answer: dict[str, Any] = self.index.on_event(event, None)
+        return {**values, **changes}
+
+    def on_event(self, request_type: str = "Create") -> Record:
+        event = {"RequestType": request_type, "ResourceProperties": self.properties()}
+        answer: Record = self.index.on_event(event, None)
         return answer
 
-    def is_complete(self, *, build_id: str | None = BUILD, **changes: str) -> dict[str, Any]:
-        """Poll once, with the build ID as a delivery, or without it as the provider framework."""
+    def poll(self, request: str = "request-1", **changes: str) -> Record:
+        """Poll once, with the same event each time, as the provider framework does."""
         event = {
             "RequestType": "Create",
-            "RequestId": "request-1",
-            "PhysicalResourceId": "model/minilm",
+            "RequestId": request,
             "Deadline": DEADLINE,
-            "ResourceProperties": {**PROPERTIES, **changes},
+            "ResourceProperties": self.properties(**changes),
         }
-        answer: dict[str, Any] = self.index.is_complete(
-            {**event, "BuildId": build_id} if build_id else event, None
-        )
+        answer: Record = self.index.is_complete(event, None)
         return answer
 
-    def expect_no_archive(self) -> None:
-        self.s3.add_client_error("get_object", "NoSuchKey", expected_params=MANIFEST)
+    def error(self, **changes: str) -> str:
+        with pytest.raises(RuntimeError) as failure:
+            self.poll(**changes)
+        return str(failure.value)
 
-    def expect_archive(self, checksum: str | None, *, digest: str = "d" * 64) -> None:
-        """Expect reads of a manifest with checksum AAAA-1, or without one, and of the archive."""
-        manifest = {"digest": digest, "archive": {"checksum": "AAAA-1"} if checksum else {}}
-        body = json.dumps(manifest).encode()
-        content = StreamingBody(io.BytesIO(body), len(body))
-        self.s3.add_response("get_object", {"Body": content}, MANIFEST)
-        head = {"ChecksumSHA256": checksum} if checksum else {}
-        self.s3.add_response("head_object", head, ARCHIVE)
+    def lines(self) -> list[str]:
+        """Return the lines of the list that each build was started for."""
+        return [self.variables(build)["BUILD_LINES"] for build in self.builds]
 
-    def expect_start(self, expected: dict[str, Any], build: str = BUILD) -> None:
-        started = {"id": build, "buildStatus": "IN_PROGRESS"}
-        self.codebuild.add_response("start_build", {"build": started}, expected)
-
-    def expect_start_error(self, code: str, message: str = "", status: int = 400) -> None:
-        self.codebuild.add_client_error("start_build", code, message, http_status_code=status)
-
-    def expect_build_read(self, *builds: dict[str, Any]) -> None:
-        """Expect a read of the build in the event."""
-        self.codebuild.add_response("batch_get_builds", {"builds": list(builds)}, {"ids": [BUILD]})
-
-    def expect_build_search(self, *builds: dict[str, Any]) -> None:
-        """Expect a search for the build among all builds of the project."""
-        self.codebuild.add_response(
-            "list_builds_for_project",
-            {"ids": [build["id"] for build in builds]} if builds else {},
-            {"projectName": "models-Builder"},
-        )
-        if builds:
-            self.codebuild.add_response(
-                "batch_get_builds",
-                {"builds": list(builds)},
-                {"ids": [build["id"] for build in builds]},
-            )
-
-    def expect_log_read(self, *messages: str) -> None:
-        events = [{"timestamp": 0, "message": message, "ingestionTime": 0} for message in messages]
-        self.logs.add_response("get_log_events", {"events": events}, LOG)
+    @staticmethod
+    def variables(build: Record) -> dict[str, str]:
+        variables = build["environment"]["environmentVariables"]
+        return {variable["name"]: variable["value"] for variable in variables}
 
 
 @pytest.fixture
-def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    monkeypatch.setenv("ASSETS", "assets/prod/")
     monkeypatch.setenv("BUCKET", "models")
-    monkeypatch.setenv("MODEL_SOURCES", "assets/dev/*.zip")
     monkeypatch.setenv("PROJECT", "models-Builder")
     spec = importlib.util.spec_from_file_location("index", INDEX)
     assert spec is not None
     assert spec.loader is not None
     index = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(index)
-    session = boto3.Session("key", "secret", region_name="us-east-1")
-    clients: dict[str, Any] = {
-        "codebuild": session.client("codebuild"),
-        "logs": session.client("logs"),
-        "s3": session.client("s3"),
-    }
-    monkeypatch.setattr(boto3, "client", clients.__getitem__)
-    with ExitStack() as stack:
-        stubs = {name: stack.enter_context(Stubber(client)) for name, client in clients.items()}
-        function = Lambda(index, **stubs)
-        function.set_time(NOW)
-        yield function
-        for stub in stubs.values():
-            stub.assert_no_pending_responses()
+    account = Account(index)
+    monkeypatch.setattr(boto3, "client", account.client)
+    account.set_time(NOW)
+    return account
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
-def test_deadline_follows_from_wait_minutes(function: Lambda, request_type: str) -> None:
-    # No call of AWS: CloudFormation does not retry errors of this handler.
-    answer = function.on_event(request_type)
-    assert answer == {"PhysicalResourceId": "model/minilm", "Deadline": DEADLINE}
+def test_deadline_follows_from_wait_minutes(account: Account, request_type: str) -> None:
+    # Rounded, since CodeBuild rejects a known token with other parameters (API, StartBuild).
+    answer = account.on_event(request_type)
+    assert answer == {"PhysicalResourceId": "archives", "Deadline": DEADLINE}
 
 
-def test_deadline_is_rounded_to_the_minute(function: Lambda) -> None:
-    # CodeBuild rejects a known token with other parameters (API reference, StartBuild).
-    function.set_time(1_800_000_000)
-    first = function.on_event()
-    function.set_time(NOW)
-    assert function.on_event() == first
-
-
-def test_deletion_keeps_the_archive(function: Lambda) -> None:
-    answer = function.on_event("Delete")
-    assert answer == {"PhysicalResourceId": "model/minilm"}
-    assert function.index.is_complete({**answer, "ResourceProperties": PROPERTIES}, None) == {
-        "IsComplete": True
+def test_deletion_keeps_archives(account: Account) -> None:
+    old = {"Model": "minilm"}  # of a resource of an older version
+    event = {
+        "RequestType": "Delete",
+        "PhysicalResourceId": "model/minilm",
+        "ResourceProperties": old,
     }
+    answer = account.index.on_event(event, None)
+    assert answer == {"PhysicalResourceId": "model/minilm"}
+    assert account.index.is_complete({**event, **answer}, None) == {"IsComplete": True}
 
 
-def test_existing_archive_is_not_rebuilt(function: Lambda) -> None:
-    function.expect_build_search()
-    function.expect_archive("AAAA-1")
-    assert function.is_complete(build_id=None) == {"IsComplete": True}
+def test_existing_archives_are_not_rebuilt(account: Account) -> None:
+    account.items = items(2)
+    for item in account.items:
+        account.finish(item)
+    assert account.poll() == {"IsComplete": True, "Built": 2, "Archives": 2, "Builds": []}
+    assert not account.builds
 
 
-def test_deleted_archive_is_rebuilt(function: Lambda) -> None:
-    function.expect_build_search()
-    body = json.dumps({"digest": "d" * 64, "archive": {"checksum": "AAAA-1"}}).encode()
-    content = StreamingBody(io.BytesIO(body), len(body))
-    function.s3.add_response("get_object", {"Body": content}, MANIFEST)
-    function.s3.add_client_error("head_object", "404", expected_params=ARCHIVE)
-    function.expect_start(STARTED)
-    assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
+def test_archive_without_manifest_and_manifest_without_archive_are_built(account: Account) -> None:
+    account.items = items(2)
+    for item in account.items:
+        account.finish(item)
+    del account.objects[account.items[0].key]
+    del account.objects[account.items[1].key.replace(".tar.gz", ".json")]
+    assert account.poll()["Built"] == 0
+    assert account.lines() == ["1", "2"]
 
 
-@pytest.mark.parametrize(("checksum", "digest"), [("BBBB-1", "d" * 64), ("AAAA-1", "e" * 64)])
-def test_replaced_archive_is_an_error(function: Lambda, checksum: str, digest: str) -> None:
-    function.expect_build_search()
-    function.expect_archive(checksum, digest=digest)
-    with pytest.raises(RuntimeError, match="the archive was replaced"):
-        function.is_complete(build_id=None)
+def test_archive_that_was_deleted_and_rebuilt_is_accepted(account: Account) -> None:
+    (item,) = account.items = items(1)
+    account.finish(item)
+    account.objects[item.key] = datetime.fromtimestamp(3, UTC)
+    manifest = item.key.replace(".tar.gz", ".json")
+    account.manifests[manifest] = {"digest": item.digest, "archive": {"checksum": "AAAA-1"}}
+    assert account.poll()["IsComplete"]
+    account.manifests[manifest]["archive"]["checksum"] = "BBBB-1"
+    assert "the archive was replaced" in account.error()
+    account.manifests[manifest] = {"digest": "e" * 64, "archive": {}}
+    assert "the archive was replaced" in account.error()
 
 
-INVALID_PROPERTIES: list[dict[str, str]] = [
-    {"Key": "text/cuda-25.09-sm86/bert-dddddddddddd.tar.gz"},
-    {"Key": "text/cuda-25.09-sm86/minilm-eeeeeeeeeeee.tar.gz"},
-    {"Key": "text/cpu-25.09/minilm-dddddddddddd.tar.gz"},
-    {"Key": "text/published/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz"},
-    {"Model": "x/minilm", "Key": "text/cuda-25.09-sm86/x/minilm-dddddddddddd.tar.gz"},
-    {"Digest": "d" * 12},
-    {"Bucket": "others"},
-    {"Source": "models/text/cuda-25.09-sm86/published/evil.zip"},
-    {"Source": f"models/sources/{'e' * 64}.zip"},
-    {"Source": "evil/0a1b.zip"},
+INVALID_ITEMS: list[Record] = [
+    {"key": "text/cpu-25.09/bert-dddddddddddd.tar.gz"},
+    {"key": "text/cpu-25.09/minilm-eeeeeeeeeeee.tar.gz"},
+    {"key": "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz"},
+    {"key": "text/published/cpu-25.09/minilm-dddddddddddd.tar.gz"},
+    {"model": "x/minilm", "key": "text/cpu-25.09/x/minilm-dddddddddddd.tar.gz"},
+    {"digest": "d" * 12},
+    {"source": "text/cpu-25.09/published/evil.zip"},
+    {"source": f"sources/{'e' * 64}.zip"},
+    {"source": "dev/0a1b.zip"},
 ]
 
 
-@pytest.mark.parametrize("changes", INVALID_PROPERTIES, ids=str)
-def test_unexpected_key_or_source_is_rejected(function: Lambda, changes: dict[str, str]) -> None:
-    # No call of S3 or CodeBuild.
-    for call in (function.on_event, function.is_complete):
-        with pytest.raises(RuntimeError, match="nothing is built"):
-            call(**changes)
+@pytest.mark.parametrize("changes", INVALID_ITEMS, ids=str)
+def test_unexpected_key_or_source_is_rejected(account: Account, changes: Record) -> None:
+    account.items = [make_item(**{"model": "minilm", "digest": "d" * 64, **changes})]
+    assert "nothing is built" in account.error()
+    assert not account.builds
 
 
-def test_archived_source_is_accepted(function: Lambda) -> None:
-    assert "Deadline" in function.on_event(Source=f"models/sources/{'d' * 64}.zip")
+def test_archived_source_is_accepted(account: Account) -> None:
+    account.items = [make_item("minilm", digest="d" * 64, source=f"sources/{'d' * 64}.zip")]
+    account.list_key = "models/lists/0a1b.jsonl"  # written by a delivery
+    assert not account.poll()["IsComplete"]
 
 
-@pytest.mark.parametrize("code", ["404", "NoSuchKey", "NotFound"])
-def test_missing_archive_starts_a_build(function: Lambda, code: str) -> None:
-    function.expect_build_search()
-    function.s3.add_client_error("get_object", code, expected_params=MANIFEST)
-    function.expect_start(STARTED)
-    assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
+@pytest.mark.parametrize(
+    "changes",
+    [{"List": "models/text/0a1b.jsonl"}, {"Bucket": "others"}, {"Digest": "d" * 64}],
+    ids=str,
+)
+def test_unexpected_list_is_rejected(account: Account, changes: dict[str, str]) -> None:
+    account.items = items(1)
+    assert "nothing is built" in account.error(**changes)
 
 
-def test_alternative_is_passed_to_the_build(function: Lambda) -> None:
-    values = STARTED["environmentVariablesOverride"]
-    assert isinstance(values, list)
-    alternative = {"name": "MODEL_ALTERNATIVE", "value": "onnx", "type": "PLAINTEXT"}
-    function.expect_build_search()
-    function.expect_no_archive()
-    function.expect_start(
-        {**STARTED, "environmentVariablesOverride": [values[0], alternative, *values[1:]]}
-    )
-    function.is_complete(build_id=None, Alternative="onnx")
+def test_missing_archives_are_built_in_batches(account: Account) -> None:
+    account.items = items(10)
+    account.finish(account.items[4])
+    answer = account.poll()
+    assert answer == {
+        **{"IsComplete": False, "Built": 1, "Archives": 10},
+        "Builds": ["b:1", "b:2", "b:3"],
+    }
+    assert account.lines() == ["1-3", "4,6-7", "8-10"]
+    assert account.variables(account.builds[0]) == {
+        "BUILD_LIST": "assets/prod/0a1b.jsonl",
+        "BUILD_DIGEST": hashlib.sha256(account.content()).hexdigest(),
+        "BUILD_LINES": "1-3",
+        "BUILD_DEADLINE": str(DEADLINE),
+        "BUILD_REQUEST": "request-1",
+    }
 
 
-def test_access_denied_starts_no_build(function: Lambda) -> None:
-    function.expect_build_search()
-    function.s3.add_client_error("get_object", "403", http_status_code=403)
-    with pytest.raises(ClientError, match="403"):
-        function.is_complete(build_id=None)
+def test_batches_have_a_maximum_size_and_follow_each_other(account: Account) -> None:
+    account.items = items(1250)
+    account.poll()
+    assert account.lines() == ["1-250", "251-500", "501-750", "751-1000"]
+    for item in account.items[250:500]:
+        account.finish(item)
+    account.end("b:2", "SUCCEEDED")
+    assert account.poll()["Built"] == 250
+    assert account.lines()[4:] == ["1001-1063"]
 
 
-def test_poll_finds_the_build_of_its_request(function: Lambda) -> None:
-    # Every poll of the provider has the first event, without the build ID.
-    other_build = build("models-Builder:9", request="request-2", buildStatus="FAILED")
-    function.expect_build_search(other_build, build(BUILD))
-    assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
+def test_repeated_event_and_second_request_start_nothing_twice(account: Account) -> None:
+    account.items = items(8)
+    account.poll()
+    account.poll()
+    account.poll("request-2")  # such as a delivery after a killed one
+    assert account.lines() == ["1-2", "3-4", "5-6", "7-8"]
 
 
-def test_builds_are_searched_page_by_page(function: Lambda) -> None:
-    for token, page_build in (
-        (None, build("b:3", request="request-3")),
-        ("page-2", build(BUILD, buildStatus="SUCCEEDED")),
-        ("page-3", build("b:1", request="request-0", started=NOW - 3600)),
-    ):
-        request = {"projectName": "models-Builder", **({"nextToken": token} if token else {})}
-        number = int((token or "page-1")[-1])
-        function.codebuild.add_response(
-            "list_builds_for_project",
-            {"ids": [page_build["id"]], "nextToken": f"page-{number + 1}"},
-            request,
-        )
-        function.codebuild.add_response(
-            "batch_get_builds", {"builds": [page_build]}, {"ids": [page_build["id"]]}
-        )
-    assert function.is_complete(build_id=None) == {"IsComplete": True}
+def test_second_request_builds_what_the_first_did_not(account: Account) -> None:
+    account.items = items(2)
+    account.poll()
+    account.finish(account.items[0])
+    for build in ("b:1", "b:2"):
+        account.end(build, "FAILED", FAILED_PHASE)
+    assert account.poll("request-2")["Built"] == 1
+    assert account.lines() == ["1", "2", "2"]
+
+
+def test_engines_have_builds_of_their_own(account: Account) -> None:
+    engines = [
+        make_item(f"engine-{number}", target="cuda-25.09-sm86", engines=True) for number in range(6)
+    ]
+    account.items = [*engines, *items(4)]
+    account.poll()
+    assert account.lines() == ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
+
+
+def test_own_builds_are_searched_page_by_page(account: Account) -> None:
+    account.page_size = 1
+    account.items = items(1)
+    account.poll()
+    other = {"startTime": datetime.fromtimestamp(NOW + 9, UTC), "environment": {}}
+    account.builds.append({"id": "b:9", "buildStatus": "FAILED", **other})
+    assert account.poll()["Builds"] == ["b:1"]
 
 
 @pytest.mark.parametrize(
@@ -340,198 +396,136 @@ def test_builds_are_searched_page_by_page(function: Lambda) -> None:
     ],
 )
 def test_throttled_start_is_retried_by_the_next_poll(
-    function: Lambda, code: str, message: str, status: int
+    account: Account, code: str, message: str, status: int
 ) -> None:
-    function.expect_build_search()
-    function.expect_no_archive()
-    function.expect_start_error(code, f"{message} for the account", status)
-    assert function.is_complete(build_id=None) == {"IsComplete": False}
-    function.expect_build_search()
-    function.expect_no_archive()
-    function.expect_start(STARTED)
-    assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
-
-
-def test_account_limit_of_zero_builds_is_an_error(function: Lambda) -> None:
-    function.expect_build_search()
-    function.expect_no_archive()
-    function.expect_start_error(
-        "AccountLimitExceededException", "Cannot have more than 0 builds in queue for the account"
-    )
-    with pytest.raises(ClientError, match="more than 0 builds"):
-        function.is_complete(build_id=None)
-
-
-def test_full_queue_after_the_deadline_is_an_error(function: Lambda) -> None:
-    function.set_time(DEADLINE + 120)
-    function.expect_build_search()
-    function.expect_no_archive()
-    function.expect_start_error(
-        "AccountLimitExceededException", "Cannot have more than 1 builds in queue for the account"
-    )
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete(build_id=None)
-    assert str(failure.value).startswith(
-        "After 50 minutes, minilm is still waiting to start: An error occurred "
-        "(AccountLimitExceededException) when calling the StartBuild operation: Cannot have more "
-        "than 1 builds in queue for the account. The endpoint and its archives are unchanged. "
-    )
+    account.items = items(1)
+    account.errors = [client_error(code, message, status)]
+    assert account.poll() == {"IsComplete": False, "Built": 0, "Archives": 1, "Builds": []}
+    assert account.poll()["Builds"] == ["b:1"]
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "is_transient"),
+    ("code", "message"),
     [
-        ("ThrottlingException", 400, True),
-        ("SlowDown", 503, True),
-        ("500", 500, True),
-        ("AccessDeniedException", 400, False),
+        ("AccountLimitExceededException", "Cannot have more than 0 builds in queue"),
+        ("AccessDeniedException", "No."),
     ],
 )
-def test_only_transient_errors_are_retried(
-    function: Lambda, code: str, status: int, is_transient: bool
-) -> None:
-    function.codebuild.add_client_error("batch_get_builds", code, http_status_code=status)
-    if is_transient:
-        assert function.is_complete() == {"IsComplete": False}
-    else:
-        with pytest.raises(ClientError, match=code):
-            function.is_complete()
+def test_permanent_error_of_a_start_is_an_error(account: Account, code: str, message: str) -> None:
+    account.items = items(1)
+    account.errors = [client_error(code, message)]
+    with pytest.raises(ClientError, match=message):
+        account.poll()
 
 
-def test_connection_error_is_retried(function: Lambda, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+def test_connection_error_is_retried(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://codebuild")
 
-    monkeypatch.setattr(function.index, "_find_builds", fail)
-    assert function.is_complete() == {"IsComplete": False}
+    account.items = items(1)
+    account.poll()
+    monkeypatch.setattr(account, "batch_get_builds", fail)
+    assert account.poll() == {"IsComplete": False}
 
 
-def test_build_is_restarted_after_an_image_pull_error(function: Lambda) -> None:
-    failed = build(BUILD, buildStatus="FAILED", phases=[PULL_ERROR])
-    function.expect_build_read(failed)
-    function.expect_build_search(failed)
-    function.expect_start(
-        {**STARTED, "idempotencyToken": f"request-1-{DEADLINE}-2"}, "models-Builder:2"
-    )
-    assert function.is_complete() == {"IsComplete": False, "BuildId": "models-Builder:2"}
-
-
-def test_second_image_pull_error_is_an_error(function: Lambda) -> None:
-    builds = [
-        build(
-            f"models-Builder:{number}",
-            started=NOW + number,
-            buildStatus="FAILED",
-            phases=[PULL_ERROR],
-        )
-        for number in (1, 2)
-    ]
-    function.expect_build_search(*builds)
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete(build_id=None)
-    assert str(failure.value) == (
-        "Build of minilm failed, its image could not be pulled: Unable to pull customer's "
-        "container image. CannotPullContainerError: 401. Log: in CodeBuild . The endpoint and its "
-        "archives are unchanged."
+def test_full_queue_after_the_deadline_is_an_error(account: Account) -> None:
+    account.items = items(1)
+    error = client_error("AccountLimitExceededException", "Only 1 build")
+    account.errors = [error, error]
+    account.set_time(DEADLINE + 119)
+    assert not account.poll()["IsComplete"]
+    account.set_time(DEADLINE + 120)
+    assert account.error() == (
+        "After 50 minutes, 0 of 1 archives are built; builds are waiting to start: An error "
+        "occurred (AccountLimitExceededException) when calling the StartBuild operation: Only 1 "
+        f"build. {UNCHANGED} Run make deliver to keep waiting: CloudFormation cannot wait longer."
     )
 
 
-def test_newest_build_decides(function: Lambda) -> None:
-    first = build("models-Builder:1", buildStatus="FAILED", phases=[PULL_ERROR])
-    second = build("models-Builder:2", started=NOW + 60, buildStatus="SUCCEEDED")
-    function.expect_build_search(first, second)
-    assert function.is_complete(build_id=None) == {"IsComplete": True}
-
-
-def test_failed_build_is_not_restarted(function: Lambda) -> None:
-    function.expect_build_search(build(BUILD, buildStatus="FAILED", phases=[FAILED_PHASE]))
-    with pytest.raises(RuntimeError, match=r"^Build of minilm failed in phase BUILD: killed\."):
-        function.is_complete(build_id=None)
-
-
-def test_build_has_a_grace_period_after_the_deadline(function: Lambda) -> None:
-    function.set_time(DEADLINE + 119)
-    function.expect_build_read(build(BUILD))
-    assert function.is_complete() == {"IsComplete": False, "BuildId": BUILD}
-
-
-def test_running_build_after_the_deadline_is_an_error(function: Lambda) -> None:
-    function.set_time(DEADLINE + 120)
-    function.expect_build_read(build(BUILD))
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete()
-    assert str(failure.value) == (
-        "After 50 minutes, minilm is still building: models-Builder:0123. The endpoint and its "
-        "archives are unchanged. Run make deliver to keep waiting: CloudFormation cannot wait "
-        "longer."
+def test_running_build_has_a_grace_period_after_the_deadline(account: Account) -> None:
+    account.items = items(2)
+    account.finish(account.items[1])
+    account.poll()
+    account.set_time(DEADLINE + 119)
+    assert not account.poll()["IsComplete"]
+    account.set_time(DEADLINE + 120)
+    assert account.error() == (
+        f"After 50 minutes, 1 of 2 archives are built; running: b:1. {UNCHANGED} Run make deliver "
+        "to keep waiting: CloudFormation cannot wait longer."
     )
 
 
-PHASES = [
-    {"phaseType": "INSTALL", "phaseStatus": "SUCCEEDED"},
-    {
-        "phaseType": "BUILD",
-        "phaseStatus": "FAILED",
-        "contexts": [{"message": "exit status 3"}, {"message": "another"}],
-    },
-    {"phaseType": "FINALIZING", "phaseStatus": "FAILED"},
-    {"phaseType": "COMPLETED"},
-]
-LINK = {"deepLink": "https://log.example"}
+def test_build_is_restarted_once_after_an_image_pull_error(account: Account) -> None:
+    account.items = items(1)
+    account.poll()
+    account.end("b:1", "FAILED", PULL_ERROR)
+    assert account.poll()["Builds"] == ["b:2"]
+    account.end("b:2", "FAILED", PULL_ERROR)
+    assert account.error() == (
+        "1 of 1 archives were not built. model-0001: build failed, its image could not be pulled: "
+        "Unable to pull customer's container image. CannotPullContainerError: 401. Log: in "
+        f"CodeBuild . {UNCHANGED}"
+    )
+
+
+def test_all_other_models_are_built_before_failures_are_reported(account: Account) -> None:
+    account.items = items(1250)
+    account.poll()
+    log = "error: model-0002: a line of the log\n"
+    log += "[build] export\nerror: model-0002: the recipe's gate allows 0.01.\nerror: of nothing\n"
+    account.end("b:1", "FAILED", FAILED_PHASE, log=log)
+    for item in [*account.items[:1], *account.items[2:250]]:
+        account.finish(item)
+    assert account.poll()["Builds"] == ["b:2", "b:3", "b:4", "b:5"]
+    for build in ("b:2", "b:3", "b:4", "b:5"):
+        account.end(build, "SUCCEEDED")
+    for item in account.items[250:]:
+        account.finish(item)
+    assert account.error() == (
+        "1 of 1,250 archives were not built. model-0002: the recipe's gate allows 0.01. Log: "
+        f"https://log.example . {UNCHANGED}"
+    )
+
+
+def test_no_other_build_starts_after_one_without_its_packages(account: Account) -> None:
+    account.items = items(1250)
+    account.poll()
+    for build in ("b:1", "b:2", "b:3"):
+        account.end(build, "FAILED", INSTALL_PHASE)
+    assert account.poll()["Builds"] == ["b:4"]
+    account.end("b:4", "FAILED", INSTALL_PHASE)
+    assert account.error().startswith(
+        "1,000 of 1,250 archives were not built. 1,000 others: build failed in phase INSTALL: "
+        "killed. Log: in CodeBuild"
+    )
 
 
 @pytest.mark.parametrize(
-    ("build", "log", "message"),
+    ("status", "phases", "log", "reason"),
     [
-        (
-            {"buildStatus": "FAILED", "logs": LINK, "phases": PHASES},
-            None,
-            "failed in phase BUILD: exit status 3. Log: https://log.example . The endpoint and its "
-            "archives are unchanged.",
-        ),
-        ({"buildStatus": "FAULT", "logs": LINK, "phases": PHASES}, None, "fault in phase BUILD"),
-        ({"buildStatus": "STOPPED", "phases": [PHASES[0], PHASES[-1]]}, None, "stopped. Log: "),
-        (
-            {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]},
-            [
-                "error: an attempt, which was made again\n",
-                "[build] export\nerror: the recipe's gate allows 0.01.\n",
-                "COMMAND_EXECUTION_ERROR: the error: of CodeBuild\n",
-            ],
-            "failed: the recipe's gate allows 0.01. Log: https://log.example . The endpoint",
-        ),
+        ("FAULT", [FAILED_PHASE], "", "build fault in phase BUILD: killed"),
+        ("TIMED_OUT", [], "", "build timed out"),
+        ("FAILED", [FAILED_PHASE], "error: the list has another digest.", "build failed: the list"),
+        ("SUCCEEDED", [], "", "build succeeded without a manifest"),
     ],
-    ids=["phase and log", "fault", "no failed phase", "logged error"],
 )
-def test_failed_build_error_has_its_reason(
-    function: Lambda, build: dict[str, Any], log: list[str] | None, message: str
+def test_failure_without_an_error_of_the_model_has_that_of_the_build(
+    account: Account, status: str, phases: list[Record], log: str, reason: str
 ) -> None:
-    function.expect_build_read(build)
-    if log is not None:
-        function.expect_log_read(*log)
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete()
-    assert str(failure.value).startswith(f"Build of minilm {message}")
+    account.items = items(1)
+    account.poll()
+    account.end("b:1", status, *phases, log=log)
+    assert f"archives were not built. model-0001: {reason}" in account.error()
+    account.logs.clear()  # the log is optional
+    assert "archives were not built. model-0001: build " in account.error()
 
 
-def test_missing_log_does_not_hide_the_failed_phase(function: Lambda) -> None:
-    function.expect_build_read(
-        {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
-    )
-    function.logs.add_client_error("get_log_events", "ResourceNotFoundException")
-    with pytest.raises(RuntimeError, match=r"^Build of minilm failed in phase BUILD: killed\."):
-        function.is_complete()
-
-
-def test_long_error_is_truncated_for_cloudformation(function: Lambda) -> None:
-    function.expect_build_read({"buildStatus": "FAILED", "logs": LOG_LOCATION})
-    function.expect_log_read("error: " + 9 * "too long " * 1000)
-    with pytest.raises(RuntimeError) as failure:
-        function.is_complete()
-    assert len(str(failure.value)) < 2048
-
-
-def test_unknown_build_is_an_error(function: Lambda) -> None:
-    function.expect_build_read()
-    with pytest.raises(RuntimeError, match=f"CodeBuild has no build {BUILD}. The endpoint"):
-        function.is_complete()
+def test_many_failures_fit_into_cloudformations_response(account: Account) -> None:
+    account.items = items(100)
+    account.poll()
+    for build in range(1, 5):
+        errors = [f"error: {item.model}: {'too long ' * 99}" for item in account.items]
+        account.end(f"b:{build}", "FAILED", FAILED_PHASE, log="\n".join(errors))
+    message = account.error()
+    assert "; and 95 more. Log: " in message
+    assert len(message) < 2048

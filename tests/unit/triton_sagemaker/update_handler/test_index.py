@@ -3,9 +3,11 @@
 An account in memory answers the calls; botocore validates their parameters.
 """
 
+import hashlib
 import importlib.util
 import json
 import time
+from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -26,7 +28,7 @@ PROPERTIES = {
     "Endpoint": "prod-text",
     "ConfigName": "new",
     "Catalog": "triton-catalog-prod/text",
-    "Archives": ["minilm-1.tar.gz"],
+    "List": "assets/prod/0a1b.jsonl",
     "Deployment": {"BlueGreenUpdatePolicy": {}},
 }
 GROUP = "sg-0a1b"
@@ -71,6 +73,7 @@ class Account:
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
+        self.listed = ["minilm-1.tar.gz", None]
         self.invalid_entries: list[str] = []
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
@@ -79,6 +82,13 @@ class Account:
         self.manifest_archives = {
             key: {"checksum": checksum} for key, checksum in self.checksums.items()
         }
+        self.replaced: set[str] = set()
+        self.compared: list[str] = []
+
+    def replace(self, key: str, checksum: str) -> None:
+        """Replace an archive by one with another checksum; it is newer than its manifest."""
+        self.checksums[key] = checksum
+        self.replaced.add(key)
 
     def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return the response of an operation. Raise KeyError for a missing resource."""
@@ -122,15 +132,28 @@ class Account:
                         {"NetworkInterfaceId": interface} for interface in self.interfaces
                     ]
                 }
+            case "GetObject" if request["Key"].endswith(".jsonl"):
+                assert f"{request['Bucket']}/{request['Key']}" == PROPERTIES["List"]
+                return {"Body": BytesIO(self._list())}
             case "GetObject":
                 return {"Body": BytesIO(json.dumps(self._manifest(request["Key"])).encode())}
             case "HeadObject":
                 assert request["ChecksumMode"] == "ENABLED"
+                self.compared.append(request["Key"])
                 return {"ChecksumSHA256": self.checksums[request["Key"]]}
             case "ListObjectsV2":
                 keys = [key for key in self.keys if key.startswith(request["Prefix"])]
-                return {"Contents": [{"Key": key} for key in keys]}
+                return {"Contents": [{"Key": key, "LastModified": self._time(key)} for key in keys]}
         raise AssertionError(operation)
+
+    def _list(self) -> bytes:
+        entries = [{"model": "m", "target_model": archive} for archive in self.listed]
+        return "".join(f"{json.dumps(entry)}\n" for entry in entries).encode()
+
+    def _time(self, key: str) -> datetime:
+        """Return the time of an object: builders write the manifest last."""
+        seconds = 3 if key in self.replaced else 2 if key.endswith(".json") else 1
+        return datetime.fromtimestamp(seconds, UTC)
 
     def _manifest(self, key: str) -> dict[str, Any]:
         archive = key.replace(".json", ".tar.gz")
@@ -156,12 +179,14 @@ class Account:
         `changes` are changes of the new and old properties, `old` only of the old ones; without
         `old`, the event has no old properties.
         """
+        digest = hashlib.sha256(self._list()).hexdigest()
+        properties = {**PROPERTIES, "Digest": digest, **changes}
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
             "StackId": STACK,
-            "ResourceProperties": {**PROPERTIES, **changes},
-            **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
+            "ResourceProperties": properties,
+            **({} if old is None else {"OldResourceProperties": {**properties, **old}}),
         }
         response = self.handler.handle(event, None)
         assert response["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
@@ -263,16 +288,15 @@ def test_guard_waits_for_an_operation_in_progress(account: Account, status: str)
 def test_guard_waits_at_most_twenty_minutes(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     assert not account.send("Guard", minutes=19)
-    assert account.error(minutes=21) == (
-        "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
-        "again. Nothing was changed."
-    )
+    error = account.error(minutes=21)
+    assert error.startswith("Endpoint prod-text is Updating after 21 minutes")
+    assert error.endswith("InService, and deploy again. Nothing was changed.")
 
 
 @pytest.mark.parametrize(
     ("old", "waits"),
     [
-        ({"Archives": []}, False),  # a new model does not change the endpoint
+        ({"Digest": "0a1b"}, False),  # a new model does not change the endpoint
         ({"ConfigName": "old"}, True),
         ({"Deployment": {}}, True),
         (None, True),  # the guard itself is new
@@ -314,11 +338,7 @@ def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> 
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
     assert account.send("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert account.error() == (
-        "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
-        "its instance type. `make deliver` does it in two deploys; or first deploy without "
-        "scaling, and then this change with scaling. Nothing was changed."
-    )
+    assert account.error().startswith("Variant AllTraffic is registered for scaling")
 
 
 def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
@@ -347,32 +367,24 @@ def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
         account.models[name] = {"Mode": "SingleModel", "ModelDataUrl": f"s3://models/{key}"}
         account.checksums[key], account.manifest_archives[key] = SHA256, {"checksum": SHA256}
+        account.keys += [key, key.replace(".tar.gz", ".json")]
     account.models["old-model"] = account.models["new-model"]
     account.catalog = [None]
     assert account.send("Guard")
-    account.checksums["text/cuda-25.09-sm86/m-1.tar.gz"] = OTHER
+    account.replace("text/cuda-25.09-sm86/m-1.tar.gz", OTHER)
     assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in account.error()
 
 
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
 def test_guard_rejects_renamed_or_added_variants(account: Account, names: tuple[str, ...]) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
-    assert account.error() == (
-        f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
-        f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
-        "a second endpoint, and move the clients. Nothing was changed."
-    )
+    assert f"AllTraffic, and would get other variants, {', '.join(names)}" in account.error()
 
 
 def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
-    assert account.error() == (
-        f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
-        "during this update or its rollback. Run make deliver, which builds missing archives "
-        "first; or deploy the change of release or instance type alone, with the models that "
-        "clients use now. Nothing was changed."
-    )
+    assert account.error().startswith(f"Instances could not find minilm-0.tar.gz: missing in {NEW}")
     account.keys.append(f"{NEW}minilm-0.tar.gz")
     assert (
         "could not find minilm-0.tar.gz: missing in" in account.error()
@@ -382,18 +394,32 @@ def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> 
 
 
 def test_guard_needs_new_archives_below_the_old_prefix(account: Account) -> None:
-    archives = ["minilm-2.tar.gz"]
+    account.listed = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
-    assert account.error(Archives=archives).startswith(
+    assert account.error().startswith(
         f"Instances could not find minilm-2.tar.gz: missing in {OLD},"
     )
     account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
-    assert account.send("Guard", Archives=archives)
+    assert account.send("Guard")
+
+
+def test_guard_names_some_of_many_missing_archives(account: Account) -> None:
+    account.listed = [f"model-{number:03}-1.tar.gz" for number in range(100)]
+    assert account.error().startswith(
+        "Instances could not find model-000-1.tar.gz, model-001-1.tar.gz, model-002-1.tar.gz, "
+        "model-003-1.tar.gz, model-004-1.tar.gz, model-005-1.tar.gz, model-006-1.tar.gz, "
+        f"model-007-1.tar.gz and 92 more: missing in {OLD},"
+    )
+
+
+def test_guard_rejects_another_list_than_the_template_has(account: Account) -> None:
+    assert "assets/prod/0a1b.jsonl has the SHA-256" in account.error(Digest="0a1b")
 
 
 def test_guard_needs_archives_of_removed_models(account: Account) -> None:
+    account.listed = []
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
-    assert account.error(Archives=[]).startswith(
+    assert account.error().startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
     )
 
@@ -409,11 +435,7 @@ def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account)
 )
 def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
     account.invalid_entries = [value]
-    assert account.error() == (
-        "Item text#a of triton-catalog-prod is not a catalog entry: delete it (calls of its model "
-        "will fail) and deploy again: aws dynamodb delete-item --table-name triton-catalog-prod "
-        """--key '{"model_key": {"S": "text#a"}, "revision": {"N": "0"}}'. Nothing was changed."""
-    )
+    assert account.error().startswith("Item text#a of triton-catalog-prod is not a catalog entry")
 
 
 def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
@@ -427,18 +449,15 @@ def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
 
 
 def test_guard_rejects_a_replaced_archive(account: Account) -> None:
-    account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
+    account.replace(f"{NEW}minilm-1.tar.gz", f"{OTHER}-1")
     url = f"s3://models/{NEW}minilm-1.tar.gz"
-    assert account.error() == (
-        f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: the archive was "
-        f"replaced. Find out who did it, then build it again: aws s3 rm {url}; make deliver. "
-        "Nothing was changed."
-    )
+    assert account.error().startswith(f"{url} has the SHA-256 {OTHER}-1, and its manifest records")
+    assert {*account.compared} == {f"{NEW}minilm-1.tar.gz"}  # the older ones are not read
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
     assert account.error().startswith(f"{url} has the SHA-256 (none), and its manifest")
     account.models["new-model"] = account.models["old-model"]
     assert account.send("Guard")  # new instances load from another prefix
-    account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
+    account.replace(f"{OLD}minilm-1.tar.gz", f"{OTHER}-1")
     assert "the archive was replaced" in account.error()  # the prefix is unchanged
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert account.send("Guard")
@@ -446,6 +465,7 @@ def test_guard_rejects_a_replaced_archive(account: Account) -> None:
 
 def test_archives_of_old_builders_and_published_ones_are_not_compared(account: Account) -> None:
     account.manifest_archives[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
+    account.replaced = {f"{NEW}minilm-1.tar.gz", f"{OLD}minilm-1.tar.gz"}  # by the same bytes
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
     for prefix in (OLD, NEW):
@@ -467,10 +487,7 @@ def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) 
     account.catalog, account.keys = [None], []
     assert account.send("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
-    assert account.error() == (
-        "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
-        "Deploy a second endpoint, and move the clients. Nothing was changed."
-    )
+    assert account.error().startswith("Clients call endpoint prod-text for m, but another model")
 
 
 def test_guard_ignores_deleted_models(account: Account) -> None:
@@ -513,24 +530,20 @@ def test_check_waits_for_the_update_result(account: Account, changes: dict[str, 
         **changes,
     }
     assert not account.send("Check", minutes=19)
-    assert account.error("Check", minutes=21) == (
+    assert account.error("Check", minutes=21).startswith(
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
-        " after 21 minutes: to see the reason: "
-        "aws sagemaker describe-endpoint --endpoint-name prod-text"
+        " after 21 minutes: to see the reason: aws sagemaker describe-endpoint"
     )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {},
-            "SageMaker rolled back the update of endpoint prod-text: a rollback alarm went off",
-        ),
+        ({}, "SageMaker rolled back the update of endpoint prod-text: a rollback alarm went off"),
         ({"FailureReason": "no GPU"}, "rolled back the update of endpoint prod-text: no GPU. It"),
         ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
     ],
-)
+)  # fmt: skip
 def test_check_reports_a_rolled_back_update(
     account: Account, changes: dict[str, str], message: str
 ) -> None:
@@ -570,9 +583,8 @@ def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert not account.send("Guard", minutes=49)
-    assert account.error(minutes=51) == (
-        "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
-        "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
+    assert account.error(minutes=51).endswith(
+        "rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
@@ -625,11 +637,8 @@ def test_deletion_waits_for_an_operation_in_progress(account: Account, status: s
 def test_deletion_waits_for_network_interfaces(account: Account) -> None:
     account.endpoint = None
     assert not account.send("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    assert account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
-        "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
-        f"{GROUP} after 51 minutes: delete them, and then the stack again "
-        '(docs/runbook.md, "A private stage is not destroyed")'
-    )
+    error = account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51)
+    assert f"network interfaces eni-1, eni-2 are still in {GROUP} after 51 minutes" in error
     account.interfaces = []
     assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
@@ -658,7 +667,7 @@ def test_error_is_truncated_for_cloudformation(account: Account) -> None:
 # Inference components
 
 ARCHIVE = "text/cpu-25.09/minilm-2.tar.gz"
-COMPONENTS: dict[str, Any] = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
+COMPONENTS: dict[str, Any] = {"Components": {"prod-text-minilm": "new-model"}}
 
 
 def component(model: str, status: str = "InService", **fields: str) -> dict[str, Any]:
@@ -679,7 +688,8 @@ def component_account(account: Account) -> Account:
     account.models = {"new-model": {"ModelDataUrl": f"s3://models/{ARCHIVE}"}}
     account.checksums = {ARCHIVE: SHA256}
     account.manifest_archives = {ARCHIVE: {"checksum": SHA256}}
-    account.catalog = [None]
+    account.catalog = account.listed = [None]
+    account.keys = [ARCHIVE, ARCHIVE.replace(".tar.gz", ".json")]
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     account.components = {"prod-text-minilm": component("old-model")}
     return account
@@ -690,7 +700,7 @@ def test_guard_allows_new_archive_of_a_component(component_account: Account) -> 
 
 
 def test_guard_rejects_a_replaced_component_archive(component_account: Account) -> None:
-    component_account.checksums[ARCHIVE] = OTHER
+    component_account.replace(ARCHIVE, OTHER)
     assert f"{ARCHIVE} has the SHA-256" in component_account.error(**COMPONENTS)
     component_account.components["prod-text-minilm"] = component("new-model")  # not updated
     assert component_account.send("Guard", **COMPONENTS)
@@ -700,9 +710,8 @@ def test_guard_rejects_a_replaced_component_archive(component_account: Account) 
 def test_guard_waits_for_a_component_in_progress(component_account: Account, status: str) -> None:
     component_account.components["prod-text-minilm"] = component("old-model", status)
     assert not component_account.send("Guard", **COMPONENTS)
-    assert component_account.error(minutes=21, **COMPONENTS) == (
-        f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
-        "InService, and deploy again. Nothing was changed."
+    assert component_account.error(minutes=21, **COMPONENTS).startswith(
+        f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is"
     )
 
 
@@ -711,11 +720,8 @@ def test_guard_rejects_new_instance_type_of_component_endpoint(component_account
     component_account.configs["new"] = [
         {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
     ]
-    assert component_account.error(**COMPONENTS) == (
-        "SageMaker cannot change the instance type of endpoint prod-text, because it hosts "
-        "inference components: give the endpoint and its components new names, for example with "
-        "the type in them. "
-        "Nothing was changed."
+    assert component_account.error(**COMPONENTS).startswith(
+        "SageMaker cannot change the instance type of endpoint prod-text, because it hosts"
     )
 
 
@@ -736,27 +742,19 @@ def test_check_accepts_the_deployed_component(component_account: Account) -> Non
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        (
-            component("old-model"),
-            "SageMaker rolled back the update of inference component prod-text-minilm: a rollback "
-            "alarm went off",
-        ),
-        (
-            component("old-model", FailureReason="no memory"),
-            "SageMaker rolled back the update of inference component prod-text-minilm: no memory. "
-            "It serves Model old-model, as before, and the catalog is unchanged.",
-        ),
-        (
-            component("new-model", "Failed", FailureReason="no memory"),
-            "Inference component prod-text-minilm is Failed: no memory",
-        ),
+        (component("old-model"),
+         "SageMaker rolled back the update of inference component prod-text-minilm: a rollback "
+         "alarm went off"),
+        (component("old-model", FailureReason="no memory"),
+         "SageMaker rolled back the update of inference component prod-text-minilm: no memory. "
+         "It serves Model old-model, as before, and the catalog is unchanged."),
+        (component("new-model", "Failed", FailureReason="no memory"),
+         "Inference component prod-text-minilm is Failed: no memory"),
         (None, "Inference component prod-text-minilm does not exist"),
     ],
-)
+)  # fmt: skip
 def test_check_reports_a_deviating_component(
-    component_account: Account,
-    described: dict[str, Any] | None,
-    message: str,
+    component_account: Account, described: dict[str, Any] | None, message: str
 ) -> None:
     component_account.components = {"prod-text-minilm": described} if described else {}
     assert component_account.error("Check", **COMPONENTS).startswith(message)

@@ -1,5 +1,6 @@
 """Repositories with the findings that the linter reports for them."""
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ Change = Content | Link | dict[str, str] | None
 class Case:
     """The repository `base` with `changes`, and all lines that lint prints for it.
 
+    A message has no column, need not have the end of the text before its rule, and "..." stands
+    for any text.
     `release` is the Triton release that serves the repository.
     """
 
@@ -33,6 +36,14 @@ class Case:
     changes: Mapping[str, Change]
     messages: list[str]
     release: str
+
+    def expected(self, printed: list[str]) -> list[str]:
+        """Return the messages, each replaced by the printed line that it stands for."""
+        return [
+            line if _fits(message, line) else message
+            for message, line in itertools.zip_longest(self.messages, printed, fillvalue="")
+            if message
+        ]
 
     def write(self, folder: Path) -> None:
         """Write the repository."""
@@ -51,6 +62,13 @@ def case(
 ) -> Case:
     """Return a case; `changes` maps a file to its `Change`, such as {old text: new text}."""
     return Case(name, base, changes, list(messages), release)
+
+
+def _fits(message: str, line: str) -> bool:
+    text, rule = message.rsplit(" [", 1)
+    pattern = ".*".join(map(re.escape, text.split(" ... ")))
+    without_column = re.sub(r"^(\S+:\d+):\d+:", r"\1:", line)
+    return bool(re.fullmatch(rf"{pattern}.* \[{re.escape(rule)}", without_column))
 
 
 def _replace_text(text: Content, pieces: dict[str, str]) -> str:

@@ -15,369 +15,158 @@ class TritonPythonModel:
 
         responses = [respond(request) for request in requests]
 """
+XGBOOST = '{"learner": {"learner_model_param": {"num_feature": %s}}}'
 
+# fmt: off
 CASES = [
     # python_imports
-    case(
-        "Python model that imports a missing package",
-        PYTHON,
-        {
-            "twice/1/model.py": "import numpy\n\ntry:\n    import cupy\nfinally:\n    import os\n"
-            + MODEL,
-            "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n",
-        },
-        *[
-            f"twice/1/{location}: imports {module}, which neither Python's standard library, nor "
-            "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to twice "
-            f"--add {fix}, or catch ImportError [python_imports]"
-            for location, module, fix in (
-                ("model.py:4:5", "cupy", "PACKAGE`, where PACKAGE is the one of PyPI that has it"),
-                ("words.py:2:5", "sklearn", "scikit-learn`"),
-            )
-        ],
-    ),
+    case("Python model that imports a missing package", PYTHON,
+         {"twice/1/model.py": "import numpy\ntry:\n  import cupy\nfinally:\n  import os\n" + MODEL,
+          "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n"},
+         "twice/1/model.py:3: imports cupy ... --to twice --add PACKAGE`, where [python_imports]",
+         "twice/1/words.py:2: imports sklearn ... --to twice --add scikit-learn` [python_imports]"),
     # python_models
-    case(
-        "Python model with a syntax error",
-        PYTHON,
-        {"twice/1/model.py": "class TritonPythonModel:\n    def execute(self, requests)\n"},
-        "twice/1/model.py:2:32: does not parse: expected ':' [python_models]",
-    ),
-    case(
-        "Python model with a null byte",
-        PYTHON,
-        {"twice/1/model.py": b"class TritonPythonModel:\0"},
-        "twice/1/model.py: does not parse: source code string cannot contain null bytes "
-        "[python_models]",
-    ),
-    case(
-        "Python model without TritonPythonModel",
-        PYTHON,
-        {"twice/1/model.py": {"TritonPythonModel": "TritonModel"}},
-        "twice/1/model.py: has no class TritonPythonModel, which Triton's python backend "
-        "looks for [python_models]",
-    ),
-    case(
-        "Python model without execute",
-        PYTHON,
-        {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
-        "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
-        "[python_models]",
-    ),
-    case(
-        "Python model whose execute forgets its responses",
-        PYTHON,
-        {"twice/1/model.py": EXECUTE_WITHOUT_RETURN},
-        "twice/1/model.py:2:5: execute returns None, and Triton never answers the request: return "
-        "a list with one pb_utils.InferenceResponse for each request [python_models]",
-    ),
+    case("Python model with a syntax error", PYTHON,
+         {"twice/1/model.py": "class TritonPythonModel:\n    def execute(self, requests)\n"},
+         "twice/1/model.py:2: does not parse: expected ':' [python_models]"),
+    case("Python model with a null byte", PYTHON,
+         {"twice/1/model.py": b'class TritonPythonModel:\x00'},
+         "twice/1/model.py: does not parse [python_models]"),
+    case("Python model without TritonPythonModel", PYTHON,
+         {"twice/1/model.py": {"TritonPythonModel": "TritonModel"}},
+         "twice/1/model.py: has no class TritonPythonModel [python_models]"),
+    case("Python model without execute", PYTHON,
+         {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
+         "twice/1/model.py:4: TritonPythonModel has no method execute(self, [python_models]"),
+    case("Python model whose execute forgets its responses", PYTHON,
+         {"twice/1/model.py": EXECUTE_WITHOUT_RETURN},
+         "twice/1/model.py:2: execute returns None [python_models]"),
     # bls_calls
-    case(
-        "Python model that calls another model by a fixed name",
-        PYTHON,
-        {
-            "twice/1/model.py": MODEL
-            + "import triton_python_backend_utils as utils\nNAME = 'inner'\n\n\n"
-            + "def call():\n    utils.InferenceRequest(model_name=NAME)\n"
-            + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n"
-        },
-        'twice/1/model.py:10:12: calls model "inner" by a fixed name: it is not loaded, or its '
-        "name is not unique on a multi-model endpoint: load it in initialize under "
-        "a name of its own (docs/models.md, Models that call models), or make it a step of an "
-        "ensemble [bls_calls]",
-    ),
+    case("Python model that calls another model by a fixed name", PYTHON,
+         {"twice/1/model.py": MODEL + "import triton_python_backend_utils as utils\n"
+          "NAME = 'inner'\ndef call():\n    utils.InferenceRequest(model_name=NAME)\n"
+          "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n"},
+         'twice/1/model.py:8: calls model "inner" by a fixed name [bls_calls]'),
     # onnx_bf16
-    case(
-        "ONNX file with BF16 before Triton 26.03",
-        ONNX,
-        {
-            "twice/config.pbtxt": {
-                '"x" data_type: TYPE_FP32': '"x" data_type: TYPE_BF16',
-                '"y" data_type: TYPE_FP32': '"y" data_type: TYPE_BF16',
-            },
-            "twice/1/model.onnx": partial(
-                files.onnx,
-                {"x": ["n", 2]},
-                {"y": ["n", 2]},
-                types={"x": "BFLOAT16", "y": "BFLOAT16"},
-            ),
-        },
-        *(
-            f'twice/1/model.onnx: "{name}" is BF16, which the ONNX backend of Triton 25.09 does '
-            "not have: export it as FP32 or FP16, or choose Triton 26.03 or newer [onnx_bf16]"
-            for name in "xy"
-        ),
-    ),
+    case("ONNX file with BF16 before Triton 26.03", ONNX,
+         {"twice/config.pbtxt": {'"x" data_type: TYPE_FP32': '"x" data_type: TYPE_BF16',
+           '"y" data_type: TYPE_FP32': '"y" data_type: TYPE_BF16'},
+          "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]},
+                                       types={"x": "BFLOAT16", "y": "BFLOAT16"})},
+         'twice/1/model.onnx: "x" is BF16 ... or choose Triton 26.03 or newer [onnx_bf16]',
+         'twice/1/model.onnx: "y" is BF16 ... or choose Triton 26.03 or newer [onnx_bf16]'),
     # onnx_tensors
-    case(
-        "Git LFS pointer as model.onnx",
-        ONNX,
-        {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
-        "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
-    ),
-    case(
-        "ONNX file with another input",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"X": ["n", 2]}, {"y": ["n", 2]})},
-        'twice/config.pbtxt:3:11: 1/model.onnx has no input "x"; it has X [onnx_tensors]',
-        'twice/config.pbtxt:3:1: 1/model.onnx needs an input "X": declare it [onnx_tensors]',
-    ),
-    case(
-        "ONNX file with other types",
-        ONNX,
-        {
-            "twice/1/model.onnx": partial(
-                files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, types={"x": "INT64", "y": "INT64"}
-            )
-        },
-        'twice/config.pbtxt:3:21: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
-        'twice/config.pbtxt:4:22: output "y" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
-    ),
-    case(
-        "ONNX file with another size",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", 2]})},
-        'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [3] behind the '
-        "batch axis [onnx_tensors]",
-    ),
-    case(
-        "ONNX file with an output of any size",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", "m"]}, {"y": ["n", "m"]})},
-        'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1] behind the '
-        "batch axis [onnx_tensors]",
-    ),
-    case(
-        "ONNX input with a value in the file",
-        ONNX,
-        {
-            CONFIG: {
-                "max_batch_size: 8": "max_batch_size: 0",
-                '"x" data_type: TYPE_FP32 dims: [ 2 ] }': '"x" data_type: TYPE_FP32 dims: [ 1 ] }, '
-                '{ name: "w" data_type: TYPE_FP32 dims: [ 1 ] }',
-                '"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]',
-            },
-            "twice/1/model.onnx": partial(
-                files.onnx, {"x": [1], "w": [1]}, {"y": [1]}, weights=["w"]
-            ),
-        },
-        'twice/config.pbtxt:3:57: input "w" has a value in 1/model.onnx: write optional: true, or '
-        "leave the input out [onnx_tensors]",
-    ),
-    case(
-        "optional ONNX input without a value in the file",
-        ONNX,
-        {
-            CONFIG: {
-                "max_batch_size: 8": "max_batch_size: 0",
-                '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true data_type: TYPE_FP32 '
-                "dims: [ -1,",
-                '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
-            }
-        },
-        'twice/config.pbtxt:3:9: input "x" has no value in 1/model.onnx: remove optional '
-        "[onnx_tensors]",
-    ),
-    case(
-        "optional ONNX input of a model that batches",
-        ONNX,
-        {CONFIG: {'"x" data_type': '"x" optional: true data_type'}},
-        'twice/config.pbtxt:3:9: input "x" is optional, which needs max_batch_size: 0: remove '
-        "optional [onnx_tensors]",
-    ),
-    case(
-        "ONNX file without an axis of size 1",
-        ONNX,
-        {
-            CONFIG: {
-                '"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]'
-            },
-            "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n"]}),
-        },
-        'twice/config.pbtxt:4:43: output "y" has dims [1], 1/model.onnx has [] behind the '
-        "batch axis: write dims as the file has them, or add reshape { shape: [] } "
-        "[onnx_tensors]",
-    ),
-    case(
-        "ONNX file with a fixed batch size",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
-        'twice/config.pbtxt:3:42: input "x" is [1, 2] in 1/model.onnx: its first axis is '
-        "not dynamic, so the model cannot batch: write max_batch_size: 0 with all dims, "
-        "or export a dynamic batch axis [onnx_tensors]",
-    ),
-    case(
-        "ONNX file with an undeclared batch axis",
-        ONNX,
-        {CONFIG: {"max_batch_size: 8": "max_batch_size: 0"}},
-        'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
-        'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
-    ),
-    case(
-        "ONNX file with other dims in version 2",
-        ONNX,
-        {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
-        'twice/config.pbtxt:3:42: input "x" has dims [2], 2/model.onnx has [2, 2] behind '
-        "the batch axis [onnx_tensors]",
-    ),
+    case("Git LFS pointer as model.onnx", ONNX,
+         {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
+         "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]"),
+    case("ONNX file with another input", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"X": ["n", 2]}, {"y": ["n", 2]})},
+         'twice/config.pbtxt:3: 1/model.onnx has no input "x"; it has X [onnx_tensors]',
+         'twice/config.pbtxt:3: 1/model.onnx needs an input "X": declare it [onnx_tensors]'),
+    case("ONNX file with other types", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]},
+                                        types={"x": "INT64", "y": "INT64"})},
+         'twice/config.pbtxt:3: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
+         'twice/config.pbtxt:4: output "y" is TYPE_INT64 in 1/model.onnx [onnx_tensors]'),
+    case("ONNX file with another size", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", 2]})},
+         'twice/config.pbtxt:3: input "x" has dims [2], 1/model.onnx has [3] [onnx_tensors]'),
+    case("ONNX file with an output of any size", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", "m"]}, {"y": ["n", "m"]})},
+         'twice/config.pbtxt:4: output "y" has dims [2], 1/model.onnx has [-1] [onnx_tensors]'),
+    case("ONNX input with a value in the file", ONNX,
+         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0",
+           '"x" data_type: TYPE_FP32 dims: [ 2 ] }': '"x" data_type: TYPE_FP32 dims: [ 1 ] '
+           '}, { name: "w" data_type: TYPE_FP32 dims: [ 1 ] }',
+           '"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]'},
+          "twice/1/model.onnx": partial(files.onnx, {"x": [1], "w": [1]}, {"y": [1]},
+                                       weights=["w"])},
+         'twice/config.pbtxt:3: input "w" has a value in 1/model.onnx [onnx_tensors]'),
+    case("optional ONNX input without a value in the file", ONNX,
+         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0",
+           '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true data_type: TYPE_FP32 '
+           "dims: [ -1,",
+           '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,'}},
+         'twice/config.pbtxt:3: input "x" has no value in 1/model.onnx [onnx_tensors]'),
+    case("optional ONNX input of a model that batches", ONNX,
+         {CONFIG: {'"x" data_type': '"x" optional: true data_type'}},
+         'twice/config.pbtxt:3: input "x" is optional, which needs max_batch_size [onnx_tensors]'),
+    case("ONNX file without an axis of size 1", ONNX,
+         {CONFIG: {'"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]'},
+          "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n"]})},
+         'twice/config.pbtxt:4: output "y" has dims [1] ... add reshape { [onnx_tensors]'),
+    case("ONNX file with a fixed batch size", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
+         'twice/config.pbtxt:3: input "x" is [1, 2] in 1/model.onnx [onnx_tensors]'),
+    case("ONNX file with an undeclared batch axis", ONNX,
+         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0"}},
+         'twice/config.pbtxt:3: input "x" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
+         'twice/config.pbtxt:4: output "y" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]'),
+    case("ONNX file with other dims in version 2", ONNX,
+         {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
+         'twice/config.pbtxt:3: input "x" has dims [2] [onnx_tensors]'),
     # onnx_versions
-    case(
-        "ONNX file with a newer opset than the release",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, opset=20)},
-        "twice/1/model.onnx: has opset 20; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
-        "to 19: export with opset: 19 or lower, or choose Triton 24.03 or newer "
-        "[onnx_versions]",
-        release="24.01",
-    ),
-    case(
-        "ONNX file with a newer IR version than the release",
-        ONNX,
-        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, ir=10)},
-        "twice/1/model.onnx: has IR version 10; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
-        "to 9: save it with ir_version = 9 or lower, or choose Triton 24.05 or newer "
-        "[onnx_versions]",
-        release="24.01",
-    ),
+    case("ONNX file with a newer opset than the release", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, opset=20)},
+         "twice/1/model.onnx: has opset 20 [onnx_versions]", release="24.01"),
+    case("ONNX file with a newer IR version than the release", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, ir=10)},
+         "twice/1/model.onnx: has IR version 10 [onnx_versions]", release="24.01"),
     # torchscript_files
-    case(
-        "model.pt without TorchScript",
-        TORCHSCRIPT,
-        {"twice/1/model.pt": "PK"},
-        "twice/1/model.pt: is not a TorchScript file: build or copy it again [torchscript_files]",
-    ),
+    case("model.pt without TorchScript", TORCHSCRIPT, {"twice/1/model.pt": "PK"},
+         "twice/1/model.pt: is not a TorchScript file: build or copy it again [torchscript_files]"),
     # torchscript_versions
-    case(
-        "TorchScript file newer than the release",
-        TORCHSCRIPT,
-        {},
-        "twice/1/model.pt: warning: was written by PyTorch 2.1 or newer, Triton 23.03 has "
-        "2.0.0a0+1767026, which may not load it: export it with that or an older version, or "
-        "choose a newer release [torchscript_versions]",
-        release="23.03",
-    ),
+    case("TorchScript file newer than the release", TORCHSCRIPT, {},
+         "twice/1/model.pt: warning: was written by PyTorch 2.1 or newer [torchscript_versions]",
+         release="23.03"),
     # fil_settings
-    case(
-        "FIL with invalid tensors and parameters",
-        FIL,
-        {
-            CONFIG: {
-                '"input__0" data_type: TYPE_FP32': '"X" data_type: TYPE_FP64',
-                "max_batch_size: 8\n": "",
-                "xgboost_json": "xgboost_yaml",
-                '"false"': '"yes"',
-            },
-            "twice/1/xgboost.json": None,
-            "twice/1/xgboost.model": "",
-        },
-        "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
-        'twice/config.pbtxt:2:11: FIL calls its input "input__0": write this name [fil_settings]',
-        "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
-        'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
-        "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",
-        'twice/config.pbtxt:5:1: output_class is "yes": write true, false [fil_settings]',
-    ),
-    case(
-        "FIL without a required parameter",
-        FIL,
-        {CONFIG: {'key: "output_class"': 'key: "predict_proba"'}},
-        'twice/config.pbtxt:5:1: FIL needs output_class: add parameters { key: "output_class" '
-        'value { string_value: "true" } } [fil_settings]',
-    ),
-    case(
-        "FIL classifier without a threshold",
-        FIL,
-        {CONFIG: {'string_value: "false"': 'string_value: "true"'}},
-        'twice/config.pbtxt:5:1: FIL needs threshold: add parameters { key: "threshold" value '
-        '{ string_value: "0.5" } } [fil_settings]',
-    ),
-    *(
-        case(
-            f"XGBoost {version} file newer than Triton {release}",
-            FIL,
-            {"twice/1/xgboost.json": {'{"learner"': f'{{"version": [{version}], "learner"'}},
-            f"twice/1/xgboost.json: was written by XGBoost {version.replace(', ', '.')}; "
-            f"Treelite {treelite} of Triton {release} does not read it: save it with an older "
-            f"XGBoost (3.0 for 24.03 to 25.09, 1.6 before), or choose Triton {newer} or newer "
-            "[fil_versions]",
-            release=release,
-        )
-        for version, release, treelite, newer in (
-            ("3, 1, 0", "25.09", "4.4.1", "26.03"),
-            ("1, 7, 6", "24.01", "3.9.1", "24.03"),
-        )
-    ),
-    case(
-        "XGBoost UBJSON in a release without it",
-        FIL,
-        {
-            CONFIG: {"xgboost_json": "xgboost_ubj"},
-            "twice/1/xgboost.json": None,
-            "twice/1/xgboost.ubj": "",
-        },
-        "twice/config.pbtxt:5:1: Triton 24.09 has no xgboost_ubj: write xgboost_json, or "
-        "choose Triton 24.10 or newer [fil_versions]",
-        release="24.09",
-    ),
-    case(
-        "XGBoost file with another number of features",
-        FIL,
-        {CONFIG: {"[ 2 ]": "[ 4 ]"}},
-        "twice/config.pbtxt:3:49: has 4 features, 1/xgboost.json has 2: write [ 2 ] [fil_features]",
-    ),
-    case(
-        "LightGBM file with another number of features",
-        FIL,
-        {
-            CONFIG: {"xgboost_json": "lightgbm"},
-            "twice/1/xgboost.json": None,
-            "twice/1/model.txt": "tree\nversion=v4\nmax_feature_idx=3\n",
-        },
-        "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] [fil_features]",
-    ),
+    case("FIL with invalid tensors and parameters", FIL,
+         {CONFIG: {'"input__0" data_type: TYPE_FP32': '"X" data_type: TYPE_FP64',
+           "max_batch_size: 8\n": "", "xgboost_json": "xgboost_yaml", '"false"': '"yes"'},
+          "twice/1/xgboost.json": None, "twice/1/xgboost.model": ""},
+         "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
+         'twice/config.pbtxt:2: FIL calls its input "input__0": write this name [fil_settings]',
+         "twice/config.pbtxt:2: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
+         'twice/config.pbtxt:4: model_type is "xgboost_yaml" [fil_settings]',
+         'twice/config.pbtxt:5: output_class is "yes": write true, false [fil_settings]'),
+    case("FIL without a required parameter", FIL,
+         {CONFIG: {'key: "output_class"': 'key: "predict_proba"'}},
+         "twice/config.pbtxt:5: FIL needs output_class [fil_settings]"),
+    case("FIL classifier without a threshold", FIL,
+         {CONFIG: {'string_value: "false"': 'string_value: "true"'}},
+         "twice/config.pbtxt:5: FIL needs threshold [fil_settings]"),
+    *(case(f"XGBoost {version} file newer than Triton {release}", FIL,
+           {"twice/1/xgboost.json": {'{"learner"': f'{{"version": [{version}], "learner"'}},
+           f"twice/1/xgboost.json: ... Treelite {treelite} of ... Triton {newer} [fil_versions]",
+           release=release)
+      for version, release, treelite, newer in (("3, 1, 0", "25.09", "4.4.1", "26.03"),
+                                                ("1, 7, 6", "24.01", "3.9.1", "24.03"))),
+    case("XGBoost UBJSON in a release without it", FIL,
+         {CONFIG: {"xgboost_json": "xgboost_ubj"}, "twice/1/xgboost.json": None,
+          "twice/1/xgboost.ubj": ""},
+         "twice/config.pbtxt:5: Triton 24.09 has no xgboost_ubj [fil_versions]", release="24.09"),
+    case("XGBoost file with another number of features", FIL, {CONFIG: {"[ 2 ]": "[ 4 ]"}},
+         "twice/config.pbtxt:3: has 4 features, 1/xgboost.json has 2: write [ 2 ] [fil_features]"),
+    case("LightGBM file with another number of features", FIL,
+         {CONFIG: {"xgboost_json": "lightgbm"}, "twice/1/xgboost.json": None,
+          "twice/1/model.txt": "tree\nversion=v4\nmax_feature_idx=3\n"},
+         "twice/config.pbtxt:3: has 2 features, 1/model.txt has 4: write [ 4 ] [fil_features]"),
     # fil_trees
-    *(
-        case(
-            name,
-            FIL,
-            {"twice/1/xgboost.json": f'{{"learner": {{"learner_model_param": {content}}}}}'},
-            f"twice/1/xgboost.json: {message}, or export it as ONNX [fil_trees]",
-        )
-        for name, content, message in (
-            (
-                "linear XGBoost model",
-                '{"num_feature": "2"}, "gradient_booster": {"name": "gblinear"}',
-                "is a linear model (gblinear), FIL serves trees: train with booster gbtree or dart",
-            ),
-            (
-                "XGBoost model with two targets",
-                '{"num_feature": "2", "num_target": "2"}',
-                "has 2 targets, FIL serves one: train a model for each",
-            ),
-        )
-    ),
+    case("linear XGBoost model", FIL,
+         {"twice/1/xgboost.json": XGBOOST % '"2"}, "gradient_booster": {"name": "gblinear"'},
+         "twice/1/xgboost.json: is a linear model (gblinear), FIL serves trees [fil_trees]"),
+    case("XGBoost model with two targets", FIL,
+         {"twice/1/xgboost.json": XGBOOST % '"2", "num_target": "2"'},
+         "twice/1/xgboost.json: has 2 targets, FIL serves one [fil_trees]"),
     # dali_tensors
-    case(
-        "model.dali without a pipeline",
-        DALI,
-        {"pictures/1/model.dali": "pipeline"},
-        "pictures/1/model.dali: is not a serialized DALI pipeline [dali_tensors]",
-    ),
-    case(
-        "DALI pipeline with another source",
-        DALI,
-        {"pictures/config.pbtxt": {"DALI_INPUT_0": "IMAGE"}},
-        "pictures/config.pbtxt:3:1: declares inputs IMAGE; the external sources in "
-        "1/model.dali are DALI_INPUT_0 [dali_tensors]",
-    ),
-    case(
-        "DALI pipeline with fewer outputs",
-        DALI,
-        {
-            "pictures/config.pbtxt": {
-                "output [": 'output { name: "SIZE" data_type: TYPE_INT64 dims: 2 }\noutput ['
-            }
-        },
-        "pictures/config.pbtxt:4:1: declares 2 outputs, 1/model.dali has 1 [dali_tensors]",
-    ),
+    case("model.dali without a pipeline", DALI, {"pictures/1/model.dali": "pipeline"},
+         "pictures/1/model.dali: is not a serialized DALI pipeline [dali_tensors]"),
+    case("DALI pipeline with another source", DALI,
+         {"pictures/config.pbtxt": {"DALI_INPUT_0": "IMAGE"}},
+         "pictures/config.pbtxt:3: declares inputs IMAGE [dali_tensors]"),
+    case("DALI pipeline with fewer outputs", DALI,
+         {"pictures/config.pbtxt":
+          {"output [": 'output { name: "SIZE" data_type: TYPE_INT64 dims: 2 }\noutput ['}},
+         "pictures/config.pbtxt:4: declares 2 outputs, 1/model.dali has 1 [dali_tensors]"),
 ]
+# fmt: on

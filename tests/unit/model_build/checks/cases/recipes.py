@@ -32,138 +32,59 @@ def _tensorrt_changes(profile: str) -> dict[str, Change]:
     }
 
 
+# fmt: off
 CASES = [
     # recipe_matches_files
-    case(
-        "file in a folder without a model",
-        RECIPE,
-        {RECIPE_FILE: {"twice/1/model.onnx": "double/1/model.onnx"}},
-        "recipe.yaml:3: double/1/model.onnx: double is not a model directory; there are: "
-        "twice [recipe_matches_files]",
-    ),
-    case(
-        "file for another backend",
-        RECIPE,
-        {"twice/config.pbtxt": {'"onnxruntime"': '"python"'}},
-        "recipe.yaml:3: twice/1/model.onnx: `to: onnx` makes a file for the onnxruntime "
-        "backend, twice/config.pbtxt names python [recipe_matches_files]",
-    ),
-    case(
-        "missing source",
-        RECIPE,
-        {"export.py": None},
-        "recipe.yaml:3: twice/1/model.onnx: source export.py does not exist: add it "
-        "beside the recipe, or write another path [recipe_matches_files]",
-        "recipe.yaml:10: twice/1/model.pt: source export.py does not exist: add it beside "
-        "the recipe, or write another path [recipe_matches_files]",
-    ),
-    case(
-        "missing file to copy",
-        RECIPE,
-        {RECIPE_FILE: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
-        "recipe.yaml:3: twice/1/model.onnx: weights twice.onnx does not exist: add it "
-        "beside the recipe, or write another path [recipe_matches_files]",
-    ),
-    case(
-        "copied file that is not in the weights",
-        RECIPE,
-        {
-            RECIPE_FILE: {
-                "files:\n": f"weights: {{ from: folder, path: ., files: {{ a.onnx: {SHA256} }} }}\n"
-                "files:\n",
-                ONNX_STEP: "    to: copy\n    weights: twice.onnx\n",
-            }
-        },
-        "recipe.yaml:4: twice/1/model.onnx: twice.onnx is not one of the recipe's weights: "
-        "write one of a.onnx [recipe_matches_files]",
-    ),
-    case(
-        "import without installed packages",
-        PACKAGES,
-        {"second/1/model.py": "import sklearn\n" + MODEL},
-        "second/1/model.py:1:1: imports sklearn, which neither Python's standard library, nor "
-        "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to second "
-        "--add scikit-learn`, or catch ImportError [recipe_imports]",
-    ),
-    case(
-        "import that the requirements do not have",
-        PACKAGES,
-        {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
-        "first/1/model.py:1:1: imports torch, which neither Python's standard library, nor "
-        "numpy, nor this model directory has: add it with `tritonsm lock MODEL --to first "
-        "--add torch`, or catch ImportError [recipe_imports]",
-    ),
-    case(
-        "packages outside site-packages",
-        RECIPE,
-        {
-            RECIPE_FILE: {
-                "files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n"
-                "    requirements: requirements.txt\n"
-            },
-            "requirements.txt": "",
-            "twice/1/__init__.py": "",
-        },
-        "recipe.yaml:3: twice/1/packages: packages are found in twice/1/site-packages: write "
-        "that [recipe_matches_files]",
-        "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is written by the build: "
-        "move its code to model.py [recipe_matches_files]",
-    ),
-    case(
-        "missing requirements file",
-        RECIPE,
-        {
-            RECIPE_FILE: {
-                "files:\n": "files:\n  twice/1/site-packages:\n    to: python-packages\n"
-                "    requirements: requirements.txt\n"
-            }
-        },
-        "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
-        "add it beside the recipe, or write another path [recipe_matches_files]",
-    ),
-    case(
-        "invalid config.pbtxt",
-        RECIPE,
-        {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
-        "twice/config.pbtxt:2:1: max_batch_size is -8: write the largest batch, or 0 for a "
-        "model that does not batch [batch_sizes]",
-    ),
-    case(
-        "packages without hashes",
-        RECIPE,
-        {
-            "pins.txt": "--only-binary :all:\nnumpy==1.26.4 \\\n  --hash=sha256:00\n\n"
-            "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"
-        },
-        *[
-            f"pins.txt:{line}: {package}: has no hash, so its content can change: add "
-            "hashes with `tritonsm lock .` "
-            "[hashed_packages]"
-            for line, package in ((5, "torch==2.4.1"), (6, "six==1.17.0"), (8, "idna==3.10"))
-        ],
-    ),
+    case("file in a folder without a model", RECIPE,
+         {RECIPE_FILE: {"twice/1/model.onnx": "double/1/model.onnx"}},
+         "recipe.yaml:3: ... double is not a model directory; ... twice [recipe_matches_files]"),
+    case("file for another backend", RECIPE, {"twice/config.pbtxt": {'"onnxruntime"': '"python"'}},
+         "recipe.yaml:3: twice/1/model.onnx: ... the onnxruntime backend [recipe_matches_files]"),
+    case("missing source", RECIPE, {"export.py": None},
+         "recipe.yaml:3: twice/1/model.onnx: source export.py does not [recipe_sources]",
+         "recipe.yaml:10: twice/1/model.pt: source export.py does not [recipe_sources]"),
+    case("missing file to copy", RECIPE,
+         {RECIPE_FILE: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
+         "recipe.yaml:3: ... weights twice.onnx does not exist [recipe_sources]"),
+    case("copied file that is not in the weights", RECIPE,
+         {RECIPE_FILE: {"files:\n": "weights:\n  from: folder\n  path: .\n"
+                                 f"  files: {{ a.onnx: {SHA256} }}\nfiles:\n",
+           ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
+         "recipe.yaml:7: ... twice.onnx is not one of the recipe's weights [recipe_sources]"),
+    case("import without installed packages", PACKAGES,
+         {"second/1/model.py": "import sklearn\n" + MODEL},
+         "second/1/model.py:1: imports sklearn ... --to second --add scikit [recipe_imports]"),
+    case("import that the requirements do not have", PACKAGES,
+         {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
+         "first/1/model.py:1: imports torch ... --to first --add torch` [recipe_imports]"),
+    case("packages outside site-packages", RECIPE,
+         {RECIPE_FILE: {"files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n    "
+           "requirements: requirements.txt\n"}, "requirements.txt": "", "twice/1/__init__.py": ""},
+         "recipe.yaml:3: ... packages are found in twice/1/site-packages [recipe_matches_files]",
+         "recipe.yaml:3: ... twice/1/__init__.py is written by the build [recipe_matches_files]"),
+    case("missing requirements file", RECIPE,
+         {RECIPE_FILE: {"files:\n": "files:\n  twice/1/site-packages:\n    to: python-packages\n"
+                                 "    requirements: requirements.txt\n"}},
+         "recipe.yaml:3: ... requirements requirements.txt does not exist [recipe_sources]"),
+    case("invalid config.pbtxt", RECIPE,
+         {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
+         "twice/config.pbtxt:2: max_batch_size is -8: write the largest batch [batch_sizes]"),
+    case("packages without hashes", RECIPE,
+         {"pins.txt": "--only-binary :all:\nnumpy==1.26.4 \\\n  --hash=sha256:00\n\n"
+          "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"},
+         "pins.txt:5: torch==2.4.1: has no hash [hashed_packages]",
+         "pins.txt:6: six==1.17.0: has no hash [hashed_packages]",
+         "pins.txt:8: idna==3.10: has no hash [hashed_packages]"),
     # engine_profiles
-    case(
-        "profile with other inputs",
-        RECIPE,
-        _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
-        "recipe.yaml:10: twice/1/model.plan: a profile has Z: write the inputs x "
-        "[recipe_matches_files]",
-    ),
-    case(
-        "profile with other dims",
-        RECIPE,
-        _tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
-        'recipe.yaml:10: twice/1/model.plan: profile shape [8, 3] of "x" does not fit '
-        "[-1, 2] [recipe_matches_files]",
-    ),
-    case(
-        "profiles without the smallest and largest batch",
-        RECIPE,
-        _tensorrt_changes("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
-        "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 8, the largest "
-        "that clients may send [recipe_matches_files]",
-        "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 1, the smallest "
-        "that clients may send [recipe_matches_files]",
-    ),
+    case("profile with other inputs", RECIPE,
+         _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
+         "recipe.yaml:10: twice/1/model.plan: a profile has Z [recipe_matches_files]"),
+    case("profile with other dims", RECIPE,
+         _tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
+         "recipe.yaml:10: ... profile shape [8, 3] of ... not fit [-1, 2] [recipe_matches_files]"),
+    case("profiles without the smallest and largest batch", RECIPE,
+         _tensorrt_changes("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
+         "recipe.yaml:10: ... no profile takes a batch of 8 [recipe_matches_files]",
+         "recipe.yaml:10: ... no profile takes a batch of 1 [recipe_matches_files]"),
 ]
+# fmt: on

@@ -79,12 +79,13 @@ MODULES: Files = {
     "twice/1/lines.cpython-312.so": "",
 }
 
+CONTROL = (
+    'control_input {{ name: "{0}" control {{ kind: CONTROL_SEQUENCE_{0} '
+    "fp32_false_true: [ 0, 1 ] }} }}"
+)
 SHAPES: dict[str, tuple[str, files.Shapes, files.Shapes]] = {
     "controls": (
-        'sequence_batching { control_input { name: "START" control { '
-        "kind: CONTROL_SEQUENCE_START fp32_false_true: [ 0, 1 ] } } "
-        'control_input { name: "READY" control { '
-        "kind: CONTROL_SEQUENCE_READY fp32_false_true: [ 0, 1 ] } } }",
+        f"sequence_batching {{ {CONTROL.format('START')} {CONTROL.format('READY')} }}",
         {"START": ["n", 1], "READY": ["n", 1]},
         {},
     ),
@@ -103,197 +104,89 @@ SHAPES: dict[str, tuple[str, files.Shapes, files.Shapes]] = {
 }
 """Tensors of an ONNX file that config.pbtxt declares elsewhere: fields, inputs, outputs."""
 
+# fmt: off
 CASES = [
     *(case(f"base: {name}", files_, {}) for name, files_ in BASES.items()),
     case("ensemble with an empty version folder", ENSEMBLE, {"both/1/": ""}),
     case("TensorFlow in a release with it", TENSORFLOW, {}, release="24.09"),
-    *(
-        case(
-            f"{file} for {lines}",
-            {CONFIG: lines + (FIL_TENSORS if "fil" in lines else TENSORS), f"twice/1/{file}": ""},
-            {},
-            release="24.09",
-        )
-        for lines, file in FILES.items()
-    ),
+    *(case(f"{file} for {lines}", {CONFIG: lines + (FIL_TENSORS if "fil" in lines else TENSORS),
+                                   f"twice/1/{file}": ""}, {}, release="24.09")
+      for lines, file in FILES.items()),
     # Layout
     case("config without a name", PYTHON, {CONFIG: {'name: "twice"\n': ""}}),
-    case(
-        "files of editors and Python",
-        PYTHON,
-        {"twice/1/.cache": Link("/missing"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""},
-    ),
+    case("files of editors and Python", PYTHON,
+         {"twice/1/.cache": Link("/missing"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""}),
     case("data folders", PYTHON, {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""}),
     # Tensors
-    case(
-        "reshape to the same elements",
-        PYTHON,
-        {
-            CONFIG: {
-                "# FIELDS": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
-                "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
-            }
-        },
-    ),
-    case(
-        "parameter that only a TorchScript model's own code reads",
-        TORCHSCRIPT,
-        {CONFIG: {"# FIELDS": 'parameters { key: "THRESHOLD" value { string_value: "1" } }'}},
-    ),
-    case(
-        "TorchScript inputs with the names of the arguments",
-        TORCHSCRIPT,
-        {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}},
-    ),
-    case(
-        "ONNX file with more outputs, dynamic sizes and an input with a default",
-        ONNX,
-        {
-            "twice/1/model.onnx": partial(
-                files.onnx,
-                {"x": ["n", "m"], "w": [1]},
-                {"y": ["n", 2], "z": ["n", "m"]},
-                weights=["w"],
-            )
-        },
-    ),
-    case(
-        "ONNX model without batching, with an optional input",
-        ONNX,
-        {
-            CONFIG: {
-                "max_batch_size: 8\n": "",
-                "dims: [ 2 ] } ]\noutput": "dims: [ 4, 2 ] }, "
-                '{ name: "w" optional: true data_type: TYPE_FP32 dims: [ 1 ] } ]\noutput',
-                '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
-            },
-            "twice/1/model.onnx": partial(
-                files.onnx, {"x": ["n", 2], "w": [1]}, {"y": ["n", 2]}, weights=["w"]
-            ),
-        },
-    ),
-    *(
-        case(
-            f"ONNX model with {kind}",
-            ONNX,
-            {
-                CONFIG: {"# FIELDS": fields},
-                "twice/1/model.onnx": partial(
-                    files.onnx, {"x": ["n", 2], **inputs}, {"y": ["n", 2], **outputs}
-                ),
-            },
-        )
-        for kind, (fields, inputs, outputs) in SHAPES.items()
-    ),
-    case(
-        "DALI pipeline that Triton serializes",
-        DALI,
-        {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"},
-    ),
+    case("reshape to the same elements", PYTHON,
+         {CONFIG: {"# FIELDS": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
+           "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"}}),
+    case("parameter that only a TorchScript model's own code reads", TORCHSCRIPT,
+         {CONFIG: {"# FIELDS": 'parameters { key: "THRESHOLD" value { string_value: "1" } }'}}),
+    case("TorchScript inputs with the names of the arguments", TORCHSCRIPT,
+         {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}}),
+    case("ONNX file with more outputs, dynamic sizes and an input with a default", ONNX,
+         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", "m"], "w": [1]},
+                                        {"y": ["n", 2], "z": ["n", "m"]}, weights=["w"])}),
+    case("ONNX model without batching, with an optional input", ONNX,
+         {CONFIG: {"max_batch_size: 8\n": "",
+           "dims: [ 2 ] } ]\noutput": 'dims: [ 4, 2 ] }, { name: "w" optional: true '
+           "data_type: TYPE_FP32 dims: [ 1 ] } ]\noutput",
+           '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,'},
+          "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2], "w": [1]}, {"y": ["n", 2]},
+                                       weights=["w"])}),
+    *(case(f"ONNX model with {kind}", ONNX,
+           {CONFIG: {"# FIELDS": fields},
+            "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2], **inputs},
+                                          {"y": ["n", 2], **outputs})})
+      for kind, (fields, inputs, outputs) in SHAPES.items()),
+    case("DALI pipeline that Triton serializes", DALI,
+         {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"}),
     # Scheduling
-    case(
-        "instances on CPUs and GPUs",
-        PYTHON,
-        {
-            CONFIG: {
-                "# FIELDS": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"
-            }
-        },
-    ),
-    case(
-        "decoupled model",
-        PYTHON,
-        {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }"}},
-    ),
+    case("instances on CPUs and GPUs", PYTHON,
+         {CONFIG: {"# FIELDS": "instance_group [ { kind: KIND_CPU }, { kind: KIND_GPU } ]"}}),
+    case("decoupled model", PYTHON,
+         {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }"}}),
     # Python models
-    *(
-        case(
-            f"Python model that imports {imports}",
-            PYTHON,
-            {**MODULES, "twice/1/model.py": code + MODEL},
-        )
-        for imports, code in {
-            "modules of every release": "import json, numpy.linalg, distutils.util\n",
-            "an optional package": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
-            "a package for type checkers": "import typing\n\nif typing.TYPE_CHECKING:\n"
-            "    import pandas\n",
-            "its own modules": "from .words import a\nimport words\nimport lines\n",
-        }.items()
-    ),
-    case(
-        "Python model that imports its packages",
-        PYTHON,
-        {
-            "twice/1/model.py": "import sklearn.svm\n" + MODEL,
-            "twice/1/site-packages/sklearn/__init__.py": "import scipy",
-        },
-    ),
-    case(
-        "Python model with an environment",
-        PYTHON,
-        {
-            "twice/1/model.py": "import torch\n" + MODEL,
-            CONFIG: {"# FIELDS": ENVIRONMENT},
-            "twice/env.tar.gz": "",
-        },
-    ),
-    *(
-        case(f"Python model that {variant}", PYTHON, {**MODULES, "twice/1/model.py": text})
-        for variant, text in {
-            "imports its class": "from base import TritonPythonModel\n",
-            "imports its class under another name": "from base import B as TritonPythonModel\n",
-            "assigns its class": "import base\nTritonPythonModel = base.Model\n",
-            "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
-            "executes asynchronously": MODEL.replace("def execute", "async def execute"),
-        }.items()
-    ),
-    case(
-        "Python model beside a client",
-        PYTHON,
-        {"twice/client.py": "import tritonclient\n", "twice/1/words.py": "import json\n"},
-    ),
+    *(case(f"Python model that imports {imports}", PYTHON,
+           {**MODULES, "twice/1/model.py": code + MODEL})
+      for imports, code in {
+          "modules of every release": "import json, numpy.linalg, distutils.util\n",
+          "an optional package": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
+          "a package for type checkers": "import typing\nif typing.TYPE_CHECKING: import pandas\n",
+          "its own modules": "from .words import a\nimport words\nimport lines\n",
+      }.items()),
+    case("Python model that imports its packages", PYTHON,
+         {"twice/1/model.py": "import sklearn.svm\n" + MODEL,
+          "twice/1/site-packages/sklearn/__init__.py": "import scipy"}),
+    case("Python model with an environment", PYTHON,
+         {"twice/1/model.py": "import torch\n" + MODEL, CONFIG: {"# FIELDS": ENVIRONMENT},
+          "twice/env.tar.gz": ""}),
+    *(case(f"Python model that {variant}", PYTHON, {**MODULES, "twice/1/model.py": text})
+      for variant, text in {
+          "imports its class": "from base import TritonPythonModel\n",
+          "imports its class under another name": "from base import B as TritonPythonModel\n",
+          "assigns its class": "import base\nTritonPythonModel = base.Model\n",
+          "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
+          "executes asynchronously": MODEL.replace("def execute", "async def execute"),
+      }.items()),
+    case("Python model beside a client", PYTHON,
+         {"twice/client.py": "import tritonclient\n", "twice/1/words.py": "import json\n"}),
     # Ensembles
-    case(
-        "ensemble that reshapes its output",
-        ENSEMBLE,
-        {
-            BOTH: {"dims: [ -1 ]": "dims: [ 2 ] reshape { shape: [ 1, 2 ] }"},
-            SECOND: {"dims: [ 2 ]": "dims: [ 1, 2 ]"},
-        },
-    ),
-    case(
-        "steps in another order",
-        ENSEMBLE,
-        {
-            BOTH: {
-                'model_name: "first"': 'model_name: "second"',
-                'model_name: "second"': 'model_name: "first"',
-                'key: "A" value: "X"': 'key: "C" value: "M"',
-                'key: "C" value: "M"': 'key: "A" value: "X"',
-                'key: "B" value: "M"': 'key: "D" value: "Y"',
-                'key: "D" value: "Y"': 'key: "B" value: "M"',
-            }
-        },
-    ),
-    *(
-        case(f"step with [ 3, 4 ] after {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}})
-        for dims in ("[ 3, 4 ]", "[ 3, -1 ]", "[ -1, -1 ]")
-    ),
-    case(
-        "step with an explicit batch axis after one that batches",
-        ENSEMBLE,
-        {
-            FIRST: {"# FIELDS": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
-            SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"},
-        },
-    ),
-    case(
-        "ensemble with smaller batches than its steps",
-        ENSEMBLE,
-        {
-            BOTH: {"input [": "max_batch_size: 4\ninput ["},
-            FIRST: {"# FIELDS": "max_batch_size: 8"},
-            SECOND: {"# FIELDS": "max_batch_size: 8"},
-        },
-    ),
+    case("ensemble that reshapes its output", ENSEMBLE,
+         {BOTH: {"dims: [ -1 ]": "dims: [ 2 ] reshape { shape: [ 1, 2 ] }"},
+          SECOND: {"dims: [ 2 ]": "dims: [ 1, 2 ]"}}),
+    case("steps in another order", ENSEMBLE,
+         {BOTH: {'"first"': '"second"', '"second"': '"first"',
+                 '"A" value: "X"': '"C" value: "M"', '"C" value: "M"': '"A" value: "X"',
+                 '"B" value: "M"': '"D" value: "Y"', '"D" value: "Y"': '"B" value: "M"'}}),
+    *(case(f"step with [ 3, 4 ] after {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}})
+      for dims in ("[ 3, 4 ]", "[ 3, -1 ]", "[ -1, -1 ]")),
+    case("step with an explicit batch axis after one that batches", ENSEMBLE,
+         {FIRST: {"# FIELDS": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
+          SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"}}),
+    case("ensemble with smaller batches than its steps", ENSEMBLE,
+         {BOTH: {"input [": "max_batch_size: 4\ninput ["}, FIRST: {"# FIELDS": "max_batch_size: 8"},
+          SECOND: {"# FIELDS": "max_batch_size: 8"}}),
 ]
+# fmt: on

@@ -1,0 +1,60 @@
+"""Amounts that protect, such as timeouts, attempts, retention, concurrency and backups."""
+
+import re
+from typing import Any
+
+from review.values import falls_sharply
+
+PROTECTING = re.compile(
+    r"retention|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds)"
+    r"|terminationwait|backup|sampling_?percentage|max_?receive_?count|age_?in_?seconds",
+    re.IGNORECASE,
+)
+"""Names of amounts that protect. A part of a name counts: MaximumRetryAttempts."""
+UNITS = {
+    r"days$": "days",
+    r"hours$": "h",
+    r"minutes$": "min",
+    r"(milliseconds|millis|ms)$": "ms",
+    r"(seconds|timeout|wait|period)$": "s",
+    r"percent(age)?$": "%",
+}
+"""End of a name -> unit. Timeouts without a unit in their name, such as those of functions, queues
+and custom resources, are in seconds (CloudFormation template reference)."""
+SHRUNK, REDUCED = "shrunk_protection", "reduced_protection"
+"""Rules of a fall to a third or less, and of a smaller one."""
+UNLIMITED = ("RetentionInDays", "ReservedConcurrentExecutions", "ConcurrentBuildLimit")
+"""Amounts that are not limited if they are absent: logs are kept forever."""
+
+
+def falling_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
+    """Return rule and text of an amount that protects and falls; `path` ends with its name."""
+    name = path.rpartition(".")[2]
+    if not PROTECTING.search(path):
+        return None
+    missing = float("inf") if name in UNLIMITED else None
+    amounts = [missing if side is None else _number(side) for side in (before, after)]
+    old, new = amounts
+    if old is None or (new is None and after is not None) or not old > (new or 0):
+        return None
+    is_sharp = new is None or falls_sharply(old, new)
+    texts = " -> ".join(_text(name, number) for number in amounts)
+    return SHRUNK if is_sharp else REDUCED, f"{path}: {texts}"
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, which custom resources and definitions also have as text."""
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(name: str, number: float | None) -> str:
+    if number is None:
+        return "none"
+    if number == float("inf"):
+        return "no limit"
+    units = (unit for end, unit in UNITS.items() if re.search(end, name, re.IGNORECASE))
+    unit = next(units, "")
+    return f"{number:.15g}{' ' if unit else ''}{unit}"

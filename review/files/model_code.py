@@ -1,0 +1,199 @@
+"""What the code of models can do, from its syntax tree: a change that can do more is a danger.
+
+Every change of code is listed for people (`changed_code`). This is for the line that hides among
+many: names are resolved through imports, so that `from os import system as s` is `os.system`.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from review.files.changed_code import ChangedFile
+
+NETWORK, HOSTS = "uses the network", "names the host"
+PROGRAMS, CODE = "runs programs", "runs code that it is given"
+ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
+
+NAMES: dict[str, tuple[str, ...]] = {
+    NETWORK: (
+        *("aiohttp", "asyncio.open_connection", "boto3", "botocore", "ftplib", "grpc", "http"),
+        *("httpx", "huggingface_hub", "paramiko", "requests", "smtplib", "socket", "socketserver"),
+        *("ssl", "telnetlib", "torch.hub", "tritonclient", "urllib.request", "urllib3"),
+        *("websocket", "websockets", "xmlrpc"),
+    ),
+    PROGRAMS: (
+        *("asyncio.create_subprocess*", "multiprocessing", "os.exec*", "os.fork*", "os.popen"),
+        *("os.posix_spawn*", "os.spawn*", "os.system", "pexpect", "pty", "sh", "subprocess"),
+    ),
+    CODE: (
+        *("__import__", "builtins", "cloudpickle", "code", "compile", "dill", "eval", "exec"),
+        *("globals", "importlib", "joblib", "marshal", "pickle", "runpy", "shelve", "sys.modules"),
+        *("sys.path", "torch.load", "vars"),
+    ),
+    ENVIRONMENT: ("os.environ*", "os.getenv*", "os.putenv"),
+    NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
+}
+"""Capability -> names of modules, functions and attributes. Python's standard library, and the
+packages that models commonly have; chosen for this project."""
+DYNAMIC = ("__builtins__", "__dict__", "__globals__", "__loader__", "__subclasses__")
+"""Attributes through which code reaches any other name."""
+HOST = re.compile(r"(?:https?|wss?|ftp|s3|grpc|tcp)://([\w.-]+)|\b((?:\d{1,3}\.){3}\d{1,3})\b")
+PATH = re.compile(r"(/|~/|\.\./)[\w.~-][\w./~-]*")
+"""A text that is an absolute path, or one above the model's folder."""
+NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
+ELF, PICKLE = b"\x7fELF", b"\x80"
+
+Capability = tuple[str, str]
+"""What code does, and the host, path or program, empty if the code does not name it."""
+
+NamedUse = tuple[Capability, int, str]
+"""Capability, line and name in the code."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The first use of a capability: name in the code, and line, 0 for a whole file."""
+
+    path: str
+    line: int
+    name: str
+
+
+def new_capabilities(
+    changed: Iterable[ChangedFile], base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    """Yield path and text of the capabilities that the code of a model did not have, by file.
+
+    `changed` are the changed files; what a renamed file had before counts as had.
+    """
+    by_model: dict[str, list[ChangedFile]] = {}
+    for file in changed:
+        if _is_model_code(file.path):
+            by_model.setdefault(file.path.split("/")[1], []).append(file)
+    for model, files in sorted(by_model.items()):
+        before, after = (
+            {path: content for path, content in side.items()
+             if _is_model_code(path) and path.split("/")[1] == model}
+            for side in (base, head)
+        )  # fmt: skip
+        before |= {file.path: file.before for file in files if file.before is not None}
+        known = _capabilities(before)
+        texts: dict[str, dict[str, list[str]]] = {}
+        for (kind, target), use in _capabilities(after).items():
+            if (kind, target) not in known:
+                texts.setdefault(use.path, {}).setdefault(kind, []).append(_use_text(use, target))
+        for path, uses in texts.items():
+            parts = (f"{kind}: {', '.join(names)}" for kind, names in uses.items())
+            yield path, f"the model's code newly {'; '.join(parts)}"
+
+
+def _use_text(use: Use, target: str) -> str:
+    line = f" in line {use.line}" if use.line else ""
+    return f"{use.name}{line}" if use.name.startswith(target) else f"{target} ({use.name}{line})"
+
+
+def _is_model_code(path: str) -> bool:
+    parts = path.split("/")
+    return parts[0] == "models" and len(parts) > 2 and "tests" not in parts
+
+
+def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
+    """Return the capabilities of the files of a model, with their first use.
+
+    A host in a text is one only if some code can reach it.
+    """
+    capabilities: dict[Capability, Use] = {}
+    hosts: dict[Capability, Use] = {}
+    for path, content in sorted(files.items()):
+        name = path.rpartition("/")[2]
+        if content.startswith(ELF) or NATIVE_FILE.fullmatch(name):
+            capabilities.setdefault((NATIVE, name), Use(path, 0, name))
+        elif content.startswith(PICKLE) and not name.endswith((".onnx", ".plan", ".safetensors")):
+            capabilities.setdefault((CODE, name), Use(path, 0, f"{name}, pickled objects"))
+        elif path.endswith(".py"):
+            try:
+                tree = ast.parse(content)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                capabilities.setdefault((CODE, name), Use(path, 0, "a file that is not Python"))
+                continue
+            for capability, line, used in _Reader().read(tree):
+                uses = hosts if capability[0] == HOSTS else capabilities
+                uses.setdefault(capability, Use(path, line, used))
+    if {kind for kind, _ in capabilities} & {NETWORK, PROGRAMS, CODE, NATIVE}:
+        capabilities |= hosts
+    return capabilities
+
+
+class _Reader:
+    """Reads the capabilities of a module."""
+
+    def __init__(self) -> None:
+        self._imported: dict[str, str] = {}
+        """Local name -> full name."""
+
+    def read(self, tree: ast.Module) -> Iterator[NamedUse]:
+        """Yield capability, line and name in the code of each use."""
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    full_name = alias.name if alias.asname else alias.name.partition(".")[0]
+                    self._imported[alias.asname or full_name] = full_name
+                    yield from self._of_name(alias.name, node)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    name = f"{'.' * node.level}{node.module or ''}.{alias.name}"
+                    self._imported[alias.asname or alias.name] = name
+                    yield from self._of_name(name, node)
+        texts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        for node in nodes:
+            match node:
+                case ast.Attribute() | ast.Name():
+                    yield from self._of_name(self._full_name(node), node)
+                    if isinstance(node, ast.Attribute) and node.attr in DYNAMIC:
+                        yield (CODE, ""), node.lineno, node.attr
+                case ast.Call():
+                    yield from self._of_call(node)
+                case ast.Constant(value=str(text)) if id(node) not in texts:
+                    for match in HOST.finditer(text):
+                        host = match[1] or match[2]
+                        yield (HOSTS, host), node.lineno, host
+                    if PATH.fullmatch(text):
+                        yield (OUTSIDE, text), node.lineno, text
+
+    def _of_name(self, name: str, node: ast.stmt | ast.expr) -> Iterator[NamedUse]:
+        for kind, patterns in NAMES.items():
+            for pattern in patterns:
+                if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*"):
+                    yield (kind, pattern.rstrip("*")), node.lineno, name
+
+    def _of_call(self, call: ast.Call) -> Iterator[NamedUse]:
+        """Yield the program that a call names, and an attribute that only running code knows."""
+        name = self._full_name(call.func)
+        match call.args:
+            case [_, argument, *_] if name == "getattr" and not isinstance(argument, ast.Constant):
+                yield (CODE, "a computed attribute"), call.lineno, name
+            case [
+                ast.Constant(value=str(text))
+                | ast.List(elts=[ast.Constant(value=str(text)), *_])
+                | ast.Tuple(elts=[ast.Constant(value=str(text)), *_]),
+                *_,
+            ]:
+                for (kind, _), line, _ in self._of_name(name, call):
+                    if kind == PROGRAMS:
+                        yield (kind, text.partition(" ")[0]), line, name
+
+    def _full_name(self, node: ast.expr) -> str:
+        """Return the dotted name of an expression, empty if it is neither imported nor built in."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or not (
+            node.id in self._imported or hasattr(builtins, node.id)
+        ):
+            return ""
+        return ".".join((self._imported.get(node.id, node.id), *reversed(names)))

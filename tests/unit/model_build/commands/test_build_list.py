@@ -1,0 +1,100 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from model_build.__main__ import main
+from tests.unit.model_build.commands.conftest import (
+    NO_LOAD,
+    PREFIX,
+    Data,
+    Fail,
+    FakeAws,
+    make_item,
+    store_list,
+)
+
+
+@pytest.fixture
+def three(doubled: Path) -> list[Path]:
+    """Three folders with the same model."""
+    return [doubled, *(copytree(doubled, doubled.with_name(name)) for name in ("twice", "again"))]
+
+
+def test_archives_are_built_once(aws: FakeAws, three: list[Path], run_json: Data) -> None:
+    items = [make_item(aws, folder) for folder in three]
+    arguments = store_list(aws, items)
+    assert run_json(*arguments, *NO_LOAD) == {"built": sorted(item.key for item in items)}
+    manifests = {
+        key: json.loads(content["Body"])
+        for key, content in aws.s3.objects.items()
+        if key.startswith(PREFIX) and key.endswith(".json")
+    }
+    assert {manifest["model"] for manifest in manifests.values()} == {"doubled", "twice", "again"}
+    assert {f"sources/{item.digest}.zip" for item in items} < aws.s3.objects.keys()
+    before, uploads = dict(aws.s3.objects), aws.s3.calls.count("CreateMultipartUpload")
+    run_json(*arguments, *NO_LOAD)
+    assert aws.s3.objects == before
+    assert aws.s3.calls.count("CreateMultipartUpload") == uploads
+
+
+def test_other_models_are_built_after_one_that_fails(
+    aws: FakeAws, three: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [make_item(aws, folder) for folder in three]
+    items[1] = replace(items[1], digest="d" * 64)
+    gone = replace(items[2], source="prod/gone.zip", model="gone", key=f"{PREFIX}gone.tar.gz")
+    arguments = store_list(aws, [*items, gone])
+    assert main([*arguments, *NO_LOAD]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "built 2 of 4 archives\n"
+    errors = sorted(line for line in captured.err.splitlines() if line.startswith("error: "))
+    assert len(errors) == 2
+    assert errors[0].startswith("error: gone: AWS: An error occurred (NoSuchKey)")
+    assert errors[1].startswith("error: twice: its source has digest ")
+    assert "  4 of 4\n" in captured.err
+    assert items[0].key in aws.s3.objects
+    assert items[2].key in aws.s3.objects
+
+
+def test_error_of_this_program_is_one_of_the_model(
+    aws: FakeAws,
+    doubled: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def publish(*_: object, **__: object) -> None:
+        raise KeyError("shape")
+
+    monkeypatch.setattr("model_build.commands.build_list.publish", publish)
+    assert main([*store_list(aws, [make_item(aws, doubled)]), *NO_LOAD]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[-1] == "error: doubled: KeyError: 'shape'"
+    assert "Traceback (most recent call last):" in errors
+
+
+def test_lines_are_selected(aws: FakeAws, three: list[Path], run_json: Data) -> None:
+    items = [make_item(aws, folder) for folder in three]
+    arguments = store_list(aws, items)
+    arguments[arguments.index("--lines") + 1] = "1,3"
+    lines = aws.s3.objects["prod/list.jsonl"]["Body"].decode().splitlines()
+    expected = [json.loads(lines[number])["key"] for number in (0, 2)]
+    assert run_json(*arguments, *NO_LOAD) == {"built": expected}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "message"),
+    [
+        ("--digest", "0a1b", 1, "s3://bucket/prod/list.jsonl has the SHA-256 "),
+        ("--lines", "1-2", 1, "s3://bucket/prod/list.jsonl has only 1 lines"),
+        ("--lines", "one", 2, "argument --lines: 'one': write lines such as 1-50,60"),
+    ],
+)
+def test_wrong_list_or_line_is_an_error(
+    option: str, value: str, code: int, message: str, aws: FakeAws, three: list[Path], fail: Fail
+) -> None:
+    arguments = store_list(aws, [make_item(aws, three[0])])
+    arguments[arguments.index(option) + 1] = value
+    assert fail(*arguments, *NO_LOAD, code=code).startswith(message)

@@ -1,0 +1,204 @@
+"""A recipe with a table: each row is a model with a digest of its own."""
+
+import zipfile
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from model_build import BuildTarget, ModelNotFound, ModelSource, RepositoryInvalid, plan_model
+from model_build.build import build
+from model_build.publishing import sources
+from model_build.repository import Repository
+from model_build.source import ModelFolder, Models
+from platform_facts.rules.checked_yaml import InvalidFile
+from tests.unit.model_build.conftest import MODEL, WriteFiles
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, no_engines
+
+CONFIG = """
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+"""
+FILES = {
+    "recipe.yaml": """\
+description: One model for each customer
+for_each: customers.csv
+files:
+  score/1/weights.json:
+    to: copy
+    weights: "{weights}"
+""",
+    "customers.csv": "name,weights,contact\n"
+    "acme,weights/acme.json,ann@example.com\nglobex,weights/globex.json,\n",
+    "score/config.pbtxt": CONFIG,
+    "score/1/model.py": MODEL,
+    "weights/acme.json": "[1]",
+    "weights/globex.json": "[2]",
+    "weights/removed.json": "[3]",
+}
+SOURCE = "source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 }"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, write_files: WriteFiles) -> Path:
+    return write_files(tmp_path / "models" / "fleet", FILES)
+
+
+def digests(fleet: Path) -> dict[str, str]:
+    return {model.name: model.digest for model in Models(fleet.parent)}
+
+
+def test_rows_are_the_models_of_the_folder(fleet: Path) -> None:
+    models = Models(fleet.parent)
+    assert [model.name for model in models] == ["fleet-acme", "fleet-globex"]
+    assert models.find("fleet-acme") == ModelSource(fleet, "acme")
+    with pytest.raises(ModelNotFound, match=r"did you mean fleet-acme\?"):
+        models.find("fleet-acne")
+    with pytest.raises(InvalidFile, match=r"recipe.yaml:2: for_each: .* such as fleet-acme$"):
+        plan_model(models.find("fleet"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "changed"),
+    [
+        ("weights/acme.json", "[4]", {"acme"}),
+        ("weights/removed.json", "[4]", set()),
+        ("weights/removed.json", None, set()),
+        ("score/1/model.py", MODEL + "# changed\n", {"acme", "globex"}),
+        ("score/1/labels.txt", "x", {"acme", "globex"}),
+        ("customers.csv", FILES["customers.csv"].replace("ann", "bob"), set()),
+        ("customers.csv", FILES["customers.csv"].replace("s/globex", "s/removed"), {"globex"}),
+        ("customers.csv", FILES["customers.csv"] + "initech,weights/removed.json,\n", {"initech"}),
+        ("customers.csv", "weights,name\nweights/acme.json,acme\n", {"globex"}),
+    ],
+)
+def test_change_of_a_row_changes_its_digest_only(
+    fleet: Path, file: str, text: str | None, changed: set[str]
+) -> None:
+    before = digests(fleet)
+    if text is None:
+        (fleet / file).unlink()
+    else:
+        (fleet / file).write_text(text)
+    after = digests(fleet)
+    differences = {name for name in before | after if before.get(name) != after.get(name)}
+    assert differences == {f"fleet-{name}" for name in changed}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("customers.csv", None, "recipe.yaml:2: for_each: customers.csv does not exist: add it "),
+        ("customers.csv", "", "customers.csv:1: name: the table has no such column: add one"),
+        ("customers.csv", "name,name\na,b\n", "customers.csv:1: name: two columns have this name"),
+        ("customers.csv", "name,weights\n", "customers.csv:1: the table has no row: add one"),
+        ("customers.csv", "name,weights\na\n", "customers.csv:2: has 1 values, the table 2 col"),
+        ("customers.csv", "name,weights\nA_b,x\n", "customers.csv:2: name: 'A_b' is not a name: "),
+        (
+            "customers.csv",
+            'name,weights\na,"x\ny"\n\na,x\n',
+            "customers.csv:5: name: line 3 has a, too",
+        ),
+        ("customers.csv", 'name,weights\na,"x"y\n', "customers.csv:2: not CSV: "),
+        (
+            "customers.csv",
+            "name,wights\nacme,x\n",
+            "recipe.yaml:6: files.score/1/weights.json.weights: {weights} is no column of the "
+            "table: write {wights}",
+        ),
+        (
+            "customers.csv",
+            "name,weights\nacme,weights/acme.json\nglobex,../x\n",
+            "customers.csv:3: weights: '../x' leads out of its folder: ",
+        ),
+        (
+            "customers.csv",
+            "name,weights\nacme,weights/acme.json\nglobex,weights/x.json\n",
+            "customers.csv:3: score/1/weights.json: weights weights/x.json does not exist: ",
+        ),
+        (
+            "recipe.yaml",
+            FILES["recipe.yaml"].replace("to: copy", "to: cope"),
+            "recipe.yaml:4: files.score/1/weights.json: 'to' is 'cope'; write one of",
+        ),
+        (
+            "recipe.yaml",
+            FILES["recipe.yaml"]
+            + f"alternatives: {{ x: {{ score/1/model.onnx: {{ to: onnx, {SOURCE} }} }} }}\n",
+            "recipe.yaml:7: alternatives: the rows of for_each are the alternatives: remove one",
+        ),
+    ],
+)
+def test_invalid_table_is_an_error_at_its_line(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str | None, message: str
+) -> None:
+    monkeypatch.chdir(fleet.parent)
+    if text is None:
+        (fleet / file).unlink()
+    else:
+        (fleet / file).write_text(text)
+    with pytest.raises((InvalidFile, RepositoryInvalid)) as error:
+        list(map(plan_model, ModelFolder(Path("fleet")).models()))
+    assert str(error.value).startswith(f"fleet/{message}")
+
+
+def test_each_distinct_code_is_checked_once(
+    fleet: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = (
+        "  score/1/table.bin: { to: onnx, "
+        + SOURCE.replace("export.py:f", '"{code}.py:f"')
+        + " }\n"
+    )
+    rows = "".join(f"r{n},weights/acme.json,{'ab'[n % 2]}\n" for n in range(20))
+    write_files(
+        fleet,
+        {
+            "recipe.yaml": FILES["recipe.yaml"] + step,
+            "customers.csv": f"name,weights,code\n{rows}",
+            **{f"{name}.py": "" for name in "ab"},
+        },
+    )
+    read = Mock(side_effect=Repository.read)
+    monkeypatch.setattr(Repository, "read", read)
+    for model in ModelFolder(fleet).models():
+        with pytest.raises(RepositoryInvalid, match="makes a file for the onnxruntime backend"):
+            plan_model(model)
+    assert read.call_count == 2
+    before = digests(fleet)
+    (fleet / "a.py").write_text("# changed")
+    changes = [name for name, digest in digests(fleet).items() if digest != before[name]]
+    assert changes == [f"fleet-r{number}" for number in range(0, 20, 2)]
+
+
+def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
+    fleet: Path, s3: FakeS3, tmp_path: Path, write_files: WriteFiles
+) -> None:
+    write_files(fleet, {"score/1/globex.json": "[2]", "tests/test_score.py": ""})
+    (fleet / "customers.csv").write_text(
+        "name,weights\nacme,weights/acme.json\nglobex,score/1/globex.json\n"
+    )
+    model = ModelFolder(fleet).model("acme")
+    with build(
+        model,
+        name=model.name,
+        target=BuildTarget(release="24.09"),
+        progress=ProgressLines(),
+        engines=no_engines(),
+    ) as finished:
+        files = {
+            path.relative_to(finished.folder).as_posix(): path.read_text()
+            for path in finished.folder.rglob("*")
+            if path.is_file()
+        }
+        stored = sources.store_source(s3.client, finished, bucket="bucket")
+    assert files.pop("score/config.pbtxt")
+    assert files == {"score/1/model.py": MODEL, "score/1/weights.json": "[1]"}
+    assert (stored.model, stored.alternative) == ("fleet-acme", "acme")
+    (tmp_path / "source.zip").write_bytes(s3.objects[f"sources/{model.digest}.zip"]["Body"])
+    with zipfile.ZipFile(tmp_path / "source.zip") as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert not (tmp_path / "unpacked" / "weights" / "globex.json").exists()
+    assert ModelSource(tmp_path / "unpacked", "acme").digest == model.digest

