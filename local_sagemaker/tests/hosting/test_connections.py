@@ -126,7 +126,8 @@ async def test_server_that_refuses_the_named_pipe_is_used_without_lanes(
     connections: Connections, server: Server
 ) -> None:
     server.refuses = True
-    assert await asyncio.gather(load(connections), load(connections)) == [(200, b"{}")] * 2
+    loads = [load(connections) for _ in range(2)]
+    assert await asyncio.gather(*loads) == [(200, b"{}")] * 2
     close(connections, await connections.take())
 
 
