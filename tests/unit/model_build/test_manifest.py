@@ -55,7 +55,11 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
         },
         engines={
             "b/1/model.plan": JobResult(
-                job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
+                job="j" * 64,
+                plan_sha256="p",
+                outputs=[],
+                compiled_on={"gpu": "NVIDIA A10G"},
+                latency_ms=[0.5],
             )
         },
     )
@@ -105,7 +109,13 @@ def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.Monke
                 "shapes": [{"batch": 1}],
             }
         },
-        "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
+        "engines": {
+            "b/1/model.plan": {
+                "job": "j" * 64,
+                "compiled_on": {"gpu": "NVIDIA A10G"},
+                "latency_ms": [0.5],
+            }
+        },
         "built_with": {"isal": "1.2.3"},
         "load": {
             "not_loaded": None,
