@@ -15,7 +15,10 @@ from cli.errors import CommandError
 from cli.local_option import ACCOUNT
 from cli.parsers import STAGE, add_command
 from delivery import cdk
-from delivery.errors import next_steps
+from delivery.archives import build_missing_archives
+from delivery.assembly import Assembly
+from delivery.deploy import StageDeployment
+from delivery.errors import DeliveryError, next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from plan.catalog import Catalog, ChangedMeanwhile
@@ -29,6 +32,8 @@ BOOTSTRAP_STACK = "CDKToolkit"
 _CONCURRENT = re.compile(r"(?:Other CLIs|Another CLI) \(PID=([\d, ]+)\)")
 """The cdk CLI's error if another one uses the same folder of output (RWLock in lib/index.js)."""
 TAIL_BYTES = 4096
+MANY_ARCHIVES = 50
+"""More missing archives are built before CloudFormation starts, which waits 50 minutes for them."""
 
 
 def add_to(commands: Commands) -> None:
@@ -56,8 +61,9 @@ def run(options: argparse.Namespace) -> int:
         local = Folder.default()
         bootstrap(region, local, plan.config.existing.bootstrap_qualifier)
     try:
-        run_cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
-    except CommandError as error:
+        app = _build_many_archives(plan, local)
+        run_cdk("deploy", stage, "--all", "--require-approval", "never", *app, local=local)
+    except (CommandError, DeliveryError) as error:
         message = str(error)
         arguments = f"{stage} --local" if local else stage
         raise CommandError("\n  ".join([message, *next_steps(message, arguments)])) from None
@@ -66,6 +72,26 @@ def run(options: argparse.Namespace) -> int:
     if restored:
         print(f"restored deleted catalog entries: {', '.join(restored)}")
     return 0
+
+
+def _build_many_archives(plan: StagePlan, local: "Folder | None") -> tuple[str, ...]:
+    """Build missing archives if they are many, as a delivery does, and print progress.
+
+    Return the option of the CLI for the assembly that was synthesised, if any.
+    """
+    stage, session = plan.document.stage, boto3.Session(region_name=plan.config.region)
+    keys = [
+        item.key for endpoint in plan.document.endpoints.values() for item in endpoint.build_items()
+    ]
+    if len(keys) <= MANY_ARCHIVES:
+        return ()
+    bucket = StageDeployment.bucket_of(stage, session)
+    if bucket and len(bucket.incomplete(keys)) <= MANY_ARCHIVES:
+        return ()
+    folder = local.root / "cdk.out" if local else Path("cdk.out")
+    run_cdk("synth", stage, "--quiet", "--output", str(folder), local=local)
+    build_missing_archives(StageDeployment(Assembly(folder, stage), session))
+    return "--app", str(folder)
 
 
 def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
@@ -93,7 +119,7 @@ def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = 
     Templates are validated only for AWS. Raise `CommandError` if the command fails.
     """
     arguments = "-c", f"stage={stage}", *arguments
-    if local:
+    if local and "--output" not in arguments:
         arguments += "--output", str(local.root / "cdk.out")
     environment = WITHOUT_VALIDATION if local or command == "destroy" else {}
     title = f"cdk {command}: {stage}"

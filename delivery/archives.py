@@ -12,6 +12,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +39,8 @@ BuildProperties = dict[str, str]
 """The input of builds: the properties of the custom resource that builds a list."""
 LISTS = "lists/"
 """The folder of lists of archives in the bucket, which builds may read."""
+COPIES = 8
+"""Archives that are copied at the same time; each copy sends `CONCURRENT_PARTS` parts."""
 PUBLISHED = "published/"
 """The folder of published archives below each prefix."""
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
@@ -64,9 +67,14 @@ def promote_archives(deployment: StageDeployment, stage: str, *, session: boto3.
         bucket = deployment.bucket
         assert bucket
         items = deployment.assembly.archives | _missing_for_moves(deployment, bucket)
-        for key, item in sorted(items.items()):
-            result = promote_archive(key, digest=item.digest, source=source, target=bucket)
-            say(f"  {key}: {result}")
+        keys = sorted(items)
+
+        def promote(key: str) -> str:
+            return promote_archive(key, digest=items[key].digest, source=source, target=bucket)
+
+        with ThreadPoolExecutor(COPIES) as threads:
+            for key, result in zip(keys, threads.map(promote, keys), strict=True):
+                say(f"  {key}: {result}")
 
 
 def build_missing_archives(deployment: StageDeployment) -> None:

@@ -4,7 +4,7 @@ from model_build.digest import compute_digest
 from model_build.errors import BuildError, GateFailed, ModelNotFound
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Finding, Location, RepositoryInvalid
-from model_build.plan import ModelPlan, plan_model
+from model_build.plan import ModelPlan, metrics_warnings, plan_model
 from model_build.source import Models, ModelSource, all_models, find_model
 from model_build.target import PYTHON_VARIABLE, BuildTarget
 
@@ -24,5 +24,6 @@ __all__ = [
     "all_models",
     "compute_digest",
     "find_model",
+    "metrics_warnings",
     "plan_model",
 ]

@@ -73,7 +73,11 @@ class Build:
             signature=Signature.from_config(self.repository.entry.config),
             gates={name: report.manifest_entry() for name, report in self.gates.items()},
             engines={
-                path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
+                path: EngineOrigin(
+                    job=result.job,
+                    compiled_on=result.compiled_on,
+                    latency_ms=tuple(result.latency_ms),
+                )
                 for path, result in self.engines.items()
             },
             built_with=_versions(BUILT_WITH),

@@ -49,12 +49,16 @@ class Signature(BaseModel):
 
 
 class EngineOrigin(BaseModel):
-    """The engine job of a TensorRT plan, and the GPU, driver and TensorRT that compiled it."""
+    """The engine job of a TensorRT plan, and the GPU, driver and TensorRT that compiled it.
+
+    `latency_ms` are the engine's median times on this GPU for the shapes of its gate.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     job: str
     compiled_on: dict[str, str]
+    latency_ms: tuple[float, ...] = ()
 
 
 class StoredSource(BaseModel):

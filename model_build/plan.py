@@ -1,6 +1,7 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,10 @@ class ModelPlan:
     """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
     """Whether a request can have any number of responses."""
+    steps: frozenset[str] = frozenset()
+    """The folders of the archive beside the entry: the models of an ensemble's steps."""
+    custom_metrics: tuple[str, ...] = ()
+    """The Python models, by folder, that register metrics of their own."""
     load_obstacle: str | None = None
     """Why the Triton of builds does not load an archive without engines before it is published."""
 
@@ -125,8 +130,36 @@ def plan_model(model: ModelSource) -> ModelPlan:
         is_stateful=repository.stateful is not None,
         is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
+        steps=frozenset(repository.models) - {repository.entry.name},
+        custom_metrics=tuple(
+            name
+            for name, folder in repository.models.items()
+            if any("MetricFamily(" in path.read_text() for path in folder.directory.glob("*/*.py"))
+        ),
         load_obstacle=load_obstacle(repository.backends | changed_backends, model.recipe),
     )
+
+
+def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
+    """Yield what is lost when an endpoint publishes Triton's metrics of `models` to CloudWatch.
+
+    Source: developer guide, deploy-models-frameworks-triton, "Metrics".
+    """
+    archives = defaultdict[str, list[str]](list)
+    for model in models:
+        for name in model.custom_metrics:
+            yield (
+                f"{model.name}/{name} registers custom metrics, which AWS's image does not "
+                "publish: write them to the log instead (docs/stages.md, The server)"
+            )
+        for step in sorted(model.steps):
+            archives[step].append(model.name)
+    for step, names in archives.items():
+        if len(names) > 1:
+            yield (
+                f"{', '.join(names)} have a folder {step} each, whose metrics Triton does not "
+                "distinguish: rename the folders, in the steps of the ensembles too"
+            )
 
 
 def load_obstacle(backends: Mapping[str, str], recipe: Recipe) -> str | None:

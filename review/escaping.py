@@ -6,7 +6,7 @@ import re
 _MARKUP = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
 """Characters that are markup in Markdown, except **, which marks names in the report."""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
-_ADDRESS = re.compile(r"(\bhttps?://[\w./?=%&~:#@!+,-]*\w)")
+_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+]*://[\w./?=%&~:#@!+,-]*\w)")
 _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
 """Characters after which GitHub detects mentions and links (GitHub Flavored Markdown, "Autolinks").
 A zero-width space after them prevents it, as in Renovate's comments."""

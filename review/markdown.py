@@ -9,7 +9,7 @@ import platform_facts
 from review import escaping
 from review.money import total_change
 from review.report import ChangeReport
-from review.summary import summary
+from review.summary import NAMED_CHARGES, summary
 
 MAX_CHARACTERS = 60_000
 """Maximum characters of a report: GitHub accepts 65,536 in a comment."""
@@ -19,22 +19,19 @@ class DetailLevel(NamedTuple):
     """Limits of a report: the items of a list and of a collapsed list, and characters.
 
     max_characters: maximum characters of a text.
-    max_difference_characters: maximum characters of the output of `cdk diff` for a stack.
     """
 
     max_items: int
     max_folded_items: int
     max_characters: int
-    max_difference_characters: int
 
 
 LEVELS = (
-    DetailLevel(200, 100, 2000, 8000),
-    DetailLevel(200, 30, 2000, 0),
-    DetailLevel(100, 0, 1000, 0),
-    DetailLevel(40, 0, 500, 0),
-    DetailLevel(15, 0, 200, 0),
-    DetailLevel(5, 0, 50, 0),
+    DetailLevel(200, 30, 2000),
+    DetailLevel(100, 0, 1000),
+    DetailLevel(40, 0, 500),
+    DetailLevel(15, 0, 200),
+    DetailLevel(5, 0, 50),
 )
 """The most detailed level that fits into `MAX_CHARACTERS` is used; the last one always fits."""
 
@@ -45,6 +42,7 @@ def render(report: ChangeReport) -> str:
         "report": report,
         "summary": summary(report),
         "prices": platform_facts.prices(),
+        "named_charges": NAMED_CHARGES,
         "first": LEVELS[0],
     }
     for level in LEVELS:
@@ -66,5 +64,5 @@ def _template(longest: int) -> Template:
     )
     for name in ("code", "plain", "title"):
         environment.filters[name] = partial(getattr(escaping, name), longest=longest)
-    environment.filters |= {"fence": escaping.fence, "total": total_change}
+    environment.filters["total"] = total_change
     return environment.get_template("review.md.j2")

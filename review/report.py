@@ -62,6 +62,15 @@ class ChangeReport:
         return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
 
     @property
+    def endpoint_lines(self) -> list[str]:
+        """A line for each change of endpoints; equal changes are one line."""
+        names: dict[str, list[str]] = {}
+        for endpoint in self.changed_endpoints:
+            text = endpoint.sentence.removeprefix(f"**{endpoint.name}**: ")
+            names.setdefault(text, []).append(f"**{endpoint.name}**")
+        return [f"{', '.join(endpoints)}: {text}" for text, endpoints in names.items()]
+
+    @property
     def changed_models(self) -> list[ModelChange]:
         """The changed models."""
         return [model for model in self.all_of("models") if model.is_change]

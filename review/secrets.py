@@ -34,25 +34,26 @@ def added_secrets(
     known = {
         string for document in changed if document in old for string in _strings(*old[document])
     }
-    dangers: dict[Danger, None] = {}
-    values: set[str] = set()
+    places: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     by_string: dict[str, list[tuple[str, str]]] = {}
     with detectors():
         for (stage, name), text in changed.items():
             for string in sorted(_strings(*text) - known):
                 if string not in by_string:
                     by_string[string] = [*secrets(string)]
-                for kind, value in by_string[string]:
-                    values.add(value)
-                    key = string.partition(" = ")[0] if string.endswith('"') else "a line"
-                    message = (
-                        f"{name}: {key}: a secret ({kind}), for all who read the repository or the "
-                        "template: revoke it, and refer to a secret of Secrets Manager instead"
-                    )
-                    dangers[Danger(f"{name}.{digest(value)}", message, RULE, stage, group=name)] = (
-                        None
-                    )
-    return list(merge_groups(dangers)), frozenset(values)
+                key = string.partition(" = ")[0] if string.endswith('"') else "a line"
+                for kind_and_value in by_string[string]:
+                    places.setdefault(kind_and_value, {}).setdefault(name, (stage, key))
+    dangers = []
+    for (kind, value), names in places.items():
+        (first, (stage, key)), *others = names.items()
+        also = f" (also in {', '.join(name for name, _ in others)})" if others else ""
+        message = (
+            f"{first}: {key}: a secret ({kind}){also}, for all who read the repository or the "
+            "template: revoke it, and refer to a secret of Secrets Manager instead"
+        )
+        dangers.append(Danger(f"{first}.{digest(value)}", message, RULE, stage, group=first))
+    return list(merge_groups(dangers)), frozenset(value for _, value in places)
 
 
 def _documents(

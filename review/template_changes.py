@@ -224,7 +224,7 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     ]
     clauses += _created_or_deleted(created_or_deleted, stack_resources(comparison, stack)[1])
     if len(clauses) > MAX_CLAUSES:
-        more = f"{len(clauses) - MAX_CLAUSES} more in the difference"
+        more = f"{len(clauses) - MAX_CLAUSES} more in review.json"
         return [*clauses[:MAX_CLAUSES], more]
     return clauses
 

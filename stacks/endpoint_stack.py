@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
-from model_build import ModelPlan
+from model_build import ModelPlan, metrics_warnings
 from model_build.digest import IGNORED
 from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedEndpoint
 from platform_facts.rules.builds import asset_prefix
@@ -68,6 +68,9 @@ class EndpointStack(Stack):
             max_servers = max(len(part.variants), *_server_counts(part, name))
             if warning := plan.sources[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
+        if part.metrics_namespace:
+            for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
+                Annotations.of(self).add_warning_v2("published-metrics", warning)
         self._add_sources(planned, plan.sources)
         builds = models.builder.build_all(self, "Archives", planned.build_items())
         catalog = ModelCatalog(

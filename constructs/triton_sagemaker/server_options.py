@@ -64,6 +64,15 @@ class ServerOptions:
     depends on the hosting mode, as intended in serve."""
     inference_type: InferenceType | None = None
     """Protocol of /invocations of a single model; the default is `infer`. Since 25.03."""
+    allow_grpc: bool | None = None
+    """Serve gRPC inside the container, for a proxy of an image of your own; serve's default is
+    false. SageMaker sends HTTP only."""
+    grpc_port: int | None = None
+    """Port of gRPC; Triton's default is 8001."""
+    metrics_port: int | None = None
+    """Port of Triton's metrics; Triton's default is 8002."""
+    tensorflow_version: Literal[1, 2] | None = None
+    """Version of TensorFlow for models without one of their own; Triton's default is 2."""
     additional_args: str | None = None
     """Further arguments of tritonserver."""
     publish_metrics: PublishedMetrics | None = None
@@ -83,6 +92,9 @@ class ServerOptions:
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield the options that Triton or the release's `serve` would reject or ignore."""
+        tensorflow = server.check_tensorflow_version
+        yield from check(tensorflow, self.tensorflow_version, release)
+        yield from check(server.check_ports, self.grpc_port, self.metrics_port)
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from check(server.check_option_release.at("server", name), name, release)
             if name in ranges.SERVER_OPTIONS:

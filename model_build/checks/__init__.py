@@ -13,8 +13,13 @@ from pathlib import Path
 
 import platform_facts
 from model_build.checks import backends, batching, layout, recipes, tensors
+from model_build.checks.engine_precisions import engine_precisions
 from model_build.checks.ensemble_maps import ensemble_maps
-from model_build.checks.ensemble_settings import ensemble_settings, step_versions
+from model_build.checks.ensemble_settings import (
+    ensemble_settings,
+    large_ensembles,
+    step_versions,
+)
 from model_build.checks.environment_versions import environment_versions
 from model_build.checks.secrets import exposed_secrets
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
@@ -60,7 +65,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
-    *(ensemble_settings, ensemble_maps, _per_model(layout.version_folders)),
+    *(ensemble_settings, large_ensembles, ensemble_maps, _per_model(layout.version_folders)),
     *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
 """Rules for source files, before the build."""
@@ -79,7 +84,7 @@ RECIPE_RULES = (recipes.recipe_matches_files, recipes.recipe_imports, recipes.ha
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends)
+TARGET_RULES = (environment_versions, backends.target_backends, engine_precisions)
 """Rules that compare a model's source with its build target."""
 
 

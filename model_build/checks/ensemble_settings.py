@@ -1,7 +1,10 @@
 """Rules for the steps, batch sizes and versions of ensembles."""
 
-from model_build.findings import Problems
+from model_build.findings import Problems, warning
 from model_build.repository import Repository
+
+MAX_FOLDERS = 5
+"""Folders of an archive above which Triton warns (server, src/sagemaker_server.cc, LoadModel)."""
 
 
 def ensemble_settings(repository: Repository) -> Problems:
@@ -28,6 +31,23 @@ def ensemble_settings(repository: Repository) -> Problems:
                     f'"{step.model_name}" takes batches up to {step_limit}, the ensemble up to '
                     f"{model.config.max_batch_size}: make them equal",
                 )
+
+
+@warning
+def large_ensembles(repository: Repository) -> Problems:
+    """An archive has at most five folders: a multi-model endpoint loads and unloads all at once.
+
+    SageMaker waits up to 360 seconds for each (server, src/sagemaker_server.cc), and the memory of
+    all steps is needed, or freed, together (developer guide, deploy-models-frameworks-triton).
+    """
+    models = repository.models.values()
+    if len(models) > MAX_FOLDERS and any(model.is_ensemble for model in models):
+        yield (
+            repository.file_location(),
+            f"{len(models)} models are loaded and unloaded together on a multi-model endpoint, and "
+            f"Triton warns above {MAX_FOLDERS}: join steps, or serve the ensemble with hosting: "
+            "single-model",
+        )
 
 
 def step_versions(repository: Repository) -> Problems:

@@ -44,13 +44,16 @@ class Shapes(Strict):
 class Engine(Strict):
     """The options with which TensorRT compiles an ONNX file.
 
+    `precision` is that of matrix products and convolutions: `tf32` has FP32 numbers, but rounds
+    them for Tensor Cores; `int8` quantizes weights, and inputs by their ranges in the compared
+    cases.
     `profiles` are optimization profiles: shapes by input. Triton selects one by the index in
     `instance_group.profile`, by default the first. `workspace_mib` limits the scratch memory of a
     layer in MiB; None is TensorRT's default. `gate` limits the difference from the outputs of ONNX
     Runtime.
     """
 
-    precision: Literal["fp16", "fp32"]
+    precision: Literal["fp32", "tf32", "fp16", "bf16", "int8"]
     profiles: Annotated[list[dict[str, Shapes]], Field(min_length=1)]
     workspace_mib: Annotated[int, Field(ge=1)] | None = None
     gate: Gate
@@ -68,6 +71,11 @@ class EngineJob:
     def digest(self) -> str:
         """The SHA-256 of the job, 64 hex digits, which S3 keys of claims and results contain."""
         return self.job.digest
+
+    @property
+    def timing_cache(self) -> str:
+        """The name of the timing cache for the job's GPU and TensorRT: 8.6-10.13.3.9."""
+        return f"{self.job.compute_capability}-{self.job.tensorrt}"
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of each file of the job except job.json, by name."""

@@ -1,7 +1,8 @@
 """Compilation of engines with TensorRT's builder, for versions 8.6, 10 and 11.
 
-TensorRT 8.6 needs a builder flag for FP16. From 10 on, networks can be strongly typed; in 11 they
-always are. So FP16 engines are always compiled from FP16 ONNX files, and 8.6 gets the flag.
+TensorRT 8.6 needs builder flags for FP16 and INT8. From 10 on, networks can be strongly typed; in
+11 they always are, without these flags. So the ONNX files have the types FP16 and BF16, and Q/DQ
+nodes for INT8, for every version. TF32 is a way to compute with FP32, and a flag in all versions.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from .job import AMPERE_PLUS, Job
 from .logger import TensorRtLog
 
 MIB = 1024 * 1024
+FLAGS = {"fp16": "FP16", "int8": "INT8"}
+"""Builder flags of networks without strong types, by precision; 8.6 has none for BF16."""
 
 
-def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> bytes:
-    """Return the serialized engine.
+def compile_engine(
+    trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog, timing_cache: bytes = b""
+) -> tuple[bytes, bytes]:
+    """Return the serialized engine, and the timing cache after the compilation.
 
     `trt` is the module `tensorrt`. Raises `StepError` with the errors of the ONNX parser or of
     TensorRT.
@@ -26,10 +31,13 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     network = builder.create_network(_network_flags(trt))
     _parse_onnx(trt, network, log.logger, onnx_file)
     config = builder.create_builder_config()
-    if job.precision == "fp16" and not _is_strongly_typed(trt):
-        config.set_flag(trt.BuilderFlag.FP16)
+    if job.precision in FLAGS and not _is_strongly_typed(trt):
+        config.set_flag(getattr(trt.BuilderFlag, FLAGS[job.precision]))
     if job.precision == "fp32":
         config.clear_flag(trt.BuilderFlag.TF32)  # on by default, with a mantissa of 10 bits
+    if job.precision == "tf32":
+        config.set_flag(trt.BuilderFlag.TF32)
+    _set_timing_cache(config, timing_cache, log)
     if job.workspace_mib:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, job.workspace_mib * MIB)
     if job.level == AMPERE_PLUS:
@@ -39,7 +47,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise StepError(f"TensorRT made no engine{log.reason()}")
-    return bytes(plan)
+    return bytes(plan), bytes(config.get_timing_cache().serialize())
 
 
 def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
@@ -58,6 +66,15 @@ def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorR
                 "AMPERE_PLUS: it would not run on the endpoint's GPU"
             )
     return engine
+
+
+def _set_timing_cache(config: Any, content: bytes, log: TensorRtLog) -> None:
+    """Let TensorRT reuse times, unless they are of another GPU or version, which it notices."""
+    cache = config.create_timing_cache(content)
+    if cache is not None and config.set_timing_cache(cache, False):
+        return
+    log.write("the timing cache is of another GPU or TensorRT, and is not used")
+    config.set_timing_cache(config.create_timing_cache(b""), False)
 
 
 def _network_flags(trt: Any) -> int:

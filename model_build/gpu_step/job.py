@@ -12,6 +12,8 @@ from .files import RawTensor, check_sha256, read_tensor
 
 FILE = "job.json"
 ONNX = "model.onnx"
+TIMING_CACHE = "timing.cache"
+"""Times of TensorRT's tactics from earlier compilations: optional, and not part of the job."""
 FORMAT = 1
 """Increment it if a change to the step changes engines: all engines are then compiled again."""
 
@@ -23,8 +25,9 @@ class Job(NamedTuple):
 
     `tensorrt` is the required version, possibly only its first numbers. `compute_capability` is
     that of the compiling GPU. `level` is TensorRT's hardware compatibility level, `none` or
-    `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are optimization profiles: input ->
-    min, opt and max -> shape. `cases` are sets of inputs, `outputs` the names of the outputs.
+    `ampere-plus`. `precision` is `fp32`, `tf32`, `fp16`, `bf16` or `int8`. `profiles` are
+    optimization profiles: input -> min, opt and max -> shape. `cases` are sets of inputs, `outputs`
+    the names of the outputs.
     """
 
     onnx_sha256: str

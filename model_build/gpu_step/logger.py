@@ -11,6 +11,7 @@ class TensorRtLog:
     """A TensorRT `logger` that prints warnings and stores errors."""
 
     def __init__(self, trt: Any, write: Callable[[str], None]) -> None:
+        self.write = write
         self._errors: list[str] = []
         errors = self._errors
 

@@ -110,8 +110,13 @@ SHM_DEFAULT, SHM_GROWTH = (
     Range(f"server.python_shm_{name}_mib", SERVE, minimum=1, maximum=MAX_INTEGER)
     for name in ("default", "growth")
 )
+GRPC_PORT, METRICS_PORT = (
+    Range(f"server.{name}_port", SERVE, minimum=1024, maximum=65535) for name in ("grpc", "metrics")
+)
 MODEL_LOAD_GPU_LIMIT = Range("server.model_load_gpu_limit", SERVE, exclusive_minimum=0, maximum=1)
 SERVER_OPTIONS = {
+    "grpc_port": GRPC_PORT,
+    "metrics_port": METRICS_PORT,
     "model_load_gpu_limit": MODEL_LOAD_GPU_LIMIT,
     "python_shm_default": SHM_DEFAULT,
     "python_shm_growth": SHM_GROWTH,

@@ -10,7 +10,10 @@ DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
 """The variable with the directory of an archive that a single-model container serves."""
 VARIABLES = {
     "additional_args": "ADDITIONAL_ARGS",
+    "allow_grpc": "ALLOW_GRPC",
     "buffer_manager_thread_count": "BUFFER_MANAGER_THREAD_COUNT",
+    "grpc_port": "GRPC_PORT",
+    "metrics_port": "METRICS_PORT",
     # The value of --model-namespacing: true enables namespacing in spite of the name.
     "model_namespacing": "DISABLE_MODEL_NAMESPACING",
     "inference_type": "INFERENCE_TYPE",
@@ -21,10 +24,13 @@ VARIABLES = {
     "model_load_gpu_limit": "MODEL_LOAD_GPU_LIMIT",
     "python_shm_default_mib": "SHM_DEFAULT_BYTE_SIZE",
     "python_shm_growth_mib": "SHM_GROWTH_BYTE_SIZE",
+    "tensorflow_version": "TENSORFLOW_VERSION",
     "thread_count": "THREAD_COUNT",
 }
 """Option of a stage's `server` -> variable of `serve`, after SAGEMAKER_TRITON_."""
 SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
+WITHOUT_TENSORFLOW_1 = "23.05"
+"""The first image of SageMaker without it (aws/deep-learning-containers, available_images.md)."""
 
 
 @rule("server", "platform_facts/releases.toml, serve_option")
@@ -45,6 +51,27 @@ def check_inference_type_is_infer(inference_type: str | None) -> str | None:
         f"multi-model endpoints support infer only, not {inference_type}: remove it, or host a "
         "single model"
     )
+
+
+@rule("server.tensorflow_version", "platform_facts/releases.toml, backend")
+def check_tensorflow_version(version: int | None, release: Release) -> str | None:
+    """`tensorflow_version` is of a TensorFlow that the release has."""
+    if version is None:
+        return None
+    if "tensorflow" not in release.backends:
+        return f"release {release.name} has no TensorFlow: remove it"
+    if version == 1 and release.name >= WITHOUT_TENSORFLOW_1:
+        return f"release {release.name} has TensorFlow 2 only: write 2, or remove it"
+    return None
+
+
+@rule("server", SERVE)
+def check_ports(grpc_port: int | None, metrics_port: int | None) -> str | None:
+    """`grpc_port` and `metrics_port` differ from each other and from 8080, SageMaker's port."""
+    ports = [port for port in (grpc_port, metrics_port) if port is not None]
+    if len({8080, *ports}) == 1 + len(ports):
+        return None
+    return "grpc_port and metrics_port must differ, and 8080 is SageMaker's: change one"
 
 
 ONE_RESPONSE = (

@@ -17,7 +17,6 @@ from review.values import format_change, format_value
 METRIC_PROPERTIES = ("Namespace", "MetricName", "Dimensions", "Metrics", "AlarmRule")
 """Properties that select the metric of an alarm."""
 
-LARGER_IS_LATER = ("DatapointsToAlarm", "EvaluationPeriods", "Period")
 STATISTICS = ("Minimum", "p50", "Average", "p90", "p95", "p99", "Maximum")
 """Statistics in the order of their values; an average is treated like the median."""
 

@@ -29,11 +29,15 @@ MAX_FILES = 8
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A changed file, with its content before and after, None if it does not exist."""
+    """A changed file, with its content before and after, None if it does not exist.
+
+    `old_path` is where a file of a renamed folder was before.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    old_path: str = ""
 
     @property
     def is_code(self) -> bool:
@@ -53,8 +57,9 @@ class ChangedFile:
         return (new - old).total(), (old - new).total()
 
     def __str__(self) -> str:
-        """Return the path, and whether the file is new or deleted."""
+        """Return the path, and whether the file is new, deleted or moved."""
         state = "new" if self.before is None else "deleted" if self.after is None else ""
+        state = f"from {self.old_path}" if self.old_path else state
         return f"{self.path} ({state})" if state else self.path
 
 

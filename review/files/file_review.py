@@ -77,7 +77,9 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         if len(texts) > MAX_NOTES:
             texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
         notes += [f"{file.path}: {text}" for text in texts]
-    code = [file for file in changed if file.is_code]
+    old_paths = {file.old_path for file in moved.values()}
+    code = [moved.get(file.path, file) for file in changed
+            if file.is_code and file.path not in old_paths]  # fmt: skip
     return FileReview(
         tuple(merge_groups(dangers)), tuple(notes), package_lines(code), file_lines(code)
     )
@@ -90,7 +92,8 @@ def _moved_files(changed: list[ChangedFile]) -> dict[str, ChangedFile]:
     for file in changed:
         similar = (path for path in deleted if _without_folder(path) == _without_folder(file.path))
         if file.before is None and (old_path := next(similar, None)):
-            moved[file.path] = replace(file, before=deleted.pop(old_path).before)
+            before = deleted.pop(old_path).before
+            moved[file.path] = replace(file, before=before, old_path=old_path)
     return moved
 
 

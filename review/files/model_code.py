@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
 
-NETWORK, PROGRAMS, CODE = "uses the network", "runs programs", "runs code that it is given"
+NETWORK, HOSTS = "uses the network", "names the host"
+PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -21,7 +22,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("aiohttp", "asyncio.open_connection", "boto3", "botocore", "ftplib", "grpc", "http"),
         *("httpx", "huggingface_hub", "paramiko", "requests", "smtplib", "socket", "socketserver"),
         *("ssl", "telnetlib", "torch.hub", "tritonclient", "urllib.request", "urllib3"),
-        *("transformers.*from_pretrained", "websocket", "websockets", "xmlrpc"),
+        *("websocket", "websockets", "xmlrpc"),
     ),
     PROGRAMS: (
         *("asyncio.create_subprocess*", "multiprocessing", "os.exec*", "os.fork*", "os.popen"),
@@ -64,7 +65,7 @@ class Use:
 def new_capabilities(
     changed: Iterable[ChangedFile], base: Mapping[str, bytes], head: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each capability that the code of a model did not have.
+    """Yield path and text of the capabilities that the code of a model did not have, by file.
 
     `changed` are the changed files; what a renamed file had before counts as had.
     """
@@ -80,17 +81,18 @@ def new_capabilities(
         )  # fmt: skip
         before |= {file.path: file.before for file in files if file.before is not None}
         known = _capabilities(before)
-        texts: dict[tuple[str, str], list[str]] = {}
+        texts: dict[str, dict[str, list[str]]] = {}
         for (kind, target), use in _capabilities(after).items():
             if (kind, target) not in known:
-                texts.setdefault((use.path, kind), []).append(_use_text(use, target))
-        for (path, kind), uses in texts.items():
-            yield path, f"the model's code newly {kind}: {', '.join(uses)}"
+                texts.setdefault(use.path, {}).setdefault(kind, []).append(_use_text(use, target))
+        for path, uses in texts.items():
+            parts = (f"{kind}: {', '.join(names)}" for kind, names in uses.items())
+            yield path, f"the model's code newly {'; '.join(parts)}"
 
 
 def _use_text(use: Use, target: str) -> str:
     line = f" in line {use.line}" if use.line else ""
-    return f"{target} ({use.name}{line})" if target != use.name and target else f"{use.name}{line}"
+    return f"{use.name}{line}" if use.name.startswith(target) else f"{target} ({use.name}{line})"
 
 
 def _is_model_code(path: str) -> bool:
@@ -99,8 +101,12 @@ def _is_model_code(path: str) -> bool:
 
 
 def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
-    """Return the capabilities of the files of a model, with their first use."""
+    """Return the capabilities of the files of a model, with their first use.
+
+    A host in a text is one only if some code can reach it.
+    """
     capabilities: dict[Capability, Use] = {}
+    hosts: dict[Capability, Use] = {}
     for path, content in sorted(files.items()):
         name = path.rpartition("/")[2]
         if content.startswith(ELF) or NATIVE_FILE.fullmatch(name):
@@ -114,9 +120,10 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
                 capabilities.setdefault((CODE, name), Use(path, 0, "a file that is not Python"))
                 continue
             for capability, line, used in _Reader().read(tree):
-                capabilities.setdefault(capability, Use(path, line, used))
-    if not any((kind, "") in capabilities for kind in (NETWORK, PROGRAMS, CODE, NATIVE)):
-        return {key: use for key, use in capabilities.items() if key[0] != NETWORK}
+                uses = hosts if capability[0] == HOSTS else capabilities
+                uses.setdefault(capability, Use(path, line, used))
+    if {kind for kind, _ in capabilities} & {NETWORK, PROGRAMS, CODE, NATIVE}:
+        capabilities |= hosts
     return capabilities
 
 
@@ -153,14 +160,15 @@ class _Reader:
                 case ast.Constant(value=str(text)) if id(node) not in texts:
                     for match in HOST.finditer(text):
                         host = match[1] or match[2]
-                        yield (NETWORK, host), node.lineno, host
+                        yield (HOSTS, host), node.lineno, host
                     if PATH.fullmatch(text):
                         yield (OUTSIDE, text), node.lineno, text
 
     def _of_name(self, name: str, node: ast.stmt | ast.expr) -> Iterator[NamedUse]:
         for kind, patterns in NAMES.items():
-            if any(fnmatchcase(name, p) or fnmatchcase(name, f"{p}.*") for p in patterns):
-                yield (kind, ""), node.lineno, name
+            for pattern in patterns:
+                if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*"):
+                    yield (kind, pattern.rstrip("*")), node.lineno, name
 
     def _of_call(self, call: ast.Call) -> Iterator[NamedUse]:
         """Yield the program that a call names, and an attribute that only running code knows."""

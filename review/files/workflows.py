@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from review.amounts import falling_amount
 from review.files.readers import read_yaml
-from review.values import Unreadable, as_list
+from review.values import Unreadable, as_list, value_differences
 
 FOLDER = ".github/workflows/"
 STRANGERS = {
@@ -45,6 +46,8 @@ def describe_workflows(
         if counts[1] > counts[0]:
             text = "zizmor, which lints workflows, ignores more findings"
             findings[path].append(("weakened_checks", text))
+        with suppress(Unreadable):
+            findings[path] += _changed_values(base.get(path), head.get(path))
     if not changed:
         return findings
     broken_before = set[tuple[str, str]]()
@@ -58,6 +61,15 @@ def describe_workflows(
     except Unreadable as error:
         findings[changed[0]].append(("unreadable_files", f"not compared: {error}"))
     return findings
+
+
+def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield each changed value of a workflow; an amount that protects and falls is a danger."""
+    if before is None or after is None:
+        return
+    for difference in value_differences(read_yaml(before), read_yaml(after)):
+        falling = falling_amount(difference.path, difference.before, difference.after)
+        yield falling or ("", str(difference))
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
@@ -122,6 +134,9 @@ def _broken_delivery(jobs: Mapping[str, Workflow], name: str, reviews: set[str])
         yield "delivers, and needs no job that reviews the change (make judge)"
     if "if" in jobs[name]:
         yield "delivers under a condition (if): a failed job that it needs might not stop it"
+    concurrency = jobs[name].get("concurrency")
+    if isinstance(concurrency, dict) and concurrency.get("cancel-in-progress"):
+        yield "delivers, and a later run cancels it (cancel-in-progress)"
 
 
 def _needed(jobs: Mapping[str, Workflow], name: str) -> set[str]:

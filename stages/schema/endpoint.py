@@ -168,6 +168,7 @@ class EndpointConfig(Section):
     def _common_problems(self) -> Iterator[Violation]:
         update, scaling_config = self.update, self.scaling
         yield from variants.check_variant_count(len(self.variants))
+        yield from server.check_ports(self.server.grpc_port, self.server.metrics_port)
         yield from variants.check_traffic([variant.weight for variant in self.variants.values()])
         yield from variants.check_rolling_variant_count(update.strategy, len(self.variants))
         yield from updates.check_update(update.times)

@@ -43,6 +43,15 @@ class ServerConfig(Section):
     Default: ready for single-model, live for multi-model hosting."""
     inference_type: Literal["infer", "generate", "generate_stream"] | None = None
     """Triton API of a single-model endpoint. Default: infer."""
+    allow_grpc: bool | None = None
+    """Let Triton serve gRPC inside the container, for a proxy of your own image: SageMaker sends
+    HTTP only. Default: false."""
+    grpc_port: Annotated[int, range_field(ranges.GRPC_PORT)] | None = None
+    """Port of gRPC. Default: 8001."""
+    metrics_port: Annotated[int, range_field(ranges.METRICS_PORT)] | None = None
+    """Port of Triton's metrics, if they are published. Default: 8002."""
+    tensorflow_version: Literal[1, 2] | None = None
+    """Version of TensorFlow for models without one of their own. Default: 2."""
     additional_args: Annotated[VariableText, NOT_BLANK] | None = None
     """Additional arguments of tritonserver."""
 

@@ -206,6 +206,7 @@ class StageConfig(Section):
         for option, value in endpoint.server:
             if value is not None:
                 yield from server.check_option_release.at("server", option)(option, release)
+        yield from server.check_tensorflow_version(endpoint.server.tensorflow_version, release)
         if endpoint.publish_metrics:
             yield from server.check_option_release.at("publish_metrics")("publish_metrics", release)
         if endpoint.hosting == "components":

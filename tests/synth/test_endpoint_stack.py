@@ -74,42 +74,42 @@ def dependency_types(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "has_warning"),
+    ("settings", "expected"),
     [
-        ({"instance_count": 1}, False),
-        ({"instance_count": 2}, True),
+        ({"instance_count": 1}, []),
+        ({"instance_count": 2}, ["stateful-model"]),
         (
             {"instance_count": 1, "scaling": {"min_count": 1, "max_count": 4, "cpu_percent": 60}},
-            True,
+            ["stateful-model"],
         ),
+        ({"instance_count": 1, "publish_metrics": True}, ["published-metrics"]),
     ],
 )
-def test_stateful_model_on_several_instances_is_a_warning(
-    settings: dict[str, Any], has_warning: bool, monkeypatch: pytest.MonkeyPatch
+def test_warnings_of_models(
+    settings: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stateful = replace(planned_model("minilm"), is_stateful=True)
-    monkeypatch.setattr("stages.plan.planned_model", lambda _: stateful)
+    model = replace(planned_model("minilm"), is_stateful=True, custom_metrics=("tokenizer",))
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: model)
     warnings: list[str] = []
     monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)
-    assert ("stateful-model" in warnings) is has_warning
+    of_models = {"stateful-model", "published-metrics"}
+    assert [name for name in warnings if name in of_models] == expected
 
 
-# Deployment order
-
-
-def test_models_depend_on_the_builds(templates: Templates) -> None:
-    # Instances of a new release load archives that the builds create.
-    two_models = templates("examples")["examples-text"]
-    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [1]
-
-
-def test_catalog_is_written_only_after_the_update_check(templates: Templates) -> None:
-    # The check depends on the endpoint, and that on all builds. A failed dashboard or alarm must
-    # not delay new archives.
-    text = templates("examples")["examples-text"]
-    assert dependency_types(text, CATALOG) == [[CHECK]]
-    assert [ENDPOINT in kinds for kinds in dependency_types(text, CHECK)] == [True]
+def test_deployment_order(templates: Templates) -> None:
+    # The archives, the endpoint, its check, and then the catalog, whatever a dashboard does.
+    text = templates("prod")["prod-text"]
+    for kind, earlier in {
+        MODEL: BUILD,
+        ENDPOINT: "Custom::TritonUpdateGuard",
+        CHECK: ENDPOINT,
+        CATALOG: CHECK,
+        "AWS::ApplicationAutoScaling::ScalableTarget": CHECK,
+    }.items():
+        dependencies = dependency_types(text, kind)
+        assert dependencies
+        assert all(earlier in types for types in dependencies), kind
 
 
 # Volumes
@@ -248,55 +248,12 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     ]
 
 
-def test_update_guard_and_check_order(templates: Templates) -> None:
-    resources = templates("dev")["dev-text"]["Resources"]
-
-    def only(kind: str) -> str:
-        (result,) = (name for name, resource in resources.items() if resource["Type"] == kind)
-        return str(result)
-
-    guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
-    assert guard in resources[only(ENDPOINT)]["DependsOn"]
-    assert only(ENDPOINT) in resources[check]["DependsOn"]
-    assert resources[only(CATALOG)]["DependsOn"] == [check]
-    config = {"Fn::GetAtt": [only(CONFIG), "EndpointConfigName"]}
-    for name in (guard, check):
-        assert resources[name]["Properties"]["ConfigName"] == config
-        assert resources[name]["Properties"]["Endpoint"] == "dev-text"
-    assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
-    catalog = resources[only(CATALOG)]["Properties"]
-    for key in ("List", "Digest"):
-        assert resources[guard]["Properties"][key] == catalog[key]
-
-
 def test_guard_changes_with_the_update_policy() -> None:
     def guard(wait: int) -> dict[str, Any]:
         update = {"strategy": "canary", "wait_seconds": wait}
         return dict(text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard"))
 
     assert guard(60) != guard(90)
-
-
-def test_scaling_depends_on_update_check(templates: Templates) -> None:
-    resources = templates("prod")["prod-text"]["Resources"]
-    targets = [
-        resource["DependsOn"]
-        for resource in resources.values()
-        if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
-    ]
-    assert targets
-    for depends_on in targets:
-        assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
-
-
-def test_guard_of_private_endpoint_has_its_security_group(templates: Templates) -> None:
-    resources = templates("prod")["prod-text"]["Resources"]
-    names = {resource["Type"]: name for name, resource in resources.items()}
-    guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]
-    group = {"Fn::GetAtt": [names["AWS::EC2::SecurityGroup"], "GroupId"]}
-    assert guard["SecurityGroup"] == group
-    assert group in resources[names[MODEL]]["Properties"]["VpcConfig"]["SecurityGroupIds"]
-    assert "SecurityGroup" not in str(templates("dev")["dev-text"])
 
 
 @pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])
@@ -341,12 +298,18 @@ def test_server_options_are_those_of_the_stage() -> None:
         "model_namespacing": False,
         "ping_mode": "live",
         "inference_type": "generate",
+        "allow_grpc": True,
+        "grpc_port": 9001,
+        "metrics_port": 9002,
         "additional_args": "--exit-timeout-secs=60",
     }
     environment = variables(text_endpoint(hosting="single-model", server=server))
     assert {
         name.removeprefix("SAGEMAKER_TRITON_"): value for name, value in environment.items()
     } == {
+        "ALLOW_GRPC": "true",
+        "GRPC_PORT": "9001",
+        "METRICS_PORT": "9002",
         "ADDITIONAL_ARGS": "--exit-timeout-secs=60",
         "BUFFER_MANAGER_THREAD_COUNT": "2",
         "DEFAULT_MODEL_NAME": "minilm",
@@ -363,6 +326,8 @@ def test_server_options_are_those_of_the_stage() -> None:
         "SHM_GROWTH_BYTE_SIZE": str(8 * 1024 * 1024),
         "THREAD_COUNT": "16",
     }
+    older = text_endpoint(release="24.09", server={"tensorflow_version": 2})
+    assert variables(older)["SAGEMAKER_TRITON_TENSORFLOW_VERSION"] == "2"
 
 
 def test_stage_can_set_every_server_option() -> None:

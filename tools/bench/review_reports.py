@@ -1,6 +1,6 @@
 """Generator of the three reports in docs/review.md: `python -m tools.bench.review_reports`.
 
-Each report is of a change of `prod` in a clone of HEAD, without commits and the CDK's differences.
+Each report is of a change of `prod` in a clone of HEAD, without commits.
 Of twenty new endpoints, the report shows three.
 """
 
@@ -77,14 +77,8 @@ def report(edits: Edits) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a report without commits, stack differences, and most of many similar lines."""
+    """Return a report without commits, and most of many similar lines."""
     text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
-    text = re.sub(
-        r"<details>\n<summary>[\w-]+: \d+ resources?</summary>.*?</details>\n\n?",
-        "",
-        text,
-        flags=re.DOTALL,
-    )
     lines: list[str] = []
     similar = 0
     for line in text.splitlines():

@@ -4,9 +4,7 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from model_build.engines import engine_job
 from model_build.engines.compatibility import compatibility_level
@@ -18,9 +16,9 @@ from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Problems
 from model_build.format import Format
-from model_build.formats.onnx import Onnx
+from model_build.formats.onnx import Onnx, Opset
 from model_build.formats.onnx.export import run_onnx, sample_arrays
-from model_build.formats.tensorrt.half_precision import to_half_precision
+from model_build.formats.tensorrt.precisions import to_bfloat16, to_half_precision, to_int8
 from model_build.formats.tensorrt.profiles import profile_problems
 from model_build.model_config import KIND
 from model_build.recipe_values import Gate, Source
@@ -39,7 +37,7 @@ class TensorRt(RecipeStep):
     is_cacheable: ClassVar[bool] = False
     to: Literal["tensorrt"]
     source: Source
-    opset: Annotated[int, Field(ge=18)]
+    opset: Opset
     gate: Gate
     engine: Engine
 
@@ -73,14 +71,19 @@ class TensorRt(RecipeStep):
         folder.mkdir()
         onnx_file = folder / "exported.onnx"
         gates = self.onnx().generate(onnx_file, context).gates
-        compiled_onnx = onnx_file
-        if self.engine.precision == "fp16":
-            compiled_onnx = folder / "half-precision.onnx"
-            to_half_precision(onnx_file, compiled_onnx)
-
         model = torch_source.load(self.source, context)
         shapes = profile_sizes(self.engine, model)
         inputs = list(sample_arrays(model, shapes))
+        compiled_onnx = folder / "compiled.onnx"
+        match self.engine.precision:
+            case "fp16":
+                to_half_precision(onnx_file, compiled_onnx)
+            case "bf16":
+                to_bfloat16(onnx_file, compiled_onnx)
+            case "int8":
+                to_int8(onnx_file, compiled_onnx, inputs)
+            case _:
+                compiled_onnx = onnx_file
         job = engine_job.write_job(
             folder / "job",
             onnx_file=compiled_onnx,
@@ -101,6 +104,9 @@ class TensorRt(RecipeStep):
         result, report = context.engines.provide(
             job, scratch=folder, check_outputs=check_outputs, progress=context.progress
         )
+        for sizes, latency in zip(shapes, result.result.latency_ms, strict=False):
+            gpu = result.result.compiled_on.get("gpu", "")
+            context.progress(f"{output_path.name} for {sizes}: {latency:.3f} ms on {gpu}")
         shutil.copyfile(result.plan, output_path)
         return StepOutput([*gates, ("engine and ONNX Runtime", report)], result.result)
 

@@ -1,11 +1,9 @@
 """Tests of the table of commands."""
 
 import importlib
-import re
 
 import pytest
 
-from cli.__main__ import main
 from cli.commands import COMMANDS, Command
 from cli.help_format import Parser
 from model_build.commands import COMMANDS as MODEL_COMMANDS
@@ -26,12 +24,3 @@ def test_table_has_every_command_of_model_build() -> None:
     assert {module.__name__ for module in MODEL_COMMANDS} <= {
         command.module for command in COMMANDS.values()
     }
-
-
-def test_help_of_golden_has_its_own_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["golden", "--help"])
-    assert re.findall(r"[0-9]: [^.]*", capsys.readouterr().out) == [
-        "0: models/MODEL/tests/golden",
-        "1: it is not",
-    ]

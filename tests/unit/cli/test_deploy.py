@@ -13,12 +13,14 @@ from cli.__main__ import main
 from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from delivery import cdk
+from delivery.deploy import StageDeployment
 from local_sagemaker import Folder
 from plan.catalog import Catalog
 from release.checkout import WITHOUT_VALIDATION
 from stages import at_lines_of_stage, load_stage
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.unit.model_build.fakes import FakeSts
+from tests.unit.plan.plans import make_endpoint, make_model, make_plan
 from tests.unit.test_repository import ROOT
 
 
@@ -71,6 +73,29 @@ def test_deleted_catalog_entry_is_restored(
     assert deploy.run(local) == 0
     assert catalog.current()["minilm"].version == "published"
     assert capsys.readouterr().out == "deployed: local\n"
+
+
+@pytest.mark.parametrize(("missing", "is_built"), [(0, False), (50, False), (51, True)])
+def test_many_missing_archives_are_built_before_cloudformation(
+    missing: int, is_built: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names = [f"model-{number}" for number in range(60)]
+    plan = Mock(document=make_plan(endpoints={
+        "text": make_endpoint(models={name: make_model(name) for name in names})
+    }))  # fmt: skip
+    commands: list[tuple[str, ...]] = []
+    bucket = Mock(incomplete=lambda keys: keys[:missing])
+    monkeypatch.setattr(StageDeployment, "bucket_of", lambda *_: bucket)
+    monkeypatch.setattr(deploy, "run_cdk", lambda *command, **_: commands.append(command))
+    monkeypatch.setattr(
+        deploy,
+        "build_missing_archives",
+        lambda deployment: commands.append(("build", str(deployment.assembly.folder))),
+    )
+    folder = str(tmp_path / "cdk.out")
+    app = deploy._build_many_archives(plan, Mock(root=tmp_path))
+    assert app == (("--app", folder) if is_built else ())
+    assert [command[0] for command in commands] == (["synth", "build"] if is_built else [])
 
 
 def test_newest_build_line_is_from_the_newest_log(tmp_path: Path) -> None:

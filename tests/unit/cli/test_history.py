@@ -69,20 +69,6 @@ def test_table_has_caller_and_action_and_reason(
     assert reason.strip() == "Y differs"
 
 
-def test_control_characters_are_escaped(
-    requested_counts: list[int | None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    event = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
-    monkeypatch.setattr(stage_record, "read", lambda *_, **__: [event])
-    assert main(["history", "prod"]) == 0
-    out = capsys.readouterr().out
-    assert "\x1b" not in out
-    assert r"[b]x\u001b[2J" in out
-
-
 def test_json_has_all_versions(
     requested_counts: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:

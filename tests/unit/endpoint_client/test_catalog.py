@@ -117,13 +117,6 @@ def test_clients_refresh_at_different_times(
     assert 20 < len(aws.look_ups) < 40
 
 
-def test_each_model_is_looked_up_once(client: EndpointClient, aws: Any) -> None:
-    aws.entries[f"{PREFIX}other"] = entry_text("other")
-    for _ in range(2):
-        assert [client.resolve(name).model for name in ("minilm", "other")] == ["minilm", "other"]
-    assert len(aws.look_ups) == 2
-
-
 # Unknown names
 
 
@@ -173,22 +166,6 @@ def test_number_of_cached_unknown_names_is_limited(sync_client: EndpointClient, 
     assert len(catalog._slots) < MAX_CACHED_NAMES
     sync_client.resolve("minilm")
     assert aws.look_ups == [MINILM]
-
-
-def test_unknown_names_are_dropped_while_another_thread_adds_one(
-    sync_client: EndpointClient,
-) -> None:
-    slots: Any = sync_client._catalog._slots
-
-    class AddingSlot:
-        """A slot during whose reading another one is added."""
-
-        @property
-        def entry(self) -> None:
-            slots.setdefault((0, f"new-{len(slots)}"), AddingSlot())
-
-    slots |= {(0, f"typo-{number}"): AddingSlot() for number in range(MAX_CACHED_NAMES)}
-    assert sync_client.resolve("minilm").model == "minilm"
 
 
 def test_listing_after_unknown_name_respects_the_timeout(

@@ -92,24 +92,6 @@ def test_ca_bundle_is_configured_as_for_boto3(
                 client.invoke("minilm", TEXT_INPUT)
 
 
-def test_rejected_certificate_means_not_sent(
-    aws_with_tls: FakeAws, boto3_session: boto3.Session, aws: Any
-) -> None:
-    url = aws.url
-
-    class Session(FakeAws):
-        def client(self, name: Any, config: Any) -> Any:
-            self.url = url if name == "dynamodb" else aws_with_tls.url
-            return super().client(name, config)
-
-    session: Any = Session(boto3_session, url)
-    with (
-        EndpointClient(**CLIENT_OPTIONS, session=session) as client,
-        pytest.raises(NotSent, match=r"^minilm 0123456789ab: .*CERTIFICATE_VERIFY_FAILED"),
-    ):
-        client.invoke("minilm", TEXT_INPUT)
-
-
 def test_unreadable_ca_bundle_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "none.pem"))
     with pytest.raises(EndpointError, match=r"cannot read the CA bundle .*none\.pem: \[Errno 2\]"):

@@ -120,22 +120,6 @@ def test_binary_round_trip_preserves_bytes(array: Array) -> None:
     assert output.tolist() == array.tolist()
 
 
-@given(first=numbers(finite=False), second=numbers(finite=False), text=TEXT)
-def test_round_trip_of_several_inputs(
-    first: tuple[str, Array], second: tuple[str, Array], text: str
-) -> None:
-    tensors = [
-        Tensor(name, each[0], any_shape(each[1])) for name, each in (("A", first), ("B", second))
-    ]
-    inputs = {"B": second[1], "TEXT": [text], "A": first[1]}
-    ordered = (tensors[1], Tensor("TEXT", "BYTES", (-1, 1)), tensors[0])
-    output = echo(inputs, *ordered, binary=True)
-    assert list(output) == ["B_OUT", "TEXT_OUT", "A_OUT"]
-    assert output["A_OUT"].tobytes() == first[1].tobytes()
-    assert output["B_OUT"].tobytes() == second[1].tobytes()
-    assert output["TEXT_OUT"].tolist() == [[text.encode()]]
-
-
 # Encoding
 
 
@@ -200,13 +184,6 @@ def test_fortran_order_is_sent_row_major() -> None:
     array = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
     output = echo({"X": array}, Tensor("X", "INT32", (-1, 3)), binary=True)["X_OUT"]
     assert output.tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-def test_output_without_rows_has_its_shape() -> None:
-    output = echo({"X": np.zeros((0, 3), np.float32)}, Tensor("X", "FP32", (-1, 3)), binary=True)[
-        "X_OUT"
-    ]
-    assert (output.shape, output.dtype) == ((0, 3), np.dtype(np.float32))
 
 
 @pytest.mark.parametrize("content", [{"model_name": "minilm"}, {"outputs": []}])
@@ -361,10 +338,3 @@ def test_generate_request_rejects_several_variable_dimensions() -> None:
 def test_number_of_rows_is_checked_before_anything_is_sent(rows: int, problem: str) -> None:
     inputs = {"X": np.zeros((rows, 2), np.float32)}
     assert error_message(inputs, Tensor("X", "FP32", (-1, 2))) == problem
-
-
-def test_inputs_of_a_batch_have_equally_many_rows() -> None:
-    inputs = {"A": np.zeros((1, 2), np.float32), "B": np.zeros((2, 2), np.float32)}
-    tensors = Tensor("A", "FP32", (-1, 2)), Tensor("B", "FP32", (-1, 2))
-    problem = "inputs have {'A': 1, 'B': 2} rows: give each the same number, at least 1"
-    assert error_message(inputs, *tensors) == problem

@@ -1,7 +1,6 @@
 """Model archives: reproducible bytes, and readable with the standard library."""
 
 import gzip
-import hashlib
 import io
 import os
 import random
@@ -60,15 +59,6 @@ def test_tarfile_unpacks_the_packed_tree(tree: Tree) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     return write({("b", "1", "model.py"): b"12345", ("a.txt",): b"678"}, tmp_path / "repository")
-
-
-def test_pack_returns_sizes_and_sha256(repository: Path, tmp_path: Path) -> None:
-    archive_file = tmp_path / "packed.tar.gz"
-    assert archive.pack(repository, archive_file) == archive.Archive(
-        bytes=archive_file.stat().st_size,
-        unpacked_bytes=8,
-        sha256=hashlib.sha256(archive_file.read_bytes()).hexdigest(),
-    )
 
 
 def test_entries_have_no_top_folder_owner_and_mtime(repository: Path, tmp_path: Path) -> None:

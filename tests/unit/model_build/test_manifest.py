@@ -21,8 +21,9 @@ output [
 
 
 def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConfigs) -> None:
-    config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
-    assert Signature.from_config(config) == Signature(
+    configs = write_configs(a=f"max_batch_size: 4 {TENSORS}", b=TENSORS).models
+    batched, single = (Signature.from_config(configs[name].config) for name in "ab")
+    assert batched == Signature(
         inputs=[ManifestTensor(name="X", datatype="BYTES", shape=[-1, 1])],
         outputs=[
             ManifestTensor(name="Y", datatype="FP32", shape=[-1, -1, 3]),
@@ -30,12 +31,8 @@ def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConf
         ],
         max_batch_size=4,
     )
-
-
-def test_shape_without_batching_is_the_declared_one(write_configs: WriteConfigs) -> None:
-    signature = Signature.from_config(write_configs(a=TENSORS).models["a"].config)
-    assert signature.max_batch_size == 0
-    assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
+    assert single.max_batch_size == 0
+    assert [tensor.shape for tensor in single.outputs] == [[-1, 3], []]
 
 
 def _manifest(write_configs: WriteConfigs) -> Manifest:
@@ -58,7 +55,11 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
         },
         engines={
             "b/1/model.plan": JobResult(
-                job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
+                job="j" * 64,
+                plan_sha256="p",
+                outputs=[],
+                compiled_on={"gpu": "NVIDIA A10G"},
+                latency_ms=[0.5],
             )
         },
     )
@@ -108,7 +109,13 @@ def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.Monke
                 "shapes": [{"batch": 1}],
             }
         },
-        "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
+        "engines": {
+            "b/1/model.plan": {
+                "job": "j" * 64,
+                "compiled_on": {"gpu": "NVIDIA A10G"},
+                "latency_ms": [0.5],
+            }
+        },
         "built_with": {"isal": "1.2.3"},
         "load": {
             "not_loaded": None,

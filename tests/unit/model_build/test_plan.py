@@ -1,3 +1,4 @@
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from model_build import (
     ModelSource,
     RepositoryInvalid,
     find_model,
+    metrics_warnings,
     plan_model,
 )
 from model_build.manifest import ManifestTensor, Signature
@@ -45,6 +47,19 @@ def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     warning = plan.instance_warning(max_instances=4)
     assert warning
     assert warning.startswith("doubled has sequence_batching, and the endpoint up to 4 instances:")
+
+
+def test_metrics_that_are_not_published_are_warnings(doubled: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(doubled, tmp_path / "other")
+    script = other / "double" / "1" / "model.py"
+    assert [*metrics_warnings([plan_model(ModelSource(doubled))])] == []
+    script.write_text(f"{script.read_text()}\nFAMILY = pb_utils.MetricFamily(name='mine')\n")
+    assert [*metrics_warnings(plan_model(ModelSource(folder)) for folder in (doubled, other))] == [
+        "other/double registers custom metrics, which AWS's image does not publish: write them to "
+        "the log instead (docs/stages.md, The server)",
+        "doubled, other have a folder double each, whose metrics Triton does not distinguish: "
+        "rename the folders, in the steps of the ensembles too",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -109,17 +109,18 @@ def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFil
         ({"only": PYTHON}, "only"),
         ({"only": ENSEMBLE}, "only"),
         ({"a": PYTHON, "b": ENSEMBLE, "c": PYTHON}, "b"),
+        *(
+            (configs, None)
+            for configs in ({}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE})
+        ),
     ],
 )
 def test_entry_model_is_the_only_ensemble_or_model(
-    write_configs: WriteConfigs, configs: dict[str, str], entry: str
+    write_configs: WriteConfigs, configs: dict[str, str], entry: str | None
 ) -> None:
-    assert write_configs(**configs).entry.name == entry
-
-
-@pytest.mark.parametrize(
-    "configs", [{}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE, "c": PYTHON}]
-)
-def test_ambiguous_entry_model_raises(write_configs: WriteConfigs, configs: dict[str, str]) -> None:
-    with pytest.raises(KeyError, match="has no one entry model"):
-        _ = write_configs(**configs).entry
+    repository = write_configs(**configs)
+    if entry:
+        assert repository.entry.name == entry
+    else:
+        with pytest.raises(KeyError, match="has no one entry model"):
+            _ = repository.entry

@@ -33,17 +33,6 @@ def deletion_policy(value: str) -> Edit:
 
 
 CASES: dict[str, tuple[Edit, list[str]]] = {
-    "action added": (
-        put(*STATEMENT, "Action", ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]),
-        [f"Role may now s3:PutObject on Bucket {PREFIX}"],
-    ),
-    "role trusts another account": (
-        put(*TRUST, {"AWS": OTHER_ACCOUNT}),
-        [
-            f"{OTHER_ACCOUNT} may now sts:AssumeRole on Role",
-            "sagemaker.amazonaws.com may no longer sts:AssumeRole on Role",
-        ],
-    ),
     "Deny becomes Allow": (
         put(*STATEMENTS, 0, "Effect", "Allow"),
         [
@@ -57,11 +46,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             "anyone may lambda:InvokeFunction on f",
             "AWS::Lambda::Permission prod-text/Permission: no stack has this type of resource",
         ],
-    ),
-    "SSE-KMS replaced by SSE-S3": (
-        put(*ENCRYPTION_RULE, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
-        [f"AWS::S3::Bucket prod-text/Bucket: {NO_CUSTOMER_KEY}: {DEFAULT_ENCRYPTION}"
-         f".KMSMasterKeyID: {KEY_ARN} -> none"],
     ),
     "DeletionPolicy changes to Delete": (
         deletion_policy("Delete"),

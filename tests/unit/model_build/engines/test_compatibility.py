@@ -26,17 +26,8 @@ def test_other_capability_requires_ampere_or_newer(
     elif builder_gpu.major >= 8 and target_gpu.major >= 8:
         assert level() == "ampere-plus"
     else:
-        with pytest.raises(BuildError, match=f"compute capability {target_gpu} cannot be compiled"):
+        with pytest.raises(BuildError, match=f"{target_gpu} cannot be compiled on"):
             level()
-
-
-def test_error_has_both_capabilities_and_alternatives() -> None:
-    with pytest.raises(
-        BuildError, match=r"7\.5 cannot be compiled on a builder with 8\.6: .* 8\.0 or"
-    ):
-        compatibility_level(
-            builder_gpu=ComputeCapability(8, 6), target_gpu=ComputeCapability(7, 5), release=RELEASE
-        )
 
 
 @pytest.mark.parametrize("name", ["22.07", "23.01", "23.03"])

@@ -47,6 +47,9 @@ def test_job_is_compiled_and_its_engine_run(
     }
     assert progress[0].startswith("found driver")
     assert progress[1] == f"compiling job {job.digest}"
+    (latency_ms,) = result.result.latency_ms
+    assert latency_ms > 0
+    assert f"[[1, 2]]: {latency_ms:.3f} ms" in progress
 
 
 def test_other_tensorrt_writes_no_result(

@@ -104,6 +104,20 @@ def _export(context: StepContext, to: Path, **engine: Any) -> Any:
     return step.generate(to, context)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "int8"])
+def test_engine_of_a_precision_is_compared_and_timed(
+    context: StepContext, progress_lines: ProgressLines, tmp_path: Path, precision: str
+) -> None:
+    _, result = _export(
+        context, tmp_path / "r" / "double" / "1" / "model.plan", precision=precision
+    )
+    assert len(result.latency_ms) == 3
+    assert (
+        f"model.plan for {{'batch': 4}}: {result.latency_ms[2]:.3f} ms on stand-in for an NVIDIA "
+        "A10G"
+    ) in progress_lines
+
+
 def test_engine_is_compiled_and_compared(context: StepContext, gpu: _Gpu, tmp_path: Path) -> None:
     to = tmp_path / "repository" / "double" / "1" / "model.plan"
     ((onnx_title, onnx_gate), (engine_title, engine_gate)), result = _export(context, to)

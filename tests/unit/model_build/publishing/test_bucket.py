@@ -5,7 +5,6 @@ import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -111,15 +110,6 @@ def test_interrupted_publication_is_completed_by_the_next(
     del s3.hooks["PutObject"]
     _publish(s3, finished_build)
     assert _is_published(s3)
-
-
-def test_concurrent_manifest_is_accepted(s3: FakeS3, finished_build: Build) -> None:
-    def write_manifest(request: dict[str, Any]) -> None:
-        s3.objects[MANIFEST] = {"Body": b"other"}
-
-    s3.hooks["PutObject"] = write_manifest
-    _publish(s3, finished_build)
-    assert s3.objects[MANIFEST] == {"Body": b"other"}
 
 
 @pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])

@@ -1,7 +1,6 @@
 """Multipart uploads: no overwritten key, and no parts left behind after a failure."""
 
 import threading
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -144,20 +143,3 @@ def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> No
         "text/cpu-24.09/other.tar.gz",
     ]
     assert s3.objects[KEY]["Body"] == file.read_bytes()
-
-
-def test_upload_holds_only_parts_in_transfer_in_memory(
-    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    size = 100_000
-    monkeypatch.setattr(upload, "PART_BYTES", size)
-    monkeypatch.setattr(s3, "upload_part", lambda **_: {"ETag": "etag"})
-    monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
-    file.write_bytes(bytes(20 * size))
-    tracemalloc.start()
-    try:
-        _upload(s3, file)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < (upload.THREADS + 1) * size

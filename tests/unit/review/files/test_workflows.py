@@ -42,6 +42,12 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
+        (
+            DEPLOY,
+            "deploy-prod\n      cancel-in-progress: false",
+            "deploy-prod\n      cancel-in-progress: true",
+            "the job prod delivers, and a later run cancels it",
+        ),
         (DEPLOY, CONDITION, "", "does not run after a failure"),
         (PULL_REQUEST, CONDITION, "", "does not run after a failure"),
         (
@@ -66,6 +72,12 @@ def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: st
     assert old in content
     texts = dangers(path, content.replace(old, new, 1))
     assert any(message in text for text in texts), texts
+
+
+def test_shorter_timeout_has_both_values() -> None:
+    head = {**FILES, DEPLOY: FILES[DEPLOY].replace(b"minutes: 360", b"minutes: 5", 1)}
+    messages = [danger.message for danger in compare_files(FILES, head).dangers]
+    assert f"{DEPLOY}: jobs.dev.timeout-minutes: 360 min -> 5 min" in messages
 
 
 def test_new_workflow_with_a_token_is_a_danger() -> None:

@@ -21,6 +21,10 @@ CASES = [
          {BOTH: {"input [": "max_batch_size: 8\ninput ["}, FIRST: {"# FIELDS": "max_batch_size: 4"},
           SECOND: {"# FIELDS": "max_batch_size: 8"}},
          'both/config.pbtxt:7: "first" takes batches up to 4 [ensemble_settings]'),
+    case("ensemble with six folders", ENSEMBLE,
+         {f"{name}{suffix}": ENSEMBLE[f"first{suffix}"]
+          for name in ("third", "fourth", "fifth") for suffix in ("/config.pbtxt", "/1/model.py")},
+         ".: warning: 6 models are loaded and unloaded together [large_ensembles]"),
     # ensemble_maps: names
     case("misspelled model of a step", ENSEMBLE,
          {BOTH: {'model_name: "first"': 'model_name: "frist"'}},

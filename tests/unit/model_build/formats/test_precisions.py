@@ -1,4 +1,4 @@
-"""Conversion of ONNX files to FP16."""
+"""Conversion of ONNX files to FP16, BF16 and INT8."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from model_build import BuildError
-from model_build.formats.tensorrt.half_precision import to_half_precision
+from model_build.formats.tensorrt.precisions import to_bfloat16, to_half_precision, to_int8
 
 
 def _save(path: Path, name: str, nodes: Any, inputs: Any, outputs: Any, weights: Any = ()) -> None:
@@ -83,3 +84,50 @@ def test_unloadable_graph_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("onnxruntime.transformers.float16.convert_float_to_float16", convert)
     with pytest.raises(BuildError, match=r"into FP16 \(.*NoSuchOperator.*\): write `precision"):
         to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")
+
+
+def test_weights_are_bf16_and_tensors_keep_their_types(tmp_path: Path) -> None:
+    _write_bert(tmp_path / "full.onnx")
+    to_bfloat16(tmp_path / "full.onnx", tmp_path / "brain.onnx")
+    brain = onnx.load(tmp_path / "brain.onnx")
+    assert [weights.data_type for weights in brain.graph.initializer] == [TensorProto.BFLOAT16]
+    x = np.full((2, 3), 1.01, np.float32)  # 1.0078125 in BF16
+    outputs: Any = ReferenceEvaluator(brain).run(["hidden", "pooled"], {"x": x})
+    assert [output.dtype for output in outputs] == [np.float32, np.float32]
+    assert [output[0, 0] for output in outputs] == [1.0078125 / 2, 1.0078125 / 4]
+
+
+def test_integer_mask_is_cast_to_bf16(tmp_path: Path) -> None:
+    _write_mask(tmp_path / "full.onnx")
+    to_bfloat16(tmp_path / "full.onnx", tmp_path / "brain.onnx")
+    values = {"x": np.full((1, 3), 0.5, np.float32), "mask": np.array([[1, 0, 1]], np.int32)}
+    outputs: Any = ReferenceEvaluator(onnx.load(tmp_path / "brain.onnx")).run(["y"], values)
+    assert outputs[0].tolist() == [[0.5, 0.0, 0.5]]
+
+
+def test_operator_without_bf16_is_refused(tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 2, 2]) for name in "xy")
+    scales = helper.make_tensor("scales", TensorProto.FLOAT, [4], [1, 1, 1, 1])
+    nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"])]
+    _save(tmp_path / "full.onnx", "resize", nodes, [x], [y], [scales])
+    with pytest.raises(BuildError, match=r"into BF16 \(.*Resize.*\): write `precision"):
+        to_bfloat16(tmp_path / "full.onnx", tmp_path / "brain.onnx")
+
+
+def test_int8_nodes_are_symmetric_and_close(tmp_path: Path) -> None:
+    _write_bert(tmp_path / "full.onnx")
+    inputs = [{"x": np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)}]
+    to_int8(tmp_path / "full.onnx", tmp_path / "int8.onnx", inputs)
+    graph = onnx.load(tmp_path / "int8.onnx").graph
+    kinds = [node.op_type for node in graph.node]
+    assert kinds.count("QuantizeLinear") == kinds.count("DequantizeLinear") >= 4
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    points = [values[node.input[2]] for node in graph.node if node.op_type == "QuantizeLinear"]
+    assert all(point.dtype == np.int8 and not point.any() for point in points)
+    paths = (tmp_path / "int8.onnx", tmp_path / "full.onnx")
+    quantized, exact = (
+        onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, inputs[0])
+        for path in paths
+    )
+    for output, expected in zip(quantized, exact, strict=True):
+        assert 0 < np.abs(output - expected).max() < 0.05
