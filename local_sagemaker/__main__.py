@@ -60,6 +60,11 @@ def add_to(commands: Commands) -> None:
         action="append",
         help="available instances of a type, such as ml.g6.xlarge=0; repeatable",
     )
+    up.add_argument(
+        "--tritonserver",
+        metavar="PATH",
+        help="folder of another tritonserver, with bin, lib and backends",
+    )
     up.set_defaults(run=partial(_exit_code, _up))
     down = commands.add_parser(
         "down",
@@ -86,7 +91,11 @@ def _exit_code(run: Callable[[argparse.Namespace], None], options: argparse.Name
 
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
-    for name, value in ((settings.INSTANCES, options.instances), (settings.SPEED, options.speed)):
+    for name, value in {
+        settings.INSTANCES: options.instances,
+        settings.SPEED: options.speed,
+        settings.TRITONSERVER: options.tritonserver,
+    }.items():
         if value is not None:
             os.environ[name] = value
     repeatable = {

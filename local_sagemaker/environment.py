@@ -40,7 +40,7 @@ def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, s
         "AWS_USE_FIPS_ENDPOINT": "false",
         "AWS_USE_DUALSTACK_ENDPOINT": "false",
         PYTHON_VARIABLE: running.python,
-        STAND_INS_VARIABLE: json.dumps(backends.framework_versions()),
+        STAND_INS_VARIABLE: json.dumps(backends.framework_versions(folder.backends)),
     }
 
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.settings import TRITONSERVER
 
 UNSHARE = (
     *(shutil.which("unshare") or "unshare", "--user", "--map-root-user"),
@@ -24,7 +26,12 @@ UNSHARE = (
 NOBODY = 65534
 """The id of the user nobody, which owns no files (systemd, docs/UIDS-GIDS.md)."""
 IMAGE_PYTHON = "3.10"
-"""Python version in the image of 24.09, the SageMaker release closest to the local Triton."""
+"""Python version in the image of 24.09, the SageMaker release closest to the packaged Triton."""
+PACKAGED_VERSION = (2, 51)
+STUB = "triton_python_backend_stub"
+VERSION_SECONDS = 60
+SERVER_VERSION = re.compile(r"\| server_version +\| (\d+)\.(\d+)")
+"""The version in the log of a start."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,12 @@ class Interpreter:
 
 @dataclass(frozen=True)
 class TritonInstallation:
-    """The Triton in the nvidia-pytriton wheel.
+    """A Triton: that of the nvidia-pytriton wheel, or another.
 
     `own_python` runs this program and the stand-ins for C++ backends; `model_python` runs Python
     models. `isolated` is whether the kernel allows unprivileged namespaces. `user` is the id of the
-    user that servers run as, None for this program's.
+    user that servers run as, None for this program's. `libraries` are the folders of the shared
+    libraries that another Triton needs.
     """
 
     root: Path
@@ -63,6 +71,18 @@ class TritonInstallation:
     model_python: Interpreter
     isolated: bool
     user: int | None = None
+    version: tuple[int, int] = PACKAGED_VERSION
+    libraries: tuple[Path, ...] = ()
+
+    @property
+    def has_stand_ins(self) -> bool:
+        """Whether its Python backend can run stand-ins: it has a stub for `own_python`."""
+        return self.own_python.stub.is_file()
+
+    @property
+    def folders(self) -> set[Path]:
+        """The folders that servers need; the wheel has shared libraries beside its package."""
+        return {self.root, *self.libraries} if self.libraries else {self.root.parents[1]}
 
     @property
     def binary(self) -> Path:
@@ -74,7 +94,7 @@ class TritonInstallation:
 
         Unchanged with namespaces, for other users, or if nobody cannot read the installation.
         """
-        paths = [self.binary, self.own_python.stub, self.own_python.program]
+        paths = [self.binary, self.own_python.program]
         paths += [self.model_python.stub, self.model_python.program]
         if self.isolated or os.geteuid() or not _readable_by_nobody(paths):
             return self
@@ -94,7 +114,7 @@ class TritonInstallation:
     def python_warning(self) -> str | None:
         """A warning if Python models run in another Python version than on AWS, else None."""
         python = self.model_python.version
-        if python == IMAGE_PYTHON:
+        if python == IMAGE_PYTHON or self.libraries:
             return None
         return (
             f"Python models run in Python {python} here, and archives are built for it, below "
@@ -110,6 +130,25 @@ def find_triton() -> TritonInstallation:
             f"Python {sys.version_info.major}.{sys.version_info.minor} is not supported: use 3.11 "
             "or 3.12, the versions that the Python backend of the local Triton supports"
         )
+    numpy = importlib.metadata.version("numpy")
+    if int(numpy.split(".")[0]) >= 2:
+        raise LocalSageMakerError(
+            f"numpy {numpy} is not supported: the local Triton's Python backend returns empty "
+            "tensors with it: pip install 'numpy<2'"
+        )
+    if other := os.environ.get(TRITONSERVER):
+        return _other_triton(Path(other).resolve())
+    root = _packaged_root()
+    own_python = _own_python(root)
+    return TritonInstallation(
+        root=root,
+        own_python=own_python,
+        model_python=_python(IMAGE_PYTHON, _stub(root, IMAGE_PYTHON)) or own_python,
+        isolated=_can_unshare(),
+    )
+
+
+def _packaged_root() -> Path:
     spec = importlib.util.find_spec("pytriton")
     if spec is None or spec.origin is None:
         if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
@@ -122,42 +161,33 @@ def find_triton() -> TritonInstallation:
             "nvidia-pytriton is not installed: in a checkout, pip install "
             "'./local_sagemaker[triton]'"
         )
-    numpy = importlib.metadata.version("numpy")
-    if int(numpy.split(".")[0]) >= 2:
-        raise LocalSageMakerError(
-            f"numpy {numpy} is not supported: the local Triton's Python backend returns empty "
-            "tensors with it: pip install 'numpy<2'"
-        )
     root = Path(spec.origin).parent / "tritonserver"
     if not root.is_dir():
         raise LocalSageMakerError(
             f"nvidia-pytriton has no {root.name}: pip install --force-reinstall nvidia-pytriton"
         )
-    own_python = _own_python(root)
-    return TritonInstallation(
-        root=root,
-        own_python=own_python,
-        model_python=_image_python(root) or own_python,
-        isolated=_can_unshare(),
-    )
+    return root
 
 
 def _own_python(root: Path) -> Interpreter:
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = Path(sysconfig.get_config_var("LIBDIR"))
-    interpreter = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
+    interpreter = _this_python(_stub(root, f"3.{sys.version_info.minor}"))
     if not interpreter.can_be_embedded():
         raise LocalSageMakerError(
-            f"libpython{version}.so.1.0, which Triton's Python backend needs, is missing: "
-            f"install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
-            "Python built with --enable-shared"
+            f"libpython{interpreter.version}.so.1.0, which Triton's Python backend needs, is "
+            f"missing: install it (Debian, Ubuntu: apt-get install libpython{interpreter.version}) "
+            "or use a Python built with --enable-shared"
         )
     return interpreter
 
 
-def _image_python(root: Path) -> Interpreter | None:
-    """Return Python `IMAGE_PYTHON` if this machine has one that can be embedded, else None."""
-    program = shutil.which(f"python{IMAGE_PYTHON}")
+def _this_python(stub: Path) -> Interpreter:
+    folder = Path(sysconfig.get_config_var("LIBDIR"))
+    return Interpreter(Path(sys.executable), f"3.{sys.version_info.minor}", folder, stub)
+
+
+def _python(version: str, stub: Path) -> Interpreter | None:
+    """Return a Python if this machine has one that can be embedded, else None."""
+    program = shutil.which(f"python{version}")
     if program is None:
         return None
     script = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
@@ -166,13 +196,67 @@ def _image_python(root: Path) -> Interpreter | None:
     )
     if finished.returncode:
         return None
-    folder = Path(finished.stdout.strip())
-    interpreter = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
+    interpreter = Interpreter(Path(program), version, Path(finished.stdout.strip()), stub)
     return interpreter if interpreter.can_be_embedded() else None
 
 
+def _other_triton(root: Path) -> TritonInstallation:
+    """Return the Triton in a folder with the layout of /opt/tritonserver in NVIDIA's images.
+
+    Its Python backend has one stub, for one version of Python. LD_LIBRARY_PATH may name folders of
+    shared libraries that the image has elsewhere.
+    """
+    stub = root / "backends" / "python" / STUB
+    try:
+        embedded = re.search(rb"libpython(3\.\d+)\.so", stub.read_bytes())
+    except OSError as error:
+        raise LocalSageMakerError(
+            f"{root} is no tritonserver: {error.strerror}: {stub}: name a folder like "
+            "/opt/tritonserver in NVIDIA's images, with bin/tritonserver"
+        ) from None
+    version = embedded[1].decode() if embedded else IMAGE_PYTHON
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    libraries = (root / "lib", *(Path(folder) for folder in folders if folder))
+    own_python = _this_python(stub)
+    if version != own_python.version:
+        own_python = _this_python(stub.with_name(f"{STUB}_{own_python.version}"))  # no such file
+    model_python = own_python if own_python.stub == stub else _python(version, stub)
+    if model_python is None or not model_python.can_be_embedded():
+        raise LocalSageMakerError(
+            f"python{version} with libpython{version}.so.1.0, which the Python backend of {root} "
+            f"embeds, is missing: install it (Debian, Ubuntu: apt-get install libpython{version}) "
+            "and put it on PATH"
+        )
+    installation = TritonInstallation(
+        root=root,
+        own_python=own_python,
+        model_python=model_python,
+        isolated=_can_unshare(),
+        libraries=libraries,
+    )
+    return replace(installation, version=_ask_version(installation))
+
+
+def _ask_version(triton: TritonInstallation) -> tuple[int, int]:
+    """Start a server without an endpoint and a repository, which ends; return its version."""
+    endpoints = [f"--allow-{name}=false" for name in ("grpc", "http", "metrics", "sagemaker")]
+    finished = subprocess.run(
+        [triton.binary, "--model-repository=/nonexistent", *endpoints],
+        env={"LD_LIBRARY_PATH": os.pathsep.join(map(str, triton.libraries))},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=VERSION_SECONDS,
+    )
+    log = finished.stdout + finished.stderr
+    if match := SERVER_VERSION.search(log):
+        return int(match[1]), int(match[2])
+    tail = "\n".join(log.splitlines()[-5:])
+    raise LocalSageMakerError(f"{triton.binary} does not tell its version; it writes:\n{tail}")
+
+
 def _stub(root: Path, version: str) -> Path:
-    return root / "python_backend_stubs" / version / "triton_python_backend_stub"
+    return root / "python_backend_stubs" / version / STUB
 
 
 def _can_unshare() -> bool:

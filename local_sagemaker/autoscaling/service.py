@@ -11,13 +11,12 @@ from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, alarms_member
 from local_sagemaker.autoscaling.describe_filters import describe
 from local_sagemaker.autoscaling.scaled_capacity import read_capacity
-from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS, Scaler
+from local_sagemaker.autoscaling.scaler import Scaler
 from local_sagemaker.autoscaling.scaling_checks import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import STEP_CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget, Store
 from local_sagemaker.autoscaling.targets import Record, TargetKey, autoscaling_arn, target_arn
-from local_sagemaker.clock import Ticker
 from local_sagemaker.dashboard_events import OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
@@ -40,7 +39,7 @@ application-auto-scaling-service-linked-roles)."""
 class AutoScaling:
     """Scalable targets, their policies and scheduled actions; `cloudwatch` is a boto3 client.
 
-    Before `start`, a capacity changes only when its target is registered with other limits.
+    A capacity changes at a tick of `scaler`, and when its target is registered with other limits.
     Intervals, cooldowns and rates are divided by `speed`.
     """
 
@@ -64,7 +63,6 @@ class AutoScaling:
             speed=speed,
             clock=clock,
         )
-        self._ticker = Ticker(self.scaler.tick, seconds=INTERVAL_SECONDS, speed=speed)
         self.service = JsonService(
             "application-autoscaling",
             {
@@ -83,14 +81,6 @@ class AutoScaling:
                 "UntagResource": self.untag,
             },
         )
-
-    def start(self) -> None:
-        """Start polling alarms and schedules."""
-        self._ticker.start()
-
-    def stop(self) -> None:
-        """Stop polling alarms and schedules."""
-        self._ticker.stop()
 
     # Targets
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -9,6 +11,7 @@ import boto3
 from botocore.config import Config
 
 from local_sagemaker import settings
+from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS as SCALING_SECONDS
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.clock import Clock, Ticker
 from local_sagemaker.codebuild.builds import CodeBuild
@@ -49,24 +52,30 @@ class Services:
     """SageMaker, Application Auto Scaling, CodeBuild, Service Quotas, and AWS's ECR registries.
 
     `ministack` is the URL of the other services. `calls` records the requests of builds with the
-    project's role as the caller, and those of SageMaker with the caller `endpoint`.
+    project's role as the caller, and those of SageMaker with the caller `endpoint`. `stop` stops
+    what was started, the last first.
     """
 
     def __init__(
         self, folder: Folder, triton: TritonInstallation, *, ministack: str, calls: Calls
     ) -> None:
         session: Any = boto3.Session()
+        stops = ExitStack()
+        self.stop = stops.close
 
-        def client(service: str) -> Any:
-            return session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
-
-        def recorded_client(caller: str, service: str) -> Any:
-            result = client(service)
-            calls.record_client(result, caller)
+        def client(service: str, caller: str | None = None) -> Any:
+            result = session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
+            if caller:
+                calls.record_client(result, caller)
             return result
 
-        s3, iam, cloudwatch = recorded_client("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed, quotas = settings.speed(), AccountQuotas(configured_quotas())
+        def call_every(seconds: float, work: Callable[[], None], at_speed: float) -> None:
+            ticker = Ticker(work, seconds=seconds, speed=at_speed)
+            ticker.start()
+            stops.callback(ticker.stop)
+
+        cloudwatch, speed = client("cloudwatch"), settings.speed()
+        quotas, max_processes = AccountQuotas(configured_quotas()), settings.max_processes()
         metrics, events, traffic = MetricBuffer(speed), Events(), Traffic()
         record_metrics, add_event = model_step_recorder(metrics), model_event_reporter(events.add)
 
@@ -74,17 +83,20 @@ class Services:
             record_metrics(endpoint, variant, step)
             add_event(endpoint, variant, instance, step)
 
-        self._logs = ContainerLogs(recorded_client("endpoint", "logs"))
+        logs = ContainerLogs(client("logs", "endpoint"))
+        stops.callback(logs.stop)
+        capture_writer = CaptureWriter(client("s3"))
+        stops.callback(capture_writer.stop)
         backends.install(triton, folder.backends)
-        self._hosting = HostingOperations(
+        hosting = HostingOperations(
             Host(
                 triton,
                 folder.backends,
                 folder.instances,
-                s3,
-                max_processes=settings.max_processes(),
+                client("s3", "endpoint"),
+                max_processes=max_processes,
                 report_model_step=report_model_step,
-                follow_log=self._logs.follow_log,
+                follow_log=logs.follow_log,
                 report_event=events.add,
                 capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
@@ -92,77 +104,45 @@ class Services:
             fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
-            is_assumable=partial(is_assumable, iam),
+            is_assumable=partial(is_assumable, client("iam")),
             quota_value=quotas.value,
-            scalable_variants=lambda endpoint: self._scaling.scalable_variants(endpoint),
-            deregister=lambda endpoint: self._scaling.deregister_endpoint(endpoint),
+            scalable_variants=lambda endpoint: scaling.scalable_variants(endpoint),
+            deregister=lambda endpoint: scaling.deregister_endpoint(endpoint),
         )
-        self._codebuild = CodeBuild(
-            clients=lambda role: (recorded_client(role, "s3"), recorded_client(role, "logs")),
+        stops.callback(hosting.stop)
+        scaling: AutoScaling = AutoScaling(hosting, cloudwatch, speed=speed, report=events.add)
+        codebuild = CodeBuild(
+            clients=lambda role: (client("s3", role), client("logs", role)),
             folder=folder.builds,
             environment={
                 name: value for name, value in os.environ.items() if name.startswith("AWS_")
             },
         )
-        self._scaling: AutoScaling = AutoScaling(
-            self._hosting, cloudwatch, speed=speed, report=events.add
-        )
-        instances = InstanceMetrics(self._hosting.fleets, metrics, speed=speed)
-        memory_limit = MemoryLimit(self._hosting.fleets)
-        self._memory_limit = Ticker(memory_limit.check, seconds=MEMORY_SECONDS, speed=1)
-        publisher = Publisher(metrics, cloudwatch)
-        self._instance_metrics = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
-        self._publisher = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
-        self._capture_writer = CaptureWriter(client("s3"))
+        stops.callback(codebuild.stop)
         self.runtime = Invocations(
-            self._hosting.endpoints_by_name,
-            self._capture_writer,
+            hosting.endpoints_by_name,
+            capture_writer,
             metrics,
             traffic.add,
-            components=self._hosting.components,
-        )
-        self._instance_scaling = Ticker(
-            self._hosting.scale_instances, seconds=SCALE_SECONDS, speed=speed
+            components=hosting.components,
         )
         state_reader = StateReader(
-            endpoints=self._hosting.endpoints,
-            components=self._hosting.components,
-            targets=self._scaling.targets,
+            endpoints=hosting.endpoints,
+            components=hosting.components,
+            targets=scaling.targets,
             cloudwatch=cloudwatch,
             events=events,
             traffic=traffic,
             speed=speed,
-            max_processes=settings.max_processes(),
+            max_processes=max_processes,
         )
         self.dashboard = DashboardApp(state_reader.state)
         self.control_planes = (
-            control_plane(self._hosting),
-            self._scaling.service,
-            self._codebuild.service,
-            quotas.service,
-            registries(),
-        )
-
-        for ticker in (
-            self._instance_metrics,
-            self._publisher,
-            self._scaling,
-            self._instance_scaling,
-            self._memory_limit,
-        ):
-            ticker.start()
-
-    def stop(self) -> None:
-        """Stop all builds and instances."""
-        for ticker in (
-            self._memory_limit,
-            self._instance_scaling,
-            self._scaling,
-            self._instance_metrics,
-            self._publisher,
-        ):
-            ticker.stop()
-        self._codebuild.stop()
-        self._hosting.stop()
-        self._capture_writer.stop()
-        self._logs.stop()
+            control_plane(hosting), scaling.service, codebuild.service, quotas.service, registries()
+        )  # fmt: skip
+        instances = InstanceMetrics(hosting.fleets, metrics, speed=speed)
+        call_every(INTERVAL_SECONDS, Publisher(metrics, cloudwatch).publish, speed)
+        call_every(INTERVAL_SECONDS, instances.measure, speed)
+        call_every(SCALING_SECONDS, scaling.scaler.tick, speed)
+        call_every(SCALE_SECONDS, hosting.scale_instances, speed)
+        call_every(MEMORY_SECONDS, MemoryLimit(hosting.fleets).check, 1)

@@ -1,20 +1,31 @@
 """Connections to one Triton: a pool for invocations, and separate ones (lanes) for loads, unloads.
 
-Triton's HTTP server assigns each connection to one of its threads. A load or an unload blocks its
-thread, and all connections of that thread: during a load of 6 s, 14 of 15 idle connections got no
-response to /ping (measured on 2.51). Therefore loads and unloads have their own connections, the
-lanes. While lanes are busy, an invocation, and another load or unload, uses a connection that
-answered a ping sent after their requests: such a connection does not share a thread with them.
+A load or an unload blocks its thread of Triton's HTTP server, and all connections of that thread:
+an unload for 2 s, in which it only polls. Triton assigns a new connection to a thread that is not
+blocked. So, before the first load, one connection after the other is blocked on purpose, until one
+thread is left: these are the lanes, each with a thread of its own. The connections that are opened
+then share the last thread, which is for invocations only.
+
+To block a thread, a load request names a folder whose config.pbtxt is a named pipe: Triton reads it
+in the thread of the request (src/sagemaker_server.cc, SageMakerMMELoadModel), and then refuses the
+request, because the folder is no archive's. Releases from 26.05 on refuse it earlier; there,
+invocations may wait for loads and unloads, as they do on AWS: since 25.12 an unload holds a lock
+that invocations need, too.
 """
 
 import asyncio
+import json
+import os
+import shutil
 import socket
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from httptools import HttpParserError, HttpResponseParser
 
@@ -24,27 +35,23 @@ CHUNK_BYTES = 256 * 1024
 MAX_MODEL_RESPONSE_BYTES = 16 << 20
 """Maximum size of the response to a load or an unload. A model can influence the size."""
 
-PING = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"
-MAX_IDLE_LANES = 8
-"""Number of Triton's threads."""
-PING_SECONDS = 0.05
-"""Time after which another connection is pinged too; any that answers can be used."""
-MAX_PINGS = 16
-"""Maximum number of pings without an answer."""
+THREADS = 8
+"""Default number of Triton's threads (--sagemaker-thread-count)."""
+POOL_SIZE = 16
+"""Number of connections for invocations that are opened at a time while all lanes are blocked."""
+BLOCK_SECONDS, POLL_SECONDS = 5.0, 0.001
+"""Maximum time until a request has blocked its thread, for a busy machine, and poll interval."""
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Connection:
-    """A connection for one request at a time.
-
-    It does not share a server thread with the lanes in `avoided_lanes`.
-    """
+    """A connection for one request at a time. If `is_reserved`, its thread has no lane."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    avoided_lanes: "frozenset[Connection]" = frozenset()
+    is_reserved: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -55,16 +62,18 @@ class Connection:
 class Connections:
     """The connections of one event loop; only `close` is thread-safe.
 
-    `connect` returns a new socket that is connected to the server, or raises `OSError`.
+    `connect` returns a new socket that is connected to the server, or raises `OSError`. `gate` is a
+    folder that the server can read, for the named pipe. `threads` is the number of its threads.
     """
 
-    def __init__(self, connect: Callable[[], socket.socket]) -> None:
-        self._connect = connect
-        self._idle: list[Connection] = []
-        self._idle_lanes: list[Connection] = []
+    def __init__(
+        self, connect: Callable[[], socket.socket], gate: Path, threads: int = THREADS
+    ) -> None:
+        self._connect, self._gate, self._lane_count = connect, gate, threads - 1
+        self._idle: list[Connection] = []  # reserved ones last
+        self._lanes: list[Connection] | None = None  # idle ones; None before the first load
         self._busy_lanes: set[Connection] = set()
-        self._taking_lane = asyncio.Lock()
-        self._pings: set[asyncio.Task[OSError | None]] = set()
+        self._lock, self._lane_is_free = asyncio.Lock(), asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -77,71 +86,56 @@ class Connections:
         body: bytes = b"",
         timeout: float,
     ) -> tuple[int, bytes]:
-        """Send a load or unload request; return status and body. Raise `OSError`."""
-        all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
-        async with self._taking_lane:  # the next lane avoids the thread of this request
+        """Send a load or unload request when a lane is free; return status and body.
+
+        Raise `OSError`.
+        """
+        async with self._lock:
             lane = await self._take_lane()
             self._busy_lanes.add(lane)
-            lane.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
         is_reusable = False
         try:
             async with asyncio.timeout(timeout):
-                response = ContainerResponse(lane)
-                await response.read_head()
-                content = await response.read_body(MAX_MODEL_RESPONSE_BYTES)
-            is_reusable = response.keeps_connection and not self._closed
-            return response.status, content
+                status, content, is_reusable = await _exchange(lane, method, path, headers, body)
+            return status, content
         finally:
             self._busy_lanes.remove(lane)
-            if is_reusable and len(self._idle_lanes) < MAX_IDLE_LANES:
-                self._idle_lanes.append(lane)
-            else:
+            if is_reusable and self._lanes is not None and not self._closed:
+                self._lanes.append(lane)
+            else:  # its thread may still be blocked
                 lane.writer.close()
+            self._lane_is_free.set()
 
     async def _take_lane(self) -> Connection:
-        """Return a lane that shares no thread with a busy one. Raise `OSError`."""
-        for lane in reversed(self._idle_lanes):
-            if all(
-                busy in lane.avoided_lanes or lane in busy.avoided_lanes
-                for busy in self._busy_lanes
-            ):
-                self._idle_lanes.remove(lane)
-                return lane
-        return await (self.take() if self._busy_lanes else self._open())
-
-    async def take(self) -> Connection:
-        """Return a connection for one invocation. Raise `OSError` if the server has ended.
-
-        While lanes are busy, connections are pinged, one after the other, until one avoids them.
-        """
-        while not self._closed:
-            for position in range(len(self._idle) - 1, -1, -1):
-                if self._busy_lanes <= self._idle[position].avoided_lanes:
-                    connection = self._idle.pop(position)
-                    if connection.is_open:
-                        return connection
-                    connection.writer.close()
+        if self._lanes is None:
+            self._lanes = []
+            await self._separate_lanes()
+        while not self._lanes:
             if not self._busy_lanes:
                 return await self._open()
-            if len(self._pings) < MAX_PINGS:
-                ping = asyncio.create_task(self._ping())
-                self._pings.add(ping)
-                ping.add_done_callback(self._pings.discard)
-            answered, _ = await asyncio.wait(
-                self._pings, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
-            for ping in answered:
-                if error := ping.result():
-                    raise error
+            self._lane_is_free.clear()
+            await self._lane_is_free.wait()
+        return self._lanes.pop()
+
+    async def take(self) -> Connection:
+        """Return a connection for one invocation. Raise `OSError` if the server has ended."""
+        while not self._closed:
+            if not self._idle and self._lanes is not None:
+                async with self._lock:
+                    if not self._idle:
+                        await self._fill_pool()
+            connection = self._idle.pop() if self._idle else await self._open()
+            if connection.is_open:
+                return connection
+            connection.writer.close()
         raise ConnectionError("the container has exited")
 
-    def give_back(self, connection: Connection) -> None:
-        """Put a connection back into the pool; connections that avoid lanes are reused first."""
-        if self._closed:
+    def give_back(self, connection: Connection, *, is_reusable: bool = True) -> None:
+        """Put a connection back into the pool, or close it."""
+        if self._closed or not is_reusable:
             connection.writer.close()
         else:
-            self._idle.insert(len(self._idle) if connection.avoided_lanes else 0, connection)
+            self._idle.insert(len(self._idle) if connection.is_reserved else 0, connection)
 
     def close(self) -> None:
         """Close the idle connections, and from now on each connection that is given back."""
@@ -150,11 +144,9 @@ class Connections:
             self._loop.call_soon_threadsafe(self._close_idle)
 
     def _close_idle(self) -> None:
-        for ping in self._pings:
-            ping.cancel()
-        for connection in (*self._idle, *self._idle_lanes):
+        for connection in (*self._idle, *(self._lanes or [])):
             connection.writer.close()
-        self._idle, self._idle_lanes = [], []
+        self._idle, self._lanes = [], []
 
     async def _open(self) -> Connection:
         self._loop = asyncio.get_running_loop()
@@ -173,32 +165,77 @@ class Connections:
             connected_socket.close()
             raise
 
-    async def _ping(self) -> OSError | None:
-        """Ping an idle or a new connection, and give it back; return the error of a new one.
+    async def _separate_lanes(self) -> None:
+        """Open the lanes, and connections for invocations. Raise `OSError`."""
+        async with AsyncExitStack() as blocked:
+            for number in range(self._lane_count):
+                lane = await self._open()
+                if not await blocked.enter_async_context(self._blocked(lane, number)):
+                    self.give_back(lane)
+                    break  # a release that refuses the request earlier
+                self._lanes = [*(self._lanes or []), lane]
+            await self._open_reserved()
 
-        An answer shows that the connection avoids the lanes that were busy before.
-        """
-        idle = self._idle.pop() if self._idle else None
+    async def _fill_pool(self) -> None:
+        """Open connections for invocations while all lanes are blocked. Raise `OSError`."""
+        async with AsyncExitStack() as blocked:
+            for number, lane in enumerate(self._lanes or []):
+                await blocked.enter_async_context(self._blocked(lane, number))
+            await self._open_reserved()
+
+    async def _open_reserved(self) -> None:
+        busy = set(self._busy_lanes)
+        opened = [await self._open() for _ in range(POOL_SIZE)]
+        for connection in opened:
+            connection.is_reserved = busy <= self._busy_lanes
+            self.give_back(connection)
+
+    @asynccontextmanager
+    async def _blocked(self, lane: Connection, number: int) -> AsyncIterator[bool]:
+        """Block the thread of an idle lane; yield whether it is blocked. Raise `OSError`."""
+        folder = self._gate / str(number)
+        pipe = folder / "model" / "config.pbtxt"
+        pipe.parent.mkdir(parents=True)
+        (folder / "config.pbtxt").touch()
+        os.mkfifo(pipe)
+        request = json.dumps({"model_name": "none", "url": str(folder)}).encode()
+        headers = {"Content-Type": "application/json"}
+        answering = asyncio.ensure_future(_exchange(lane, "POST", "/models", headers, request))
         try:
-            connection = idle or await self._open()
-        except OSError as error:
-            return error
-        lanes = frozenset(self._busy_lanes)
-        response = ContainerResponse(connection)
-        try:
-            connection.writer.write(PING)
-            await response.read_head()
-            await response.read_body(CHUNK_BYTES)
-        except OSError as error:
-            connection.writer.close()
-            return None if idle else error
-        except BaseException:
-            connection.writer.close()
-            raise
-        open_lanes = {*self._idle_lanes, *self._busy_lanes}
-        connection.avoided_lanes = lanes | (connection.avoided_lanes & open_lanes)
-        self.give_back(connection)
-        return None
+            descriptor = await _wait_for_reader(pipe, answering)
+            try:
+                yield descriptor is not None
+            finally:
+                pipe.unlink()
+                if descriptor is not None:
+                    os.close(descriptor)  # the server reads the end of the file
+            await answering
+        finally:
+            answering.cancel()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _wait_for_reader(pipe: Path, answering: "asyncio.Future[Any]") -> int | None:
+    """Return a descriptor of a pipe for writing once it has a reader, None if it gets none."""
+    deadline = asyncio.get_running_loop().time() + BLOCK_SECONDS
+    while not answering.done() and asyncio.get_running_loop().time() < deadline:
+        with suppress(OSError):  # ENXIO (fifo(7))
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        await asyncio.sleep(POLL_SECONDS)
+    return None
+
+
+async def _exchange(
+    connection: Connection, method: str, path: str, headers: Mapping[str, str], body: bytes
+) -> tuple[int, bytes, bool]:
+    """Return status and body of a response, and whether the connection can be used again."""
+    all_headers = {"Host": "localhost", **headers, "Content-Length": len(body)}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
+    connection.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
+    response = ContainerResponse(connection)
+    await response.read_head()
+    content = await response.read_body(MAX_MODEL_RESPONSE_BYTES)
+    return response.status, content, response.keeps_connection
 
 
 class ContainerResponse:

@@ -89,8 +89,11 @@ class Container(Protocol):
     def acquire(self, target_model: str | None) -> Call:
         """Count an invocation as in progress until `release`. Raise `ApiError`."""
 
-    def release(self, call: Call) -> None:
-        """Count an invocation as completed."""
+    def release(self, call: Call, *, unloaded: bool = False) -> None:
+        """Count an invocation as completed.
+
+        `unloaded` is whether it failed because the server does not have the model any more.
+        """
 
     def has(self, target_model: str | None) -> bool:
         """Return whether a model is loaded, or its load has started."""

@@ -11,16 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.capacity import Resources
+from local_sagemaker.hosting.container import ModelStatus
+from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.pools import Pool
-
-if TYPE_CHECKING:
-    from local_sagemaker.hosting.container import ModelStatus
-    from local_sagemaker.hosting.fleet import Fleet
-    from local_sagemaker.hosting.instance import Instance, RunningServer
 
 NO_ROOM = (
     "There is not enough hardware resources on the instances for this endpoint to create a copy of "
@@ -50,7 +47,7 @@ class Slot(Pool):
     component: str
     number: int
     reservation: Resources
-    instances: "list[Instance]" = field(default_factory=list)
+    instances: list[Instance] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -75,7 +72,7 @@ class CopyHost:
         self._ended = threading.Event()
 
     @staticmethod
-    def find(instance: "Instance") -> "CopyHost | None":
+    def find(instance: Instance) -> "CopyHost | None":
         """Return an instance's copy host; None if the instance has a model or has not started."""
         container: Any = instance.healthy_server and instance.healthy_server.container
         return container if isinstance(container, CopyHost) else None
@@ -109,7 +106,7 @@ class CopyHost:
         """The size of the copies' models on the volume."""
         return sum(server.container.disk_bytes for server in self.servers())
 
-    def statuses(self) -> "list[ModelStatus]":
+    def statuses(self) -> list[ModelStatus]:
         """Return the status of each copy, as a model with the name of the copy."""
         return [
             replace(status, target_model=slot.name)
@@ -132,10 +129,10 @@ class CopyHost:
             *(round(100 * reserved / total, 2) if total else 0 for reserved, total in shares)
         )
 
-    def _copies(self) -> "Iterator[Instance]":
+    def _copies(self) -> Iterator[Instance]:
         return (copy for slot in list(self.slots) for copy in slot.instances)
 
-    def servers(self) -> "Iterator[RunningServer]":
+    def servers(self) -> Iterator[RunningServer]:
         """Return the servers of the healthy copies."""
         return (server for copy in self._copies() if (server := copy.healthy_server))
 
@@ -147,6 +144,16 @@ def resources_of(instance_type: str) -> Resources:
     return resources
 
 
+class HostFleet(Protocol):
+    """The fleet of an endpoint whose instances host copies."""
+
+    def serving(self) -> dict[str, list[Instance]]:
+        """Return the serving instances by variant."""
+
+    def end(self, leaving: list[Instance]) -> None:
+        """End instances."""
+
+
 class Placement:
     """Placement of copies on the instances of an endpoint's `fleet`.
 
@@ -156,7 +163,7 @@ class Placement:
     """
 
     def __init__(
-        self, fleet: "Fleet", instance_type: str, add_instance: Callable[[], bool]
+        self, fleet: HostFleet, instance_type: str, add_instance: Callable[[], bool]
     ) -> None:
         self._fleet, self._type, self._add_instance = fleet, instance_type, add_instance
         self._resources = resources_of(instance_type)
@@ -204,7 +211,7 @@ class Placement:
             self._fleet.end(idle)
             return len(idle)
 
-    def _hosts(self) -> "dict[Instance, CopyHost]":
+    def _hosts(self) -> dict[Instance, CopyHost]:
         serving = (
             instance for instances in self._fleet.serving().values() for instance in instances
         )

@@ -109,7 +109,7 @@ class Fleet:
         target_model: str | None = None,
         target_variant: str | None = None,
     ) -> Instance | None:
-        """Choose an instance for an invocation, which is in progress until `release`.
+        """Choose an instance for an invocation, which is in progress until `Instance.invoke` ends.
 
         `weights` are the weights of the variants. Return None if the variant has no instance. Raise
         `ApiError`.
@@ -122,11 +122,6 @@ class Fleet:
             instance.calls += 1
             instance.max_calls = max(instance.max_calls, instance.calls)
         return instance
-
-    def release(self, instance: Instance) -> None:
-        """Count an invocation as completed."""
-        with self._lock:
-            instance.calls -= 1
 
     def reconfigure(self, config: dict[str, Any]) -> None:
         """Replace the configuration by one with the same variant names and instance types."""

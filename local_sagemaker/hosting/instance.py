@@ -1,6 +1,8 @@
 """An instance of a variant. If its server process ends, the instance starts a new one."""
 
+import asyncio
 import logging
+import re
 import shutil
 import threading
 import time
@@ -11,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from local_sagemaker.dashboard_events import EventKind
-from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.hosting.capacity import Capacity
-from local_sagemaker.hosting.container import Container
+from local_sagemaker.hosting.container import Call, Container
 from local_sagemaker.hosting.health import ping_until_end
+from local_sagemaker.hosting.invocation import INVOKE_SECONDS, Invocation, model_error
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
@@ -27,6 +30,21 @@ STABLE_SECONDS = 10.0
 
 DOWNLOAD_FOLDERS = "models", "model", "tmp"
 """Subfolders for models and temporary files, which are deleted when the server ends."""
+
+POLL_SECONDS = 0.05
+"""Poll interval while an invocation waits for a healthy server."""
+
+TIMEOUT_MESSAGE = (
+    b"Your invocation timed out while waiting for a response from container primary. Review the "
+    b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
+)
+"""Source: RamVegiraju/SageMaker-Deployment#3."""
+
+UNKNOWN_MODEL = re.compile(
+    r"""\{"error":"(Request for unknown model|Identifier of model .* is not found in global map)"""
+)
+"""Triton's response for a model that was unloaded without a request of SageMaker, for example with
+pb_utils.unload_model. Source: triton-inference-server/core, src/model_repository_manager."""
 
 STOPPED = "the instances were stopped while they started"
 
@@ -83,7 +101,7 @@ class Instance:
     ) -> None:
         self.variant, self.pool = variant, pool
         self._on_stopped = on_stopped
-        self.calls = 0  # calls in progress; the fleet counts them
+        self.calls = 0  # calls in progress: chosen by the fleet, until `invoke` ends
         self.max_calls = 0  # maximum of `calls` since the last measurement
         self.server: RunningServer | None = None
         self.healthy_server: RunningServer | None = None
@@ -130,6 +148,43 @@ class Instance:
                 "ping health check. Please check CloudWatch logs for this endpoint."
             ) from None
         threading.Thread(target=self._replace_ended_servers, args=(seconds,), daemon=True).start()
+
+    async def invoke(self, invocation: Invocation) -> None:
+        """Run an invocation: wait for a healthy server and the model's load, forward, release.
+
+        Raise `ApiError`, also on a timeout, and `ClientDisconnectedError`.
+        """
+        try:
+            server = self.healthy_server or await self._wait_for_server()
+            call, error = server.container.acquire(invocation.target_model), None
+            try:
+                await _wait_for_load(call, invocation)
+                await _forward(server, call, invocation)
+            except ApiError as raised:
+                error = raised
+                raise
+            finally:
+                server.container.release(call, unloaded=_was_unloaded(error))
+        finally:
+            self.calls -= 1
+
+    async def _wait_for_server(self) -> RunningServer:
+        """Wait for the healthy server, and return it. Raise `ApiError` on a timeout.
+
+        SageMaker responds with 503 (InvokeEndpoint's API reference, ServiceUnavailable); waiting
+        for `INVOKE_SECONDS` before that is our choice.
+        """
+        deadline = time.monotonic() + INVOKE_SECONDS
+        while not self.healthy_server:
+            if self.stopped or time.monotonic() > deadline:
+                raise ApiError(
+                    "ServiceUnavailable",
+                    f"Variant {self.variant} has no healthy instance: its container has exited, "
+                    "and no new one has passed the ping health check. See its log.",
+                    status=503,
+                )
+            await asyncio.sleep(POLL_SECONDS)
+        return self.healthy_server
 
     def leave(self) -> None:
         """Change the state to leaving: the instance gets no more calls."""
@@ -194,3 +249,57 @@ class Instance:
             server, self.server, self.healthy_server = self.server, None, None
         if server:
             server.end()
+
+
+async def _wait_for_load(call: Call, invocation: Invocation) -> None:
+    """Wait until the model of a call is loaded; record the waiting time. Raise `ApiError`."""
+    if call.target_model is not None:
+        invocation.model_was_loaded = call.load is None
+    if call.load is None:
+        return
+    started = time.monotonic()
+    try:
+        done, _ = await asyncio.wait([call.load], timeout=INVOKE_SECONDS)
+    finally:
+        invocation.loading_seconds = time.monotonic() - started
+    if not done:
+        raise ApiError(
+            "ModelNotReadyException",
+            f"Model {call.target_model} is not ready for inference: it is still loading. Retry.",
+            status=429,
+        )
+    try:
+        call.load.result()
+    except OSError as error:
+        raise _no_response_error(error) from None
+
+
+async def _forward(server: RunningServer, call: Call, invocation: Invocation) -> None:
+    """Exchange request and response with the container; record the duration. Raise `ApiError`."""
+    connections, connection, is_reusable = server.triton.connections, None, False
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(invocation.timeout_seconds or INVOKE_SECONDS):
+            connection = await connections.take()
+            is_reusable = await invocation.forward(connection, call.path)
+    except OSError as error:
+        raise _no_response_error(error) from None
+    finally:
+        invocation.model_seconds = time.monotonic() - started
+        if connection:
+            connections.give_back(connection, is_reusable=is_reusable)
+
+
+def _no_response_error(error: OSError) -> ApiError:
+    if isinstance(error, TimeoutError):
+        return model_error(0, TIMEOUT_MESSAGE)
+    reason = plain_message(error) or type(error).__name__
+    return ApiError("ModelError", f"The container did not answer: {reason}", status=424)
+
+
+def _was_unloaded(error: ApiError | None) -> bool:
+    """Return whether the container has refused an invocation because the model is not loaded."""
+    if error is None:
+        return False
+    status, message = error.fields.get("OriginalStatusCode"), error.fields.get("OriginalMessage")
+    return status == 404 or bool(UNKNOWN_MODEL.match(str(message)))

@@ -2,16 +2,12 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from local_sagemaker.errors import ApiError, plain_message
-from local_sagemaker.hosting.connections import Connection, Connections, ContainerResponse
-
-if TYPE_CHECKING:
-    from local_sagemaker.hosting.instance import Instance, RunningServer
+from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting.connections import Connection, ContainerResponse
 
 INVOKE_SECONDS = 60
 """Timeout of a container's response; source: InvokeEndpoint's API reference."""
@@ -19,19 +15,10 @@ INVOKE_SECONDS = 60
 MAX_BODY_BYTES = 6_291_456
 """Maximum size of a request and of a response; source: InvokeEndpoint's API reference."""
 
-TIMEOUT_MESSAGE = (
-    b"Your invocation timed out while waiting for a response from container primary. Review the "
-    b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
-)
-"""Source: RamVegiraju/SageMaker-Deployment#3."""
-
 _LOCAL_PATH_PREFIX = re.compile(
     r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
 )
 """The local part of a path to a backend or a Python package; a container has other paths."""
-
-POLL_SECONDS = 0.05
-"""Poll interval while waiting for a healthy server."""
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -123,44 +110,6 @@ class Invocation:
             body += await self.receive_chunk()
             _refuse_too_large(len(body))
         self._first_chunk, self._size = bytes(body), len(body)
-
-    async def invoke_instance(self, instance: "Instance") -> None:
-        """Wait for the instance's healthy server and the model's load, and invoke the model.
-
-        Raise `ApiError`, also on a timeout, and `ClientDisconnectedError`.
-        """
-        server = instance.healthy_server or await _wait_for_server(instance)
-        call = server.container.acquire(self.target_model)
-        try:
-            if call.target_model is not None:
-                self.model_was_loaded = call.load is None
-            if call.load:
-                started = time.monotonic()
-                try:
-                    await _wait_for_load(call.load, call.target_model)
-                finally:
-                    self.loading_seconds = time.monotonic() - started
-            started = time.monotonic()
-            try:
-                await self._exchange(server.triton.connections, call.path)
-            except OSError as error:
-                raise _no_response_error(error) from None
-            finally:
-                self.model_seconds = time.monotonic() - started
-        finally:
-            server.container.release(call)
-
-    async def _exchange(self, connections: Connections, path: str) -> None:
-        connection, is_reusable = None, False
-        try:
-            async with asyncio.timeout(self.timeout_seconds or INVOKE_SECONDS):
-                connection = await connections.take()
-                is_reusable = await self.forward(connection, path)
-        finally:
-            if connection and is_reusable:
-                connections.give_back(connection)
-            elif connection:
-                connection.writer.close()
 
     async def forward(self, connection: Connection, path: str) -> bool:
         """Send the request to the container, and its response to the client.
@@ -258,46 +207,6 @@ def _refuse_large_response(size: int) -> None:
     if size > MAX_BODY_BYTES:
         message = f"the response has {size} bytes, more than {MAX_BODY_BYTES}"
         raise model_error(500, message.encode())
-
-
-async def _wait_for_server(instance: "Instance") -> "RunningServer":
-    """Wait for the healthy server of an instance, and return it. Raise `ApiError` on a timeout.
-
-    SageMaker responds with 503 (InvokeEndpoint's API reference, ServiceUnavailable); waiting for
-    `INVOKE_SECONDS` before that is our choice.
-    """
-    deadline = time.monotonic() + INVOKE_SECONDS
-    while not instance.healthy_server:
-        if instance.stopped or time.monotonic() > deadline:
-            raise ApiError(
-                "ServiceUnavailable",
-                f"Variant {instance.variant} has no healthy instance: its container has exited, "
-                "and no new one has passed the ping health check. See its log.",
-                status=503,
-            )
-        await asyncio.sleep(POLL_SECONDS)
-    return instance.healthy_server
-
-
-async def _wait_for_load(load: "asyncio.Task[None]", target_model: str | None) -> None:
-    done, _ = await asyncio.wait([load], timeout=INVOKE_SECONDS)
-    if not done:
-        raise ApiError(
-            "ModelNotReadyException",
-            f"Model {target_model} is not ready for inference: it is still loading. Retry.",
-            status=429,
-        )
-    try:
-        load.result()
-    except OSError as error:
-        raise _no_response_error(error) from None
-
-
-def _no_response_error(error: OSError) -> ApiError:
-    if isinstance(error, TimeoutError):
-        return model_error(0, TIMEOUT_MESSAGE)
-    reason = plain_message(error) or type(error).__name__
-    return ApiError("ModelError", f"The container did not answer: {reason}", status=424)
 
 
 def model_error(status: int, body: bytes) -> ApiError:

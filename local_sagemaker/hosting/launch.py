@@ -133,7 +133,7 @@ def _create_server(
     if definition.get("Mode", "SingleModel") == "MultiModel":
         report = partial(host.report_model_step, *location)
         return _create_multi_model_server(host, folder, definition, capacity, report)
-    return _create_single_model_server(host, folder, definition, capacity)
+    return _create_single_model_server(host, location[0], folder, definition, capacity)
 
 
 def _delete_old_logs(instances: Path) -> None:
@@ -180,7 +180,7 @@ def _create_multi_model_server(
 
 
 def _create_single_model_server(
-    host: Host, folder: Path, definition: dict[str, Any], capacity: Capacity
+    host: Host, endpoint: str, folder: Path, definition: dict[str, Any], capacity: Capacity
 ) -> RunningServer:
     archive, repository = S3Prefix.parse(definition["ModelDataUrl"]), folder / "model"
     try:
@@ -198,10 +198,14 @@ def _create_single_model_server(
         image=definition.get("Image", ""),
         archive=repository,
         repository=str(path_in_sandbox),
+        server=host.triton.version,
     )
     triton = _triton(host, folder, command, (repository, path_in_sandbox))
     container = SingleModelContainer(
-        command.invocations, disk_bytes=fetched.size, archive=archive.key.rpartition("/")[2]
+        endpoint,
+        command.invocations,
+        disk_bytes=fetched.size,
+        archive=archive.key.rpartition("/")[2],
     )
     return RunningServer(triton, container, folder, capacity)
 
@@ -218,4 +222,5 @@ def _triton(
         log_lines=command.log_lines,
         ping=command.ping,
         models=models,
+        threads=command.threads,
     )

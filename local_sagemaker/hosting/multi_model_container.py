@@ -40,15 +40,16 @@ usually takes 2 s, but up to `UNLOAD_SECONDS` for a model whose process was kill
 MEASURE_SECONDS = 0.25
 """Interval of measuring the memory while a load waits for room; a measurement takes about 10 ms."""
 
-# Triton has 8 HTTP threads (--sagemaker-thread-count). A load or an unload blocks its thread, an
-# unload for 2 s in which it only polls: with 8 of them, loaded models would not respond. SageMaker
-# limits concurrent downloads and loads according to the instance's vCPUs (developer guide, "Set
-# SageMaker AI multi-model endpoint model caching behavior"), without a documented number; the
-# numbers here are our choice.
-MAX_MODEL_REQUESTS = 6
-MAX_CONCURRENT_UNLOADS = 4
+# Each load and each unload blocks one of Triton's HTTP threads (see `Connections`); an unload takes
+# 2 s in which it only polls. SageMaker limits concurrent downloads and loads according to the vCPUs
+# (developer guide, "Set SageMaker AI multi-model endpoint model caching behavior"), without a
+# documented number; the numbers here are our choice. More loads would not be faster: Triton
+# initialises one model at a time, under a lock (triton-inference-server/core, src/backend_model.cc,
+# DLIS-4300), for 1.6 s of a Python model whose configuration it completes.
+# `--disable-auto-complete-config` in SAGEMAKER_TRITON_ADDITIONAL_ARGS avoids that.
+MAX_CONCURRENT_UNLOADS = 5
 MAX_CONCURRENT_LOADS = max(2, min(4, os.cpu_count() or 1))
-MAX_PREPARED = MAX_CONCURRENT_LOADS + 2
+MAX_PREPARED = MAX_CONCURRENT_LOADS + 3
 """Number of loads that download an archive, wait for memory, or load. Memory is kept free for
 them: more would leave less for loaded models."""
 
@@ -138,12 +139,16 @@ class MultiModelContainer:
         load = None if model.phase is Phase.LOADED else model.task
         return Call(model.path, target_model, load, model)
 
-    def release(self, call: Call) -> None:
-        """Count a call as completed; unload its model now if models are not cached."""
+    def release(self, call: Call, *, unloaded: bool = False) -> None:
+        """Count a call as completed; unload its model now if models are not cached.
+
+        A model that was unloaded inside the container is unloaded here too: the next call loads it.
+        That SageMaker does so has no source.
+        """
         call.model.calls -= 1
         call.model.answered += 1
         self._changed.set()
-        if not self._caches and call.target_model in self._unused_models():
+        if (unloaded or not self._caches) and call.target_model in self._unused_models():
             self._begin_unload(str(call.target_model))
 
     @property
@@ -288,10 +293,8 @@ class MultiModelContainer:
 
     @asynccontextmanager
     async def _model_request(self, method: str, limit: int) -> AsyncIterator[None]:
-        """Wait until another load or unload may block a thread of Triton."""
-        await self._wait_until(
-            lambda: self._requests[method] < limit and self._requests.total() < MAX_MODEL_REQUESTS
-        )
+        """Wait until another load or unload may begin."""
+        await self._wait_until(lambda: self._requests[method] < limit)
         self._requests[method] += 1
         try:
             yield

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting.connections import THREADS
+from local_sagemaker.prerequisites import PACKAGED_VERSION
 
 SAGEMAKER_PORT = 8080
 DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
@@ -67,6 +69,7 @@ _FIRST_RELEASES = {
 }
 
 _GENERATE_TYPES = ("generate", "generate_stream")
+_FIRST_WITH_GENERATE = (2, 56)
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,13 @@ class ServeCommand:
     log_lines: tuple[str, ...]
     ping: str = "/ping"
     invocations: str = "/invocations"
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of the HTTP server; the last argument counts."""
+        text = " ".join(self.arguments)
+        counts: list[str] = re.findall(r"--sagemaker-thread-count[= ](\d+)", text)
+        return int(counts[-1]) if counts else THREADS
 
 
 def multi_model(environment: dict[str, str], *, image: str, repository: str) -> ServeCommand:
@@ -103,12 +113,18 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
 
 
 def single_model(
-    environment: dict[str, str], *, image: str, archive: Path, repository: str
+    environment: dict[str, str],
+    *,
+    image: str,
+    archive: Path,
+    repository: str,
+    server: tuple[int, int] = PACKAGED_VERSION,
 ) -> ServeCommand:
     """Return the command of a container in mode SingleModel.
 
-    `archive` is the folder of the unpacked archive, and `repository` its path as the server sees
-    it. Raise `LocalSageMakerError` as `multi_model` does, and if `serve` cannot choose a model.
+    `archive` is the folder of the unpacked archive, `repository` its path as the server sees it,
+    and `server` the version of tritonserver. Raise `LocalSageMakerError` as `multi_model` does, and
+    if `serve` cannot choose a model.
     """
     release = _release(image)
     variables = _supported_variables(environment, release)
@@ -127,7 +143,8 @@ def single_model(
         server_environment,
         (*_log_lines(environment, release), *warnings),
     )
-    if (inference_type := variables.get(_INFERENCE_TYPE)) in _GENERATE_TYPES:
+    inference_type = variables.get(_INFERENCE_TYPE)
+    if inference_type in _GENERATE_TYPES and server < _FIRST_WITH_GENERATE:
         return _with_generate_routes(command, model, str(inference_type))
     return command
 
@@ -142,8 +159,8 @@ _SAGEMAKER = (
 def _with_generate_routes(command: ServeCommand, model: str, inference_type: str) -> ServeCommand:
     """Return a command whose server uses the generate extension for invocations.
 
-    The local Triton's SageMaker routes do not support the extension; its HTTP routes run the same
-    code. Source: src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
+    Its SageMaker routes do not support the extension; its HTTP routes run the same code. Source:
+    src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
     """
     http_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
     mode = "live" if command.environment.get(_PING_MODE) == "live" else "ready"

@@ -9,16 +9,17 @@ from local_sagemaker.hosting.container import Call, ModelStatus, Phase
 class SingleModelContainer:
     """A container with one model. Its contract with SageMaker is GET /ping and POST /invocations.
 
-    `archive` is the name of the model's archive, and `disk_bytes` its unpacked size.
+    `endpoint` is the endpoint's name, `archive` the name of the model's archive, and `disk_bytes`
+    its unpacked size.
     """
 
     loaded_models = None
     is_loading = False
 
     def __init__(
-        self, invocations: str = "/invocations", *, disk_bytes: int = 0, archive: str = ""
+        self, endpoint: str, invocations: str, *, disk_bytes: int = 0, archive: str = ""
     ) -> None:
-        self._call = Call(invocations)
+        self._endpoint, self._call = endpoint, Call(invocations)
         self.disk_bytes, self._archive = disk_bytes, archive
         self._since = time.time()
         self._calls = self._answered = 0
@@ -27,13 +28,14 @@ class SingleModelContainer:
         """Count an invocation as in progress. Raise `ApiError` if it has a TargetModel."""
         if target_model:
             raise ApiError(
-                "ValidationError",
-                "TargetModel is only supported for multi-model endpoints, which this is not.",
+                "ValidationError",  # source of the message: aws/amazon-sagemaker-examples#1026
+                f"Endpoint {self._endpoint} is not a multi-model endpoint and does not support "
+                "target model header.",
             )
         self._calls += 1
         return self._call
 
-    def release(self, call: Call) -> None:
+    def release(self, call: Call, *, unloaded: bool = False) -> None:
         """Count an invocation as completed."""
         self._calls -= 1
         self._answered += 1

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting import broker, capacity, sandbox
-from local_sagemaker.hosting.connections import Connections
+from local_sagemaker.hosting.connections import THREADS, Connections
 from local_sagemaker.hosting.packages import CACHE, environment_folder
 from local_sagemaker.hosting.serve import SAGEMAKER_PORT
 from local_sagemaker.prerequisites import UNSHARE, TritonInstallation, search_path
@@ -45,7 +45,7 @@ class Triton:
 
     `folder` is the instance's folder; it contains the log, which begins with `log_lines`. `models`
     are the folder of the models and its path in the sandbox. `ping` is the HTTP path of the health
-    check.
+    check, and `threads` the number of threads of the HTTP server.
 
     `connections` serve invocations, loads and unloads, and belong to one event loop; `request` is
     thread-safe.
@@ -62,10 +62,11 @@ class Triton:
         log_lines: Sequence[str] = (),
         ping: str = "/ping",
         models: tuple[Path, Path] | None = None,
+        threads: int = THREADS,
     ) -> None:
         self._ping = ping
         self.log = folder / "triton.log"
-        self.connections = Connections(self.connect)
+        self.connections = Connections(self.connect, folder / "gate", threads)
         self._address = "127.0.0.1", SAGEMAKER_PORT
         self._stopping = threading.Lock()
         self._broker, broker_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -77,7 +78,9 @@ class Triton:
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         variables = {
             "PATH": search_path(environment_folder(backends)),
-            "LD_LIBRARY_PATH": str(installation.model_python.library_path),
+            "LD_LIBRARY_PATH": os.pathsep.join(
+                map(str, (installation.model_python.library_path, *installation.libraries))
+            ),
             "HOME": os.environ.get("HOME", "/"),
             **environment,
         }
@@ -216,4 +219,4 @@ def _required_folders(installation: TritonInstallation, backends: Path) -> set[P
     libraries = {installation.own_python.library_path.parent, python.library_path.parent}
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), *sandbox.links(python.program)}
     prefixes.add(Path(sysconfig.get_path("purelib")))  # can be behind a link in the prefix
-    return {*prefixes, *libraries, installation.root.parents[1], backends, CACHE}
+    return {*prefixes, *libraries, *installation.folders, backends, CACHE}

@@ -134,7 +134,7 @@ class Invocations:
         try:
             header = (b"x-amzn-invoked-production-variant", variant.encode())
             invocation.response_headers.append(header)
-            await invocation.invoke_instance(instance)
+            await instance.invoke(invocation)
         except ApiError as error:
             failure = error
             if error.code != "ModelError" or component or invocation.response_started:
@@ -143,7 +143,6 @@ class Invocations:
             message = error.message + _log_link(name)
             raise ApiError(error.code, message, status=error.status, **error.fields) from None
         finally:
-            fleet.release(instance)
             count = component.copy_count if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - start
             self._on_invocation(name, variant, seconds, failure is not None)

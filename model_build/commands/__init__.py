@@ -16,6 +16,8 @@ from model_build.commands import (
 )
 from model_build.commands.outcome import Outcome
 
-COMMANDS = (listing, lint, build, build_list, inspect, publish, rollback, retire)
+COMMANDS = (listing, lint, build, inspect, publish, rollback, retire)
+BUILDER_COMMANDS = (build_list,)
+"""Commands that only builds run, which `tritonsm` does not have."""
 
-__all__ = ["COMMANDS", "Outcome"]
+__all__ = ["BUILDER_COMMANDS", "COMMANDS", "Outcome"]

@@ -1,6 +1,5 @@
 """EndpointMetrics and EndpointMonitoring."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -24,32 +23,6 @@ def test_metric_has_variant_dimension_and_custom_options(sample: SampleStack) ->
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}
     assert metric.period.to_minutes() == 5
     assert (metric.statistic, metric.label) == ("p50", "median")
-
-
-def test_loaded_models_alarm_needs_invocations(sample: SampleStack) -> None:
-    # After a deploy, models are loaded on their first invocation.
-    sample.endpoint().monitor()
-    (alarm,) = (alarm for name, alarm in _alarms(sample).items() if "LoadedModels" in name)
-    expression, *metrics = alarm["Metrics"]
-    assert expression["Expression"] == "IF(measured < 1, requests, 0)"
-    assert expression["ReturnData"] is not False
-    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == (
-        "GreaterThanOrEqualToThreshold",
-        1,
-    )
-    assert {
-        metric["Id"]: (metric["MetricStat"]["Metric"]["MetricName"], metric["MetricStat"]["Stat"])
-        for metric in metrics
-    } == {"measured": ("LoadedModelCount", "Sum"), "requests": ("Invocations", "Sum")}
-    assert [metric["ReturnData"] for metric in metrics] == [False, False]
-
-
-def test_alarms_need_three_of_five_datapoints(sample: SampleStack) -> None:
-    # One bad minute is tolerated, and no data at night is normal.
-    sample.endpoint().monitor()
-    for alarm in _alarms(sample).values():
-        assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
-        assert alarm["TreatMissingData"] == "notBreaching"
 
 
 def test_default_alarms_of_a_gpu_multi_model_endpoint(sample: SampleStack) -> None:
@@ -91,12 +64,6 @@ def test_runbook_explains_every_default_alarm(sample: SampleStack) -> None:
     )
 
 
-def test_single_model_endpoint_has_no_model_cache_alarms(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant(hosting=sample.single_model())).monitor()
-    names = {name for name, _, _ in _thresholds(sample)}
-    assert not names & {"LoadedModelCount", "ModelCacheHit", "ModelLoadingWaitTime"}
-
-
 def test_cpu_endpoint_has_no_gpu_alarms(sample: SampleStack) -> None:
     sample.endpoint(sample.variant("ml.m5.xlarge")).monitor()
     assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(sample)}
@@ -105,16 +72,6 @@ def test_cpu_endpoint_has_no_gpu_alarms(sample: SampleStack) -> None:
 def test_gpu_thresholds_are_multiplied_by_gpu_count(sample: SampleStack) -> None:
     sample.endpoint(sample.variant("ml.g5.12xlarge", hosting=sample.single_model())).monitor()
     assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(sample)
-
-
-def test_cache_hit_alarm_has_a_lower_limit(sample: SampleStack) -> None:
-    sample.endpoint().monitor()
-    below = {
-        alarm["MetricName"]
-        for alarm in _alarms(sample).values()
-        if alarm["ComparisonOperator"] == "LessThanThreshold"
-    }
-    assert below == {"ModelCacheHit"}
 
 
 def test_empty_threshold_creates_no_alarm(sample: SampleStack) -> None:
@@ -147,31 +104,6 @@ def test_alarms_notify_existing_topics(sample: SampleStack) -> None:
     assert all(alarm["AlarmActions"] == arns for alarm in _alarms(sample).values())
 
 
-def test_graphs_contain_alarm_thresholds(sample: SampleStack) -> None:
-    sample.endpoint().monitor()
-    graphs = _graphs(sample)
-    errors = graphs["Errors (share of requests)"]
-    assert {annotation["value"] for annotation in errors["annotations"]["horizontal"]} == {
-        0.01,
-        0.05,
-        0.1,
-        0.2,
-    }
-    annotations = [
-        annotation
-        for graph in graphs.values()
-        for annotation in graph.get("annotations", {}).get("horizontal", [])
-    ]
-    assert len(annotations) == len(_alarms(sample))
-
-
-def test_dashboard_has_a_section_per_variant(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B")).monitor()
-    body = _dashboard(sample)
-    titles = [widget["properties"]["markdown"] for widget in body if widget["type"] == "text"]
-    assert titles == ["# A", "# B"]
-
-
 def _alarms(sample: SampleStack) -> dict[str, dict[str, Any]]:
     """Return the monitoring alarms, without the rollback alarms."""
     result = sample.template().find_resources(ALARM)
@@ -198,19 +130,3 @@ def _thresholds(sample: SampleStack) -> list[tuple[str, str, float]]:
         )
         for alarm in _alarms(sample).values()
     ]
-
-
-def _graphs(sample: SampleStack) -> dict[str, dict[str, Any]]:
-    return {
-        widget["properties"]["title"]: widget["properties"]
-        for widget in _dashboard(sample)
-        if widget["type"] == "metric"
-    }
-
-
-def _dashboard(sample: SampleStack) -> list[dict[str, Any]]:
-    body = sample.properties("AWS::CloudWatch::Dashboard")["DashboardBody"]
-    parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
-    text = "".join(part if isinstance(part, str) else "token" for part in parts)
-    result: list[dict[str, Any]] = json.loads(text)["widgets"]
-    return result

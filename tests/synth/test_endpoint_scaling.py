@@ -22,38 +22,6 @@ def on_gpus(count: ScalableInstanceCount) -> None:
     count.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 
 
-def test_each_variant_has_its_own_target(sample: SampleStack) -> None:
-    endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
-    for number, variant in enumerate(endpoint.instance_production_variants):
-        on_invocations(variant.auto_scale_instance_count(max_capacity=4 + number))
-    targets = sample.template().find_resources(TARGET).values()
-    assert [
-        (target["Properties"]["ResourceId"], target["Properties"]["MaxCapacity"])
-        for target in targets
-    ] == [
-        ("endpoint/under-test/variant/A", 4),
-        ("endpoint/under-test/variant/B", 5),
-    ]
-
-
-def test_target_depends_on_endpoint(sample: SampleStack) -> None:
-    on_invocations(sample.scaling())
-    resources = sample.template().to_json()["Resources"]
-    (target,) = (resource for resource in resources.values() if resource["Type"] == TARGET)
-    assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
-
-
-def test_policy_logical_ids_are_stable(sample: SampleStack) -> None:
-    # Application Auto Scaling rejects a second policy on the same metric.
-    count = sample.scaling()
-    on_invocations(count)
-    on_gpus(count)
-    assert [*sample.template().find_resources(POLICY)] == [
-        "EndpointScalingAllTrafficInvocationsB5A40955",
-        "EndpointScalingAllTrafficGpu263383B5",
-    ]
-
-
 def test_invocation_target_is_half_of_max_requests(sample: SampleStack) -> None:
     # New instances take minutes to start; the others serve the load until then.
     assert _tracking(sample, on_invocations) == {

@@ -97,21 +97,19 @@ def test_warnings_of_models(
     assert [name for name in warnings if name in of_models] == expected
 
 
-# Deployment order
-
-
-def test_models_depend_on_the_builds(templates: Templates) -> None:
-    # Instances of a new release load archives that the builds create.
-    two_models = templates("examples")["examples-text"]
-    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [1]
-
-
-def test_catalog_is_written_only_after_the_update_check(templates: Templates) -> None:
-    # The check depends on the endpoint, and that on all builds. A failed dashboard or alarm must
-    # not delay new archives.
-    text = templates("examples")["examples-text"]
-    assert dependency_types(text, CATALOG) == [[CHECK]]
-    assert [ENDPOINT in kinds for kinds in dependency_types(text, CHECK)] == [True]
+def test_deployment_order(templates: Templates) -> None:
+    # The archives, the endpoint, its check, and then the catalog, whatever a dashboard does.
+    text = templates("prod")["prod-text"]
+    for kind, earlier in {
+        MODEL: BUILD,
+        ENDPOINT: "Custom::TritonUpdateGuard",
+        CHECK: ENDPOINT,
+        CATALOG: CHECK,
+        "AWS::ApplicationAutoScaling::ScalableTarget": CHECK,
+    }.items():
+        dependencies = dependency_types(text, kind)
+        assert dependencies
+        assert all(earlier in types for types in dependencies), kind
 
 
 # Volumes
@@ -250,55 +248,12 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     ]
 
 
-def test_update_guard_and_check_order(templates: Templates) -> None:
-    resources = templates("dev")["dev-text"]["Resources"]
-
-    def only(kind: str) -> str:
-        (result,) = (name for name, resource in resources.items() if resource["Type"] == kind)
-        return str(result)
-
-    guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
-    assert guard in resources[only(ENDPOINT)]["DependsOn"]
-    assert only(ENDPOINT) in resources[check]["DependsOn"]
-    assert resources[only(CATALOG)]["DependsOn"] == [check]
-    config = {"Fn::GetAtt": [only(CONFIG), "EndpointConfigName"]}
-    for name in (guard, check):
-        assert resources[name]["Properties"]["ConfigName"] == config
-        assert resources[name]["Properties"]["Endpoint"] == "dev-text"
-    assert resources[guard]["Properties"]["Catalog"] == "triton-catalog-dev/text"
-    catalog = resources[only(CATALOG)]["Properties"]
-    for key in ("List", "Digest"):
-        assert resources[guard]["Properties"][key] == catalog[key]
-
-
 def test_guard_changes_with_the_update_policy() -> None:
     def guard(wait: int) -> dict[str, Any]:
         update = {"strategy": "canary", "wait_seconds": wait}
         return dict(text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard"))
 
     assert guard(60) != guard(90)
-
-
-def test_scaling_depends_on_update_check(templates: Templates) -> None:
-    resources = templates("prod")["prod-text"]["Resources"]
-    targets = [
-        resource["DependsOn"]
-        for resource in resources.values()
-        if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
-    ]
-    assert targets
-    for depends_on in targets:
-        assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
-
-
-def test_guard_of_private_endpoint_has_its_security_group(templates: Templates) -> None:
-    resources = templates("prod")["prod-text"]["Resources"]
-    names = {resource["Type"]: name for name, resource in resources.items()}
-    guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]
-    group = {"Fn::GetAtt": [names["AWS::EC2::SecurityGroup"], "GroupId"]}
-    assert guard["SecurityGroup"] == group
-    assert group in resources[names[MODEL]]["Properties"]["VpcConfig"]["SecurityGroupIds"]
-    assert "SecurityGroup" not in str(templates("dev")["dev-text"])
 
 
 @pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])

@@ -48,16 +48,6 @@ def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> No
     assert wait_minutes < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
-def test_build_environment_has_cpu_torch_and_gpu_project(models_template: Template) -> None:
-    environment = project(models_template)["Environment"]
-    variables = {
-        variable["Name"]: variable["Value"] for variable in environment["EnvironmentVariables"]
-    }
-    assert environment["Type"] == "LINUX_CONTAINER"
-    assert variables["PIP_FIND_LINKS"] == "https://download.pytorch.org/whl/cpu/torch/"
-    assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
-
-
 def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     # Prices change every month, and a changed builder needs a deploy of every stage.
     model_stack(App(outdir=str(tmp_path)), trial_stage())

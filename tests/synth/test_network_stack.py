@@ -13,18 +13,6 @@ from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.statements import allows
 
 
-def test_every_subnet_has_the_s3_gateway_endpoint(templates: Templates) -> None:
-    network = Template.from_json(templates("prod")["prod-network"])
-    (endpoint,) = network.find_resources("AWS::EC2::VPCEndpoint").values()
-    assert endpoint["Properties"]["VpcEndpointType"] == "Gateway"
-    assert endpoint["Properties"]["ServiceName"]["Fn::Join"][1][-1] == ".s3"
-    tables = network.find_resources("AWS::EC2::RouteTable")
-    assert sorted(
-        route_table_id["Ref"] for route_table_id in endpoint["Properties"]["RouteTableIds"]
-    ) == sorted(tables)
-    network.resource_count_is("AWS::EC2::InternetGateway", 0)
-
-
 def test_instances_reach_https_and_the_buckets_of_the_stage_only(every_template: Templates) -> None:
     deployed = Deployed(every_template("all"), region="eu-west-1", account="111122223333")
     (endpoint,) = deployed.of_type("AWS::EC2::VPCEndpoint")

@@ -31,14 +31,6 @@ MODEL, CONFIG, ENDPOINT = (
 # Hosting
 
 
-@pytest.mark.parametrize(("hosting", "mode"), [("multi_model", "live"), ("single_model", "ready")])
-def test_ping_mode_is_always_set(sample: SampleStack, hosting: str, mode: str) -> None:
-    sample.endpoint(sample.variant(hosting=getattr(sample, hosting)()))
-    environment = sample.properties(MODEL)["PrimaryContainer"]["Environment"]
-    assert environment["SAGEMAKER_TRITON_PING_MODE"] == mode
-    assert environment["SAGEMAKER_TRITON_OVERRIDE_PING_MODE"] == mode
-
-
 def test_multi_model_container_reads_its_prefix(sample: SampleStack) -> None:
     sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
     container = sample.properties(MODEL)["PrimaryContainer"]
@@ -59,13 +51,6 @@ def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None
         ("B", 1),
     ]
     assert len({json.dumps(variant["ModelName"]) for variant in variants}) == 2
-
-
-def test_models_depend_on_the_role_policy(sample: SampleStack) -> None:
-    sample.endpoint()
-    resources = sample.template().to_json()["Resources"]
-    (model,) = (resource for resource in resources.values() if resource["Type"] == MODEL)
-    assert "AWS::IAM::Policy" in {resources[name]["Type"] for name in model["DependsOn"]}
 
 
 # Instances
@@ -146,89 +131,6 @@ def test_update_policies(sample: SampleStack, update: Any, policy: dict[str, Any
     assert deployment == policy
 
 
-def test_each_variant_has_rollback_alarms(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
-    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
-    rollback_alarms = [
-        alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
-    ]
-    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm")
-    assert sorted(rollback_alarms) == sorted(alarms)
-    dimensions = [
-        dimension for alarm in alarms.values() for dimension in alarm["Properties"]["Dimensions"]
-    ]
-    variants = sorted(
-        dimension["Value"] for dimension in dimensions if dimension["Name"] == "VariantName"
-    )
-    assert variants == ["A", "A", "B", "B"]
-
-
-def test_rollback_alarms_watch_only_the_new_config(sample: SampleStack) -> None:
-    # Failing old instances must not stop the update that repairs them.
-    sample.endpoint()
-    (config,) = sample.template().find_resources(CONFIG)
-    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm").values()
-    dimension = {
-        "Name": "EndpointConfigName",
-        "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
-    }
-    assert len(alarms) == 2
-    assert all(dimension in alarm["Properties"]["Dimensions"] for alarm in alarms)
-
-
-def test_rollback_alarm_names_contain_the_config(sample: SampleStack) -> None:
-    # A changed alarm keeps its state and could roll back the update that repairs the endpoint.
-    sample.endpoint(sample.variant(variant_name="A"))
-    (config,) = sample.template().find_resources(CONFIG)
-    names = [
-        resource["Properties"]["AlarmName"]["Fn::Join"][1]
-        for resource in sample.template().find_resources("AWS::CloudWatch::Alarm").values()
-    ]
-    assert sorted(text for text, _ in names) == [
-        "under-test-A-ModelErrors-",
-        "under-test-A-ServerErrors-",
-    ]
-    assert all(name == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, name in names)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)]
-)
-def test_model_errors_roll_an_update_back(
-    sample: SampleStack, arguments: dict[str, float], threshold: float
-) -> None:
-    # Triton answers its own failures with 400, like invalid requests, so 5xx alarms miss them.
-    sample.endpoint(**arguments)
-    sample.template().has_resource_properties(
-        "AWS::CloudWatch::Alarm",
-        {
-            "DatapointsToAlarm": 2,
-            "EvaluationPeriods": 3,
-            "MetricName": "InvocationModelErrors",
-            "Period": 60,
-            "Statistic": "Average",
-            "Threshold": threshold,
-            "TreatMissingData": "notBreaching",
-        },
-    )
-
-
-def test_server_errors_roll_an_update_back(sample: SampleStack) -> None:
-    sample.endpoint()
-    sample.template().has_resource_properties(
-        "AWS::CloudWatch::Alarm",
-        {
-            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-            "EvaluationPeriods": 1,
-            "MetricName": "Invocation5XXErrors",
-            "Period": 60,
-            "Statistic": "Average",
-            "Threshold": 0.05,
-            "TreatMissingData": "notBreaching",
-        },
-    )
-
-
 def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
     # Two alarms of each of the six variants would be twelve; at most ten are possible.
     sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
@@ -236,17 +138,6 @@ def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None
     assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
     deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
     assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
-
-
-def test_update_retains_instance_count_but_not_weights(sample: SampleStack) -> None:
-    sample.endpoint()
-    endpoint = sample.properties(ENDPOINT)
-    assert endpoint["RetainAllVariantProperties"] is True
-    excluded = {
-        exclusion["VariantPropertyType"]
-        for exclusion in endpoint["ExcludeRetainedVariantProperties"]
-    }
-    assert excluded == {"DesiredWeight", "DataCaptureConfig"}
 
 
 # Variants by name
@@ -328,16 +219,6 @@ def test_endpoints_share_a_given_role(mutable: bool) -> None:
         assert len(sids) == len(set(sids))
 
 
-def test_models_depend_on_the_vpc_policy(sample: SampleStack) -> None:
-    # CloudFormation updates a policy before its dependents, and deletes a policy last.
-    sample.endpoint(vpc=ec2.Vpc(sample.stack, "Vpc", max_azs=2))
-    policies = sample.template().find_resources("AWS::IAM::Policy")
-    (name,) = (name for name, policy in policies.items() if "ec2:" in json.dumps(policy))
-    assert "VpcPolicy" in name
-    (model,) = sample.template().find_resources(MODEL).values()
-    assert name in model["DependsOn"]
-
-
 def test_each_vpc_has_its_own_policy() -> None:
     # If both VPCs had the same policy, its change would remove the permission to delete the
     # network interfaces in the old VPC before they are deleted.
@@ -371,19 +252,9 @@ def test_role_may_write_and_encrypt_captured_data(sample: SampleStack) -> None:
     assert encrypting["Fn::GetAtt"][0].startswith("CaptureKey")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "detailed"), [({}, False), ({"detailed_observability": True}, True)]
-)
-def test_paid_metrics_are_disabled_by_default(
-    sample: SampleStack, arguments: dict[str, bool], detailed: bool
-) -> None:
-    # AWS publishes them by default.
-    sample.endpoint(**arguments)
-    assert sample.properties(CONFIG)["MetricsConfig"] == {
-        "EnableDetailedObservability": detailed,
-        "EnableEnhancedMetrics": False,
-        "MetricPublishFrequencyInSeconds": 60,
-    }
+def test_paid_metrics_can_be_enabled(sample: SampleStack) -> None:
+    sample.endpoint(detailed_observability=True)
+    assert sample.properties(CONFIG)["MetricsConfig"]["EnableDetailedObservability"]
 
 
 def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:

@@ -81,8 +81,8 @@ class Caller:
         route = invoked.route(target) if invoked else None
         if route is None:
             raise LocalSageMakerError(f"Endpoint {entry['endpoint']} not found")
-        fleet, instance = route
+        _, instance = route
         try:
             return instances.answering_archive(instance, target)
         finally:
-            fleet.release(instance)
+            instance.calls -= 1

@@ -73,7 +73,7 @@ def start_server(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> R
     """Replace `launch.start_server` for an instance of a Model."""
     container, server = model["PrimaryContainer"], FakeServer(start)
     data = S3Prefix.parse(container["ModelDataUrl"])
-    serving: Any = SingleModelContainer()
+    serving: Any = SingleModelContainer("text", "/invocations")
     if container["Mode"] == "MultiModel":
         store: Any = FakeArchives(s3, data)
         serving = MultiModelContainer(server, store, path_in_sandbox=NO_FOLDER, memory=1)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from local_sagemaker import Folder, RunningSageMaker, client_environment, down, 
 
 NAME = "bench"
 """Name of the bucket and of the endpoint."""
+QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false", "SAGEMAKER_TRITON_PING_MODE": "live"}
 ECHO = Path(__file__).with_name("echo")
 """The folder of a model that returns its input."""
 
@@ -50,14 +51,13 @@ def host(archives: Mapping[str, bytes]) -> None:
     for key, content in archives.items():
         boto3.client("s3").put_object(Bucket=NAME, Key=key, Body=content)
     sagemaker = boto3.client("sagemaker")
-    quiet = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false", "SAGEMAKER_TRITON_PING_MODE": "live"}
     sagemaker.create_model(
         ModelName=NAME,
         PrimaryContainer={
             "Image": "triton",
             "Mode": "MultiModel",
             "ModelDataUrl": f"s3://{NAME}/",
-            "Environment": quiet,
+            "Environment": QUIET,
         },
     )
     sagemaker.create_endpoint_config(

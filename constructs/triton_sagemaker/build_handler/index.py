@@ -298,7 +298,8 @@ def _list_builds(event: Record) -> "list[BuildTypeDef]":
 
 def _read_list(properties: Record) -> Items:
     """Return the items of a list. Raise `RuntimeError` if the list or an item is not valid."""
-    location, bucket = properties["List"], os.environ["BUCKET"]
+    bucket = os.environ["BUCKET"]
+    location = properties.get("List", "A resource of an older version")
     patterns = (f"{os.environ['ASSETS']}*.jsonl", MOVES.format(bucket=bucket))
     if properties["Bucket"] != bucket or not any(fnmatchcase(location, p) for p in patterns):
         raise RuntimeError(

@@ -9,6 +9,7 @@ Stand-ins run in this project's Python environment, Python models in a separate 
 """
 
 import importlib.metadata
+import os
 import re
 import shlex
 import shutil
@@ -28,10 +29,15 @@ FRAMEWORKS = {
 STAND_INS = tuple(path.parent for path in sorted(Path(__file__).parent.glob("*/model.py")))
 
 
-def framework_versions() -> dict[str, str]:
-    """Return the framework of each usable stand-in, such as `torch 2.13.0`, by backend."""
+def framework_versions(directory: Path | None = None) -> dict[str, str]:
+    """Return the framework of each usable stand-in, such as `torch 2.13.0`, by backend.
+
+    If `directory`, a backend directory, exists, only of those that it has.
+    """
     versions = {}
     for backend, package in FRAMEWORKS.items():
+        if directory and directory.is_dir() and not (directory / backend / "model.py").is_file():
+            continue
         requirements = Path(__file__).parent / backend / "requirements.txt"
         if requirements.is_file():
             pins = re.findall(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
@@ -43,22 +49,37 @@ def framework_versions() -> dict[str, str]:
 
 
 def install(triton: TritonInstallation, directory: Path) -> None:
-    """Install the python backend and the stand-ins into a backend directory, which may exist.
+    """Install backends and stand-ins into a backend directory, which may exist.
 
-    Raise `LocalSageMakerError` if the environment of Python models cannot be created.
+    Backends that the server brings have no stand-in. Raise `LocalSageMakerError` if the environment
+    of Python models cannot be created.
     """
+    for backend in (triton.root / "backends").iterdir():
+        if backend.name != "python":
+            _link_files(backend, directory / backend.name)
     stub = _copy_python_backend(triton, directory / "python")
     # A link, because the stub finds the wheel's libraries relative to its real path. Not a script,
     # because it would override the PATH of a model with EXECUTION_ENV_PATH.
     stub.unlink(missing_ok=True)
     stub.symlink_to(triton.model_python.stub)
     packages.make_environment(triton, directory)
-    for stand_in in STAND_INS:
+    for stand_in in STAND_INS if triton.has_stand_ins else ():
+        if (triton.root / "backends" / stand_in.name).is_dir():
+            continue
         stub = _copy_python_backend(triton, directory / stand_in.name)
         stub.write_text(_stub_script(triton))
         stub.chmod(0o755)
         shutil.copy2(stand_in / "model.py", stub.parent)
         shutil.copy2(stand_in.parent / "stand_in.py", stub.parent)
+
+
+def _link_files(backend: Path, folder: Path) -> None:
+    """Create hard links of a backend's files, which may be huge; on another file system, copies."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        shutil.copytree(backend, folder, copy_function=os.link)
+    except (OSError, shutil.Error):
+        shutil.copytree(backend, folder, dirs_exist_ok=True)
 
 
 def _copy_python_backend(triton: TritonInstallation, folder: Path) -> Path:

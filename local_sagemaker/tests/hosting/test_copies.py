@@ -141,9 +141,10 @@ class Account:
 
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    def start_server(_: Any, folder: Path, *__: Any) -> RunningServer:
+    def start_server(_: Any, endpoint: str, folder: Path, *__: Any) -> RunningServer:
         server: Any = Server()
-        return RunningServer(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
+        container = SingleModelContainer(endpoint, "/invocations", archive="m")
+        return RunningServer(server, container, folder, Capacity(1, 1))
 
     monkeypatch.setattr(launch, "_create_single_model_server", start_server)
     account = Account(tmp_path, s3)

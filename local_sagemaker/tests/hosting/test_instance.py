@@ -12,7 +12,6 @@ import uvloop
 from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import instance as instance_module
-from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.instance import Instance, RunningServer
@@ -37,6 +36,7 @@ class FakeServer:
         self.load: Any = None
         self.pings = [True]
         self.calls = 0
+        self.unloaded = False
         self.connections: Any = self
 
     def wait_until_healthy(self, timeout: float) -> None:
@@ -63,30 +63,27 @@ class FakeServer:
         self.calls += 1
         return Call(str(self.number), target_model, self.load)
 
-    def release(self, _: Call) -> None:
+    def release(self, _: Call, *, unloaded: bool = False) -> None:
         self.calls -= 1
+        self.unloaded = unloaded
 
     async def take(self) -> "FakeConnection":
         if self.dead.is_set():
             raise ConnectionError("the container disconnected")
         return FakeConnection()
 
-    def give_back(self, connection: "FakeConnection") -> None:
-        connection.given_back = True
+    def give_back(self, connection: "FakeConnection", *, is_reusable: bool) -> None:
+        connection.given_back, connection.closed = is_reusable, not is_reusable
 
 
 class FakeConnection:
-    """A fake connection that records whether it was returned or closed; also its own writer."""
+    """A fake connection that records whether it was returned or closed."""
 
     all: ClassVar[list["FakeConnection"]] = []
 
     def __init__(self) -> None:
         self.given_back = self.closed = False
-        self.writer = self
         self.all.append(self)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class FakeInvocation(Invocation):
@@ -141,7 +138,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             timeout = 0
         return wait(self, timeout)
 
-    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", TIMEOUT_SECONDS)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", TIMEOUT_SECONDS)
     monkeypatch.setattr(threading.Event, "wait", record_wait)
     return pauses
 
@@ -158,7 +155,7 @@ def instance(servers: Servers) -> Iterator[Instance]:
 
 def invoke(instance: Instance, outcome: bool | Exception = True) -> str:
     invocation = FakeInvocation(outcome)
-    uvloop.run(invocation.invoke_instance(instance))
+    uvloop.run(instance.invoke(invocation))
     return str(invocation.answer)
 
 
@@ -194,7 +191,7 @@ def test_service_is_unavailable_without_a_healthy_server(
     servers.on_start = lambda server: server.healthy.clear()
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
-    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
     with pytest.raises(ApiError, match="Variant only has no healthy instance") as rejected:
         invoke(instance)
     assert (rejected.value.code, rejected.value.status) == ("ServiceUnavailable", 503)
@@ -365,6 +362,25 @@ def test_dropped_container_connection_is_a_model_error(
     assert servers.started[0].calls == 0
 
 
+@pytest.mark.parametrize(
+    ("error", "unloaded"),
+    [
+        (model_error(404, b""), True),
+        (model_error(400, b'{"error":"Request for unknown model: \'m\' is not found"}'), True),
+        (
+            model_error(400, b'{"error":"Identifier of model \'m\' is not found in global map"}'),
+            True,
+        ),
+        (model_error(400, b'{"error":"no input X"}'), False),
+    ],
+)
+def test_container_is_told_that_it_has_unloaded_a_model(
+    instance: Instance, servers: Servers, error: ApiError, unloaded: bool
+) -> None:
+    assert refusal(instance, error)[0] == "ModelError"
+    assert servers.started[0].unloaded is unloaded
+
+
 def test_invocation_timeout(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,7 +389,7 @@ def test_invocation_timeout(
         return True
 
     monkeypatch.setattr(FakeInvocation, "forward", block)
-    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
     code, status, message = refusal(instance)
     assert (code, status) == ("ModelError", 424)
     assert "timed out while waiting for a response from container primary" in message
@@ -386,7 +402,7 @@ def test_invocation_timeout(
 async def test_model_latency_excludes_loading_time(instance: Instance, servers: Servers) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     first = FakeInvocation()
-    task = asyncio.ensure_future(first.invoke_instance(instance))
+    task = asyncio.ensure_future(instance.invoke(first))
     await asyncio.sleep(0)
     assert (first.model_was_loaded, first.model_seconds) == (False, None)
     load.set_result(None)
@@ -395,14 +411,14 @@ async def test_model_latency_excludes_loading_time(instance: Instance, servers: 
     assert first.model_seconds is not None
     servers.started[0].load = None
     second = FakeInvocation()
-    await second.invoke_instance(instance)
+    await instance.invoke(second)
     assert (second.model_was_loaded, second.loading_seconds) == (True, None)
 
 
 async def test_failed_invocation_records_latency(instance: Instance) -> None:
     failing = FakeInvocation(model_error(400, b"no"))
     with pytest.raises(ApiError):
-        await failing.invoke_instance(instance)
+        await instance.invoke(failing)
     assert failing.model_seconds is not None
 
 
@@ -419,7 +435,7 @@ async def test_failed_load_fails_the_invocation(
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     load.set_exception(error)
     with pytest.raises(ApiError) as rejected:
-        await FakeInvocation().invoke_instance(instance)
+        await instance.invoke(FakeInvocation())
     assert (rejected.value.status, rejected.value.message) == (424, expected)
     assert servers.started[0].calls == 0
 
@@ -428,9 +444,9 @@ async def test_slow_load_continues_and_the_client_is_asked_to_retry(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
     with pytest.raises(ApiError) as rejected:
-        await FakeInvocation().invoke_instance(instance)
+        await instance.invoke(FakeInvocation())
     assert (rejected.value.code, rejected.value.status) == ("ModelNotReadyException", 429)
     assert rejected.value.message == (
         "Model m is not ready for inference: it is still loading. Retry."

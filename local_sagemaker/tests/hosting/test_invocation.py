@@ -85,14 +85,14 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     container = Container(script)
     server = await asyncio.start_server(container.serve, "127.0.0.1", 0)
     address = server.sockets[0].getsockname()
-    connections = Connections(lambda: socket.create_connection(address))
+    connections = Connections(lambda: socket.create_connection(address), Path())
     instance = Instance("only", lambda: running_server)
     triton: Any = SimpleNamespace(connections=connections)
     running_server = RunningServer(
-        triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1)
+        triton, SingleModelContainer("one", "/invocations"), Path(), Capacity(memory=1, disk=1)
     )
     instance.healthy_server = running_server
-    fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
+    fleet = SimpleNamespace(counts={}, config="one")
     text: Any = SimpleNamespace(
         route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
     )

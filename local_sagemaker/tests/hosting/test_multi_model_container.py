@@ -518,6 +518,17 @@ async def test_model_is_removed_after_its_call_without_caching(
     assert len(s3.downloads) == 2
 
 
+async def test_model_that_was_unloaded_in_the_container_is_loaded_again(
+    container: MultiModelContainer, triton: Any
+) -> None:
+    await invoke(container)
+    failed, in_progress = container.acquire(TARGET), container.acquire(TARGET)
+    container.release(failed, unloaded=True)
+    container.release(in_progress, unloaded=True)
+    assert await invoke(container) == b"answer"
+    assert (unloaded(triton), triton.loads) == ([TARGET], 2)
+
+
 # Room for archives
 
 

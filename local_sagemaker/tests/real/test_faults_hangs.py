@@ -1,4 +1,4 @@
-"""Hanging models with a shortened invocation timeout.
+"""Models that hang, or that are unloaded inside the container.
 
 The instance runs in the process of the test, which patches its timeouts.
 """
@@ -16,9 +16,9 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import backends, launch
-from local_sagemaker.hosting import invocation as invocation_module
-from local_sagemaker.hosting.instance import Instance
-from local_sagemaker.hosting.invocation import TIMEOUT_MESSAGE, Invocation
+from local_sagemaker.hosting import instance as instance_module
+from local_sagemaker.hosting.instance import TIMEOUT_MESSAGE, Instance
+from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
@@ -26,6 +26,7 @@ from local_sagemaker.tests.support.tiny_models import Barrier, pack_python, time
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 BUCKET = "shop-models"
+UNLOAD = "pb_utils.unload_model('twice.tar.gz')"
 SHORT_TIMEOUT_SECONDS = 0.5
 
 
@@ -73,7 +74,7 @@ class Caller:
         }
         invocation = Invocation(headers, receive, send)
         await invocation.receive()
-        await invocation.invoke_instance(self._instance)
+        await self._instance.invoke(invocation)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 
 
@@ -125,7 +126,7 @@ def caller(
 def short_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Shorten the invocation timeout inside the with block."""
     with monkeypatch.context() as patch:
-        patch.setattr(invocation_module, "INVOKE_SECONDS", SHORT_TIMEOUT_SECONDS)
+        patch.setattr(instance_module, "INVOKE_SECONDS", SHORT_TIMEOUT_SECONDS)
         yield
 
 
@@ -169,3 +170,14 @@ def test_hanging_load_is_not_ready(
     again = caller.start_call("loads")
     barrier.open()
     assert again.result(TIMEOUT_SECONDS) == 28
+
+
+def test_model_that_another_model_unloads_is_loaded_again(
+    caller: Caller, upload: Callable[[str, str], None]
+) -> None:
+    upload("unloads", times(5, execute=UNLOAD))
+    assert caller.ask("unloads") == 35
+    status, code, message = caller.failure("twice")
+    assert (status, code) == (424, "ModelError")
+    assert "model 'twice.tar.gz' is not found" in message
+    assert caller.ask("twice") == 14

@@ -248,6 +248,16 @@ def test_only_model_is_the_default(one: Server) -> None:
     assert "loading: /opt/ml/model::twice:1" in one.log
 
 
+def test_models_of_two_repositories_are_loaded(start: Start) -> None:
+    twice = {"config.pbtxt": CONFIG, "1/model.py": TIMES.replace("FACTOR", "2")}
+    files = {**twice, **{f"more/again/{path}": text for path, text in twice.items()}}
+    arguments = "--model-repository=/opt/ml/model/first/more --load-model=again"
+    with start.single_model("first", files, SAGEMAKER_TRITON_ADDITIONAL_ARGS=arguments) as server:
+        assert numbers(server.invoke(REQUEST)) == [6]
+        assert "successfully loaded '/opt/ml/model::first'" in server.log
+        assert "successfully loaded '/opt/ml/model/first/more::again'" in server.log
+
+
 @pytest.mark.parametrize(
     "content_type",
     [

@@ -4,14 +4,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.dashboard_events import DashboardEvent
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas import AccountQuotas
@@ -21,39 +19,24 @@ from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:
-    """A fake instance that responds with the name of its endpoint configuration.
-
-    It is also its own server, container and connections.
-    """
+    """A fake instance of `fleet` that responds with the name of its endpoint configuration."""
 
     variant = "only"
     pool: Pool | None = None
 
-    def __init__(self, config_name: str) -> None:
-        self.config_name = config_name
-        self.healthy_server = self.container = self.triton = self.connections = self
+    def __init__(self, fleet: "FakeFleet") -> None:
+        self.config_name, self._fleet = fleet.config, fleet
 
-    def acquire(self, target_model: str | None) -> Call:
-        return Call("/invocations", target_model)
+    async def invoke(self, invocation: Invocation) -> None:
+        try:
+            await self.answer(invocation)
+        finally:
+            self._fleet.busy -= 1
 
-    async def take(self) -> "FakeInstance":
-        return self
-
-    def give_back(self, connection: "FakeInstance") -> None:
-        assert connection is self
-
-    def release(self, _: Call) -> None:
-        pass
-
-    async def answer(self, invocation: Invocation) -> bool:
+    async def answer(self, invocation: Invocation) -> None:
         headers = [(b"content-type", b"text/plain"), *invocation.response_headers]
         await invocation.start_response(headers)
         await invocation.send_chunk(self.config_name.encode(), more=False)
-        return True
-
-    @property
-    def writer(self) -> Any:
-        return Mock()
 
 
 class FakeFleet:
@@ -95,10 +78,7 @@ class FakeFleet:
             return None
         self.weights = dict(weights)
         self.busy += 1
-        return FakeInstance(self.config)
-
-    def release(self, _: FakeInstance) -> None:
-        self.busy -= 1
+        return FakeInstance(self)
 
     def drain(self, timeout: float) -> None:
         assert timeout > 0

@@ -40,8 +40,7 @@ def serving_config(hosting: EndpointOperations) -> str:
     """Return the name of the configuration whose instances answer."""
     route = hosting.endpoints_by_name["Text"].route()
     assert route
-    fleet, instance = route
-    fleet.release(instance)
+    _, instance = route
     return str(instance.config_name)  # type: ignore[attr-defined]
 
 

@@ -119,22 +119,6 @@ def test_endpoint_in_transition_refuses_changes(
     assert status(hosting) == state
 
 
-def test_invocation_in_progress_is_counted_during_an_update(
-    hosting: EndpointOperations, fleets: Fleets
-) -> None:
-    create(hosting)
-    wait_in_service(hosting)
-    old = fleets.started[0]
-    route = hosting.endpoints_by_name["Text"].route()
-    assert route
-    fleet, instance = route
-    assert old.busy == 1
-    update(hosting)
-    wait_in_service(hosting)
-    fleet.release(instance)
-    assert old.busy == 0
-
-
 INTERNAL_ERROR = "Internal error of the local SageMaker: see its log."
 
 

@@ -37,16 +37,6 @@ TEXT = "/endpoints/Text/invocations"
 NO_CAPTURE_WRITER: Any = None
 
 
-@pytest.fixture(autouse=True)
-def _forward_to_fake_instance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forward invocations to `FakeInstance.answer`."""
-
-    async def forward(invocation: Invocation, connection: Any, _: str) -> bool:
-        return bool(await connection.answer(invocation))
-
-    monkeypatch.setattr(Invocation, "forward", forward)
-
-
 @pytest.fixture
 def metric_buffer() -> MetricBuffer:
     """The metric_buffer metrics; each invocation is in its own finished period."""

@@ -25,6 +25,11 @@ _ACCELERATORS = {
 _PRECISIONS = ("FP32", "FP16", "BF16", "INT8")
 
 
+Opset = Annotated[int, Field(ge=10)]
+"""The version of ONNX's operators. torch.export writes 18 and newer ones; older ones are written by
+torch's TorchScript exporter, which is deprecated."""
+
+
 class Onnx(RecipeStep):
     """An ONNX file of a PyTorch model.
 
@@ -35,7 +40,7 @@ class Onnx(RecipeStep):
     backend: ClassVar[str] = "onnxruntime"
     to: Literal["onnx"]
     source: Source
-    opset: Annotated[int, Field(ge=18)]
+    opset: Opset
     gate: Gate
 
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:

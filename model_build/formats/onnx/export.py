@@ -23,6 +23,8 @@ from model_build.export.step import StepContext
 from model_build.export.torch_model import TorchModel
 from model_build.recipe_values import Gate
 
+FIRST_OF_TORCH_EXPORT = 18
+"""The oldest opset that `torch.onnx.export(dynamo=True)` writes."""
 _MAX_REASON = 600
 """Maximum number of characters of a library's error in a message."""
 
@@ -84,10 +86,19 @@ def _write_onnx(model: TorchModel, *, opset: int, to: Path) -> None:
     import onnx
     import torch
 
-    dimensions = {
-        name: torch.export.Dim(name, min=low, max=high)
-        for name, (low, high) in model.axis_bounds().items()
-    }
+    names = {name: dict(enumerate(model.axes[name])) for name in model.inputs}
+    if opset < FIRST_OF_TORCH_EXPORT:
+        dynamic: dict[str, Any] = {"dynamo": False, "dynamic_axes": names}
+    else:
+        dimensions = {
+            name: torch.export.Dim(name, min=low, max=high)
+            for name, (low, high) in model.axis_bounds().items()
+        }
+        shapes = [
+            {position: dimensions[axis] for position, axis in axes.items()}
+            for axes in names.values()
+        ]
+        dynamic = {"dynamo": True, "dynamic_shapes": tuple(shapes)}
     sizes = {name: max(low, 2) for name, (low, _) in model.axis_bounds().items()}
     inputs = model.sample(sizes, torch.Generator().manual_seed(SEED))
     # The exporter logs irrelevant warnings: missing torchvision, and constants that it keeps.
@@ -101,12 +112,8 @@ def _write_onnx(model: TorchModel, *, opset: int, to: Path) -> None:
             to,
             input_names=list(model.inputs),
             output_names=list(model.outputs),
-            dynamic_shapes=tuple(
-                {position: dimensions[axis] for position, axis in enumerate(model.axes[name])}
-                for name in model.inputs
-            ),
             opset_version=opset,
-            dynamo=True,
+            **dynamic,
             external_data=False,
             verbose=False,
         )

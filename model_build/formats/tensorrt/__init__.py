@@ -4,9 +4,7 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from model_build.engines import engine_job
 from model_build.engines.compatibility import compatibility_level
@@ -18,7 +16,7 @@ from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Problems
 from model_build.format import Format
-from model_build.formats.onnx import Onnx
+from model_build.formats.onnx import Onnx, Opset
 from model_build.formats.onnx.export import run_onnx, sample_arrays
 from model_build.formats.tensorrt.precisions import to_bfloat16, to_half_precision, to_int8
 from model_build.formats.tensorrt.profiles import profile_problems
@@ -39,7 +37,7 @@ class TensorRt(RecipeStep):
     is_cacheable: ClassVar[bool] = False
     to: Literal["tensorrt"]
     source: Source
-    opset: Annotated[int, Field(ge=18)]
+    opset: Opset
     gate: Gate
     engine: Engine
 

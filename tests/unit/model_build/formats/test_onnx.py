@@ -62,30 +62,31 @@ class Exported:
     folder: Path
     file: Path
     report: GateReport
+    opset: int
 
 
-def _export(folder: Path, function: str, *, allowed: float = 1e-5) -> Exported:
+def _export(folder: Path, function: str, *, allowed: float = 1e-5, opset: int = 18) -> Exported:
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
     step = Onnx(
         to="onnx",
         source=f"export.py:{function}",
-        opset=18,
+        opset=opset,
         gate=Gate(max_absolute_difference=allowed),
     )
     ((_, report),) = step.generate(folder / "m.onnx", step_context(folder)).gates
-    return Exported(folder, folder / "m.onnx", report)
+    return Exported(folder, folder / "m.onnx", report, opset)
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    return _export(tmp_path_factory.mktemp("two_layers"), "two_layers")
+@pytest.fixture(scope="module", params=[10, 18], ids=["opset 10", "opset 18"])
+def exported(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Exported:
+    return _export(tmp_path_factory.mktemp("two_layers"), "two_layers", opset=request.param)
 
 
 def test_exported_file_has_opset_ir_version_and_producer(exported: Exported) -> None:
     model = onnx.load(exported.file)
     versions = {entry.domain: entry.version for entry in model.opset_import}
-    assert versions[""] == 18
-    assert model.ir_version == 8  # the oldest one for opset 18
+    assert versions[""] == exported.opset
+    assert model.ir_version == {10: 5, 18: 8}[exported.opset]  # the oldest one for the opset
     assert model.producer_name == "pytorch"
     assert model.producer_version == torch.__version__.partition("+")[0]  # without the processor
 
