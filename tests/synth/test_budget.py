@@ -10,7 +10,6 @@ from platform_facts import HOURS_PER_MONTH
 from stacks.budget import add_budget
 from stages import StageConfig
 from stages.plan import StagePlan
-from tests.synth.conftest import Templates
 from tests.synth.endpoints import model_stack
 
 KIND = "AWS::Budgets::Budget"
@@ -86,10 +85,3 @@ def test_missing_budget_is_a_warning(settings: dict[str, Any], reason: str) -> N
     Template.from_stack(stack).resource_count_is(KIND, 0)
     (warning,) = Annotations.from_stack(stack).find_warning("*", Match.any_value())
     assert f"no budget: {reason}" in str(warning.entry.data)
-
-
-def test_production_stage_has_a_budget(templates: Templates) -> None:
-    kinds = [
-        resource["Type"] for resource in templates("prod")["prod-models"]["Resources"].values()
-    ]
-    assert kinds.count(KIND) == 1

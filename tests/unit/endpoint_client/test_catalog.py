@@ -117,13 +117,6 @@ def test_clients_refresh_at_different_times(
     assert 20 < len(aws.look_ups) < 40
 
 
-def test_each_model_is_looked_up_once(client: EndpointClient, aws: Any) -> None:
-    aws.entries[f"{PREFIX}other"] = entry_text("other")
-    for _ in range(2):
-        assert [client.resolve(name).model for name in ("minilm", "other")] == ["minilm", "other"]
-    assert len(aws.look_ups) == 2
-
-
 # Unknown names
 
 

@@ -91,7 +91,9 @@ def test_minimum_compute_capability_does_not_decrease() -> None:
     ("name", "capability", "required"),
     [
         ("25.04", (7, 5), None),
-        ("25.04", (10, 0), None),
+        ("25.09", (12, 0), None),
+        ("25.04", (10, 0), "9.0 or less"),  # the driver of its preferred AMI
+        ("24.09", (12, 0), "9.0 or less"),
         ("25.04", (7, 0), "7.5 or more"),
         ("22.08", (8, 9), "8.6 or less"),  # CUDA 11.8 brought 8.9; 22.08 is built with 11.7
         ("22.09", (8, 9), None),
