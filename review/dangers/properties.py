@@ -119,9 +119,6 @@ PROTECTING_OPTIONS = re.compile(
 )
 """Words of commands without which they install or accept more; chosen for this project."""
 
-BUILD = "Custom::TritonModel"
-"""The type of builds; a resource waits for those of its own archives."""
-
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
 storage-class-intro; GLACIER is Flexible Retrieval)."""
@@ -227,16 +224,13 @@ def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield that a resource no longer waits for a guard or check of updates, or for any build."""
+    """Yield that a resource no longer waits for the builds, or a guard or check of updates."""
     old, new = change.resources
-    if change.path != "DependsOn":
-        return
-    before, after = ({*as_list(value or [])} for value in (change.before, change.after))
-    kinds = {new.get(logical_id, {}).get("Type") for logical_id in after}
-    for logical_id in sorted((before - after) & old.keys() & new.keys()):
-        kind = new[logical_id]["Type"]
-        if kind.startswith("Custom::Triton") and not (kind == BUILD and BUILD in kinds):
-            yield "lost_safeguards", f"DependsOn: {logical_id} removed"
+    if change.path == "DependsOn":
+        before, after = ({*as_list(value or [])} for value in (change.before, change.after))
+        for logical_id in sorted((before - after) & old.keys() & new.keys()):
+            if new[logical_id]["Type"].startswith("Custom::Triton"):
+                yield "lost_safeguards", f"DependsOn: {logical_id} removed"
 
 
 def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
