@@ -113,6 +113,13 @@ DOWNLOAD_COMMANDS = re.compile(
 )
 """Commands that download files without a hash; chosen for this project."""
 
+OTHER_AMOUNTS = (
+    ("AWS::CloudWatch::*", "*"),  # alarms.py
+    ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig
+    # computed from the wait and the step size (triton_sagemaker, updates.py)
+    ("AWS::SageMaker::*", "DeploymentConfig.*.MaximumExecutionTimeoutInSeconds"),
+)
+"""Types and paths of amounts that have rules of their own, or follow from others."""
 PROTECTING_OPTIONS = re.compile(
     r"--(require-hashes|only-binary\S*|no-deps|no-index|frozen\S*|locked|ignore-scripts|strict)"
     r"|-(e|eu|euo|euxo)|pipefail|ci"
@@ -167,10 +174,9 @@ def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
 
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield an amount that protects and falls, of an existing resource; alarms have own rules."""
-    is_alarm = change.matches(("AWS::CloudWatch::*", "*"))
+    """Yield an amount that protects and falls, of an existing resource."""
     finding = falling_amount(change.path, change.before, change.after)
-    if finding and change.change.before and not is_alarm:
+    if finding and change.change.before and not change.matches(*OTHER_AMOUNTS):
         yield finding
 
 
