@@ -4,6 +4,7 @@
 reason why it has none to FOLDER/STAGE.error. One process writes all, since the CDK loads slowly.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # before the imports: Ctrl-C prints no traceback
+    gc.disable()  # the objects of thousands of models live until the end: a fifth of the time
 
 try:
     from aws_cdk import App

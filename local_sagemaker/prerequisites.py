@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -46,14 +46,19 @@ class Interpreter:
     library_path: Path
     stub: Path
 
-    def can_be_embedded(self) -> bool:
-        """Return whether the stub finds libpython. If it did not, Triton would wait forever.
+    def can_be_embedded(self, libraries: Sequence[Path] = ()) -> bool:
+        """Return whether the stub finds its libraries. If it did not, Triton would wait forever.
 
         A working stub without arguments exits with 1. Source: python_backend, src/pb_stub.cc.
         """
-        variables = {"LD_LIBRARY_PATH": str(self.library_path)}
+        variables = {"LD_LIBRARY_PATH": library_search_path(self, libraries)}
         finished = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
         return finished.returncode == 1
+
+
+def library_search_path(python: Interpreter, libraries: Iterable[Path]) -> str:
+    """Return LD_LIBRARY_PATH of a program that embeds Python."""
+    return os.pathsep.join(map(str, (python.library_path, *libraries)))
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ def _this_python(stub: Path) -> Interpreter:
     return Interpreter(Path(sys.executable), f"3.{sys.version_info.minor}", folder, stub)
 
 
-def _python(version: str, stub: Path) -> Interpreter | None:
+def _python(version: str, stub: Path, libraries: Sequence[Path] = ()) -> Interpreter | None:
     """Return a Python if this machine has one that can be embedded, else None."""
     program = shutil.which(f"python{version}")
     if program is None:
@@ -197,7 +202,7 @@ def _python(version: str, stub: Path) -> Interpreter | None:
     if finished.returncode:
         return None
     interpreter = Interpreter(Path(program), version, Path(finished.stdout.strip()), stub)
-    return interpreter if interpreter.can_be_embedded() else None
+    return interpreter if interpreter.can_be_embedded(libraries) else None
 
 
 def _other_triton(root: Path) -> TritonInstallation:
@@ -220,8 +225,10 @@ def _other_triton(root: Path) -> TritonInstallation:
     own_python = _this_python(stub)
     if version != own_python.version:
         own_python = _this_python(stub.with_name(f"{STUB}_{own_python.version}"))  # no such file
-    model_python = own_python if own_python.stub == stub else _python(version, stub)
-    if model_python is None or not model_python.can_be_embedded():
+    model_python: Interpreter | None = own_python
+    if own_python.stub != stub:
+        model_python = _python(version, stub, libraries)
+    if model_python is None or not model_python.can_be_embedded(libraries):
         raise LocalSageMakerError(
             f"python{version} with libpython{version}.so.1.0, which the Python backend of {root} "
             f"embeds, is missing: install it (Debian, Ubuntu: apt-get install libpython{version}) "

@@ -87,6 +87,11 @@ class ModelFolder:
         return list(digest.model_files(self.path))
 
     @cached_property
+    def file_set(self) -> frozenset[Path]:
+        """The files of all models."""
+        return frozenset(self.files)
+
+    @cached_property
     def shared_files(self) -> list[Path]:
         """The files of every row: those that no row names.
 
@@ -98,8 +103,8 @@ class ModelFolder:
         rows = list(self.models())
         named = {path for row in rows for path in row.named_files}
         model_folders = {path.parent for path in self.path.glob(f"*/{CONFIG}")}
-        data_folders = {path.parent for row in rows for path in self._copied_files(row)}
-        data_folders -= {self.path}
+        copied = {name.rpartition("/")[0] for row in rows for name in self._copied_files(row)}
+        data_folders = {self.path / name for name in copied if name}
         named.add(self.table.path)
         return [
             path
@@ -126,14 +131,14 @@ class ModelFolder:
             lines.update(f"column {column} {json.dumps(values[column])}\n".encode())
         return lines.hexdigest()
 
-    def _copied_files(self, row: "ModelSource") -> Iterator[Path]:
-        """Yield the files that are data of one row."""
+    def _copied_files(self, row: "ModelSource") -> Iterator[str]:
+        """Yield the files that are data of one row, by their paths in the folder."""
         placeholders = self.table.placeholders if self.table else {}
         for path, step in row.files.items():
             if isinstance(step, Copy) and f"files.{path}.weights" in placeholders:
-                yield self.path / step.weights
+                yield step.weights
         if isinstance(weights := row.recipe.weights, FolderWeights):
-            yield from (self.path / weights.path / name for name in weights.files)
+            yield from weights.paths
 
     @cached_property
     def _shared_digest(self) -> "hashlib._Hash":
@@ -231,10 +236,10 @@ class ModelSource:
             for name in step.source_files().values()
         }
         if isinstance(weights, FolderWeights):
-            names.update(f"{weights.path}/{name}" for name in weights.files)
-        inner_names = (name for name in sorted(names) if ".." not in name.split("/"))
-        paths = (self.folder / name for name in inner_names)  # a name may be an absolute path
-        return [path for path in paths if path.is_relative_to(self.folder) and path.is_file()]
+            names.update(weights.paths)
+        inner_names = (name for name in names if not {"", ".."}.intersection(name.split("/")))
+        paths = (self.folder / name for name in sorted(inner_names))
+        return [path for path in paths if path in self.shared.file_set]
 
     @property
     def covered_files(self) -> list[Path]:
@@ -278,13 +283,14 @@ def unconfigured_files(folder: Path) -> Iterator[Path]:
     names = {name for format_ in FORMATS for name in (format_.file, *format_.other_files.values())}
     has_recipe = (folder / recipe.FILE).is_file()
     for path in model_files(folder):
+        if path.name not in names and path.suffix not in (".onnx", ".pt"):
+            continue
         relative = path.relative_to(folder)
         in_version = len(relative.parts) == 3 and VERSION.fullmatch(path.parent.name)
         if len(relative.parts) > 3 or (has_recipe and not in_version):
             continue
-        is_model_file = path.name in names or path.suffix in (".onnx", ".pt")
         has_config = any((folder / parent / CONFIG).is_file() for parent in relative.parents)
-        if is_model_file and not has_config:
+        if not has_config:
             yield path
 
 

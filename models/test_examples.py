@@ -1,5 +1,7 @@
 """The scripts of docs/examples, run against their models."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -120,3 +122,29 @@ def test_bert_script_calls_every_copy_twice() -> None:
         *(("bert-0", "is loaded"), ("bert-1", "is loaded")),
     ]
     assert json == "boto3 as JSON: 768 numbers, as many as above"
+
+
+@pytest.mark.usefixtures("_local_sagemaker")
+def test_notebook_ends_with_an_answer() -> None:
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": "sagemaker.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    }
+    role = boto3.client("iam").create_role(
+        RoleName="notebook",
+        AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
+    )
+    notebook = json.loads((ROOT / "docs" / "examples" / "pytorch_module.ipynb").read_text())
+    cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    process = subprocess.run(
+        [sys.executable, "-c", "\n".join("".join(cell) for cell in cells)],
+        cwd=ROOT / "docs" / "examples",
+        env={**os.environ, "SAGEMAKER_ROLE": role["Role"]["Arn"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == "distances: [5.0, 13.0]"
+    assert boto3.client("sagemaker").list_models()["Models"] == []

@@ -236,7 +236,7 @@ class Plan(Record):
 
     def write(self, assembly: Path) -> None:
         """Write the plan into the folder of a cloud assembly."""
-        text = json.dumps(self.model_dump(mode="json"), indent=1)
+        text = self.model_dump_json(indent=1)
         (assembly / FILE).write_text(f"{text}\n", encoding="utf-8")
 
 

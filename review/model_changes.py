@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from plan.document import PlannedModel
 from review.comparison import Comparison
-from review.verified_plans import load_obstacle
+from review.verified_plans import ReadModel, load_obstacle, row_files
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
@@ -43,14 +43,15 @@ class ModelChange:
 
 def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return the change of each model of each endpoint, sorted by name."""
-    changes = []
+    changes, changed_files = [], _ChangedFiles(*comparison.models)
     for pair in comparison.endpoints.values():
         before = None if comparison.is_moved else pair.before
         old_models, models = (side.models if side else {} for side in (before, pair.after))
         for name in sorted(old_models.keys() | models.keys()):
             old, new = old_models.get(name), models.get(name)
-            change = _model_change(pair.name, name, old, new, comparison.models)
-            obstacle = new and load_obstacle(new, comparison.read_models.get(name))
+            read = comparison.read_models.get(name)
+            change = _model_change(pair.name, name, old, new, read, changed_files)
+            obstacle = new and load_obstacle(new, read)
             changes.append(replace(change, load_obstacle=obstacle or ""))
     return changes
 
@@ -60,7 +61,8 @@ def _model_change(
     name: str,
     old: PlannedModel | None,
     new: PlannedModel | None,
-    folders: tuple[Path | None, Path | None],
+    read: ReadModel | None,
+    changed_files: "_ChangedFiles",
 ) -> ModelChange:
     if old is None or new is None:
         state: State = "removed" if new is None else "new"
@@ -71,7 +73,7 @@ def _model_change(
         {archive.target for archive in side.archives.values()} for side in (old, new)
     )
     if old.digest != new.digest:
-        state, causes = "rebuilt", _changed_files(name, *folders)
+        state, causes = "rebuilt", changed_files.of(name, read)
     elif targets := sorted(new_targets - old_targets):
         state, causes = "compiled again", tuple(f"for {target}" for target in targets)
     return ModelChange(
@@ -83,15 +85,26 @@ def _model_change(
     )
 
 
-def _changed_files(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
-    """Return the changed files of the model's folder, or why they are not known."""
-    if not before or not after:
-        return ("the model's sources are not available",)
-    old, new = _file_contents(before, model), _file_contents(after, model)
-    files = tuple(
-        path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
-    )
-    return files or ("the build format changed",)
+class _ChangedFiles:
+    """The changed files of models, whose folders are read once for all rows of a table."""
+
+    def __init__(self, before: Path | None, after: Path | None) -> None:
+        self._before, self._after = before, after
+        self._by_folder = dict[str, list[str]]()
+
+    def of(self, model: str, read: ReadModel | None) -> tuple[str, ...]:
+        """Return the changed files of a model, or why they are not known."""
+        if not self._before or not self._after:
+            return ("the model's sources are not available",)
+        folder = model_folder(self._after, model).name
+        if folder not in self._by_folder:
+            old, new = (_file_contents(side, model) for side in (self._before, self._after))
+            names = sorted(old.keys() | new.keys())
+            self._by_folder[folder] = [name for name in names if old.get(name) != new.get(name)]
+        files = self._by_folder[folder]
+        if row := row_files(read, self._after):
+            files = [name for name in files if name in row.files] or [row.table]
+        return tuple(files) or ("the build format changed",)
 
 
 def model_folder(models: Path, model: str) -> Path:

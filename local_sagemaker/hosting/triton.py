@@ -20,7 +20,12 @@ from local_sagemaker.hosting import broker, capacity, sandbox
 from local_sagemaker.hosting.connections import THREADS, Connections
 from local_sagemaker.hosting.packages import CACHE, environment_folder
 from local_sagemaker.hosting.serve import SAGEMAKER_PORT
-from local_sagemaker.prerequisites import UNSHARE, TritonInstallation, search_path
+from local_sagemaker.prerequisites import (
+    UNSHARE,
+    TritonInstallation,
+    library_search_path,
+    search_path,
+)
 
 MAX_RESPONSE_BYTES = 16 << 20
 """Maximum size of a response to `request`."""
@@ -78,8 +83,8 @@ class Triton:
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         variables = {
             "PATH": search_path(environment_folder(backends)),
-            "LD_LIBRARY_PATH": os.pathsep.join(
-                map(str, (installation.model_python.library_path, *installation.libraries))
+            "LD_LIBRARY_PATH": library_search_path(
+                installation.model_python, installation.libraries
             ),
             "HOME": os.environ.get("HOME", "/"),
             **environment,

@@ -149,10 +149,12 @@ def _read(source: ModelSource) -> tuple[Repository, list[Finding]]:
         repository = Repository.read(source.folder)
         checked[source.code] = repository, findings(repository, rules_for_source(source))
     repository, problems = checked[source.code]
-    if source.is_complete:
-        return repository, problems
-    row_rules = [_bind_first(rule, source) for rule in ROW_RULES]
-    return repository, [*problems, *findings(repository, row_rules)]
+    row_problems = [
+        Finding(rule.__name__, location, message, level_of(rule))
+        for rule in ROW_RULES
+        for location, message in rule(source, repository)
+    ]
+    return repository, [*problems, *row_problems]
 
 
 def check_target(source: ModelSource, target: BuildTarget) -> None:

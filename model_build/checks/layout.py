@@ -36,9 +36,9 @@ def archive_root(repository: Repository) -> Problems:
 
 def no_links(repository: Repository) -> Problems:
     """No file is a symbolic link: the digest does not cover a target outside the folder."""
-    for path in sorted(repository.folder.rglob("*")):
+    for path in sorted(path for path in repository.folder.rglob("*") if path.is_symlink()):
         relative = path.relative_to(repository.folder)
-        if path.is_symlink() and not digest.is_ignored(relative):
+        if not digest.is_ignored(relative):
             yield (
                 repository.file_location(*relative.parts),
                 "the file is a symbolic link: replace the link with the file itself",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -151,6 +151,11 @@ class FolderWeights(_PinnedWeights):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the files, relative to the recipe's folder unless they are absolute."""
+        return [str(PurePosixPath(self.path, name)) for name in self.files]
 
     def fetch(self, to: Path, model_folder: Path) -> None:
         """Copy the files from the folder."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Self
 
 
@@ -33,7 +33,7 @@ class BuildItem:
 
     def as_json(self) -> str:
         """Return the line of the item."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps(vars(self), separators=(",", ":"))
 
 
 def asset_prefix(stage: str) -> str:

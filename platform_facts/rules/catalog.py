@@ -1,8 +1,8 @@
 """The catalog of a stage: the name of its table, and the entry of a model."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -40,14 +40,14 @@ class TensorSpec(TypedDict):
 
     name: str
     datatype: str
-    shape: Sequence[int]
+    shape: list[int]
 
 
 class ModelSignature(TypedDict):
     """The tensors of a model; `max_batch_size` is 0 without a batch axis."""
 
-    inputs: Sequence[TensorSpec]
-    outputs: Sequence[TensorSpec]
+    inputs: list[TensorSpec]
+    outputs: list[TensorSpec]
     max_batch_size: int
 
 
@@ -69,7 +69,7 @@ class ModelEntry:
 
     def fields(self) -> dict[str, Any]:
         """Return the members of the entry's JSON; `inference_component` only if it is set."""
-        fields = asdict(self)
+        fields = {**vars(self)}
         if self.inference_component is None:
             del fields["inference_component"]
         return fields

@@ -113,14 +113,18 @@ DOWNLOAD_COMMANDS = re.compile(
 )
 """Commands that download files without a hash; chosen for this project."""
 
+OTHER_AMOUNTS = (
+    ("AWS::CloudWatch::*", "*"),  # alarms.py
+    ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig
+    # computed from the wait and the step size (triton_sagemaker, updates.py)
+    ("AWS::SageMaker::*", "DeploymentConfig.*.MaximumExecutionTimeoutInSeconds"),
+)
+"""Types and paths of amounts that have rules of their own, or follow from others."""
 PROTECTING_OPTIONS = re.compile(
     r"--(require-hashes|only-binary\S*|no-deps|no-index|frozen\S*|locked|ignore-scripts|strict)"
     r"|-(e|eu|euo|euxo)|pipefail|ci"
 )
 """Words of commands without which they install or accept more; chosen for this project."""
-
-BUILD = "Custom::TritonModel"
-"""The type of builds; a resource waits for those of its own archives."""
 
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
@@ -170,10 +174,9 @@ def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
 
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield an amount that protects and falls, of an existing resource; alarms have own rules."""
-    is_alarm = change.matches(("AWS::CloudWatch::*", "*"))
+    """Yield an amount that protects and falls, of an existing resource."""
     finding = falling_amount(change.path, change.before, change.after)
-    if finding and change.change.before and not is_alarm:
+    if finding and change.change.before and not change.matches(*OTHER_AMOUNTS):
         yield finding
 
 
@@ -227,16 +230,13 @@ def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield that a resource no longer waits for a guard or check of updates, or for any build."""
+    """Yield that a resource no longer waits for the builds, or a guard or check of updates."""
     old, new = change.resources
-    if change.path != "DependsOn":
-        return
-    before, after = ({*as_list(value or [])} for value in (change.before, change.after))
-    kinds = {new.get(logical_id, {}).get("Type") for logical_id in after}
-    for logical_id in sorted((before - after) & old.keys() & new.keys()):
-        kind = new[logical_id]["Type"]
-        if kind.startswith("Custom::Triton") and not (kind == BUILD and BUILD in kinds):
-            yield "lost_safeguards", f"DependsOn: {logical_id} removed"
+    if change.path == "DependsOn":
+        before, after = ({*as_list(value or [])} for value in (change.before, change.after))
+        for logical_id in sorted((before - after) & old.keys() & new.keys()):
+            if new[logical_id]["Type"].startswith("Custom::Triton"):
+                yield "lost_safeguards", f"DependsOn: {logical_id} removed"
 
 
 def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:

@@ -29,7 +29,8 @@ REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, b
 
 EXEMPT_TYPES = (
     *IMMUTABLE_TYPES,
-    *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Alarm"),
+    *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::Budgets::Budget"),
+    "AWS::CloudWatch::Alarm",
     *("AWS::CloudWatch::Dashboard", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"),
     *("AWS::SNS::Subscription", "AWS::SageMaker::Endpoint"),
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
+from review.files.readers import read_text
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
@@ -115,8 +116,8 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
             capabilities.setdefault((CODE, name), Use(path, 0, f"{name}, pickled objects"))
         elif path.endswith(".py"):
             try:
-                tree = ast.parse(content)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                tree = ast.parse(read_text(content))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):  # also `Unreadable`
                 capabilities.setdefault((CODE, name), Use(path, 0, "a file that is not Python"))
                 continue
             for capability, line, used in _Reader().read(tree):
@@ -165,7 +166,7 @@ class _Reader:
                         yield (OUTSIDE, text), node.lineno, text
 
     def _of_name(self, name: str, node: ast.stmt | ast.expr) -> Iterator[NamedUse]:
-        for kind, patterns in NAMES.items():
+        for kind, patterns in NAMES.items() if name else ():
             for pattern in patterns:
                 if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*"):
                     yield (kind, pattern.rstrip("*")), node.lineno, name

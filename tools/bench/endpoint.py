@@ -88,7 +88,8 @@ def run(results: Results) -> None:
 
 def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
     """Return a function that invokes an archive's model with boto3."""
-    config = Config(max_pool_connections=64, retries={"total_max_attempts": 1})
+    # AWS answers within 60 s; its developer guide recommends 70 s.
+    config = Config(max_pool_connections=64, read_timeout=70, retries={"total_max_attempts": 1})
     runtime: Any = boto3.client("sagemaker-runtime", config=config)
     invoke = partial(runtime.invoke_endpoint, EndpointName=NAME, ContentType=content_type)
     return lambda archive: invoke(TargetModel=archive, Body=body)["Body"].read()

@@ -1,9 +1,9 @@
 """Evictions: more models than the memory of an instance holds.
 
 60 models with memory for ten, of which each call asks a random one, next to Triton without the
-local SageMaker: there, each caller unloads its model, loads the next, and invokes it. 200 models
-with memory for 20 are called with Zipf's distribution; the alternative calls only the 20 most
-popular ones, which stay loaded.
+local SageMaker: there, each of 8 callers unloads its model, loads the next, and invokes it. 200
+models with memory for 20 are called with Zipf's distribution; the alternative calls only the 20
+most popular ones, which stay loaded.
 """
 
 import itertools
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 POPULAR, CALLERS = 20, 8
 COLD, COLD_CALLERS = 60, (8, 64)
+CONFIGURATIONS = {
+    "completed by Triton": {},
+    "complete": {"SAGEMAKER_TRITON_ADDITIONAL_ARGS": "--disable-auto-complete-config"},
+}
+"""Variables of the container. Triton completes one Python model's configuration at a time."""
 TRITON_MIB, MODEL_MIB = 50, 25
 """Triton takes 30 to 50 MiB, each model 16 to 25 MiB."""
 TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [0]}
@@ -45,15 +50,20 @@ BODY = json.dumps({"inputs": [TENSOR]}).encode()
 
 def run(results: Results) -> None:
     """Measure calls of cold models, and of popular models with evictions and without."""
-    with endpoint(COLD, memory=10) as names, triton() as change_and_invoke:
-        for callers in COLD_CALLERS:
-            seconds = 20 if results.quick else 90
-            sides = {"InvokeEndpoint": partial(call_cold, names, callers, seconds)}
-            if callers == CALLERS:
-                sides["Triton"] = partial(
-                    measure_on_threads, change_and_invoke, callers=callers, seconds=seconds
-                )
-            results.alternate(f"{COLD} models, {callers} callers", sides, 2)
+    seconds = 20 if results.quick else 60
+    for kind, environment in CONFIGURATIONS.items():
+        with (
+            endpoint(COLD, memory=10, **environment) as names,
+            triton(**environment) as change_and_invoke,
+        ):
+            for callers in COLD_CALLERS:
+                sides = {
+                    "InvokeEndpoint": partial(call_cold, names, callers, seconds),
+                    "Triton": partial(
+                        measure_on_threads, change_and_invoke, callers=CALLERS, seconds=seconds
+                    ),
+                }
+                results.alternate(f"{COLD} models, {callers} callers, {kind}", sides, 1)
     with endpoint(200, memory=POPULAR) as names:
         sides = {f"{count} models": partial(call_popular, names[:count], results.quick)
                  for count in (len(names), POPULAR)}  # fmt: skip
@@ -61,11 +71,11 @@ def run(results: Results) -> None:
 
 
 @contextmanager
-def endpoint(count: int, *, memory: int) -> Iterator[list[str]]:
+def endpoint(count: int, *, memory: int, **environment: str) -> Iterator[list[str]]:
     """Run an endpoint of echo models with memory for some of them; yield their target models."""
     names = [f"model-{number:03}.tar.gz" for number in range(count)]
     with local_sagemaker(**{MEMORY: str(TRITON_MIB + memory * MODEL_MIB)}):
-        host(dict.fromkeys(names, echo_archive()))
+        host(dict.fromkeys(names, echo_archive()), **environment)
         yield names
 
 
@@ -103,14 +113,18 @@ def call_popular(names: list[str], quick: bool) -> Turn:
 
 
 @contextmanager
-def triton() -> Iterator[Callable[[], None]]:
+def triton(**environment: str) -> Iterator[Callable[[], None]]:
     """Run Triton; yield a function that unloads the thread's model, loads and invokes another."""
     numbers, loaded, no_s3 = itertools.count(), local(), cast("S3Client", None)
     with TemporaryDirectory() as scratch:
         installation, backends_folder = find_triton(), Path(scratch, "backends")
         backends.install(installation, backends_folder)
         own_host = Host(installation, backends_folder, Path(scratch, "instances"), no_s3, 1)
-        container = {"Mode": "MultiModel", "ModelDataUrl": "s3://none/", "Environment": QUIET}
+        container = {
+            "Mode": "MultiModel",
+            "ModelDataUrl": "s3://none/",
+            "Environment": {**QUIET, **environment},
+        }
         server = start_server(own_host, "alone", VARIANT, {"PrimaryContainer": container})
         models = server.folder / "models"
         models_in_sandbox = path_in_sandbox(models, MODELS, isolated=installation.isolated)

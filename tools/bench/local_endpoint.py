@@ -46,8 +46,11 @@ def echo_archive(instance_count: int = 1) -> bytes:
     return packed.getvalue()
 
 
-def host(archives: Mapping[str, bytes]) -> None:
-    """Create a multi-model endpoint with these archives, and wait until it is in service."""
+def host(archives: Mapping[str, bytes], **environment: str) -> None:
+    """Create a multi-model endpoint with these archives, and wait until it is in service.
+
+    `environment` are further variables of the container.
+    """
     for key, content in archives.items():
         boto3.client("s3").put_object(Bucket=NAME, Key=key, Body=content)
     sagemaker = boto3.client("sagemaker")
@@ -57,7 +60,7 @@ def host(archives: Mapping[str, bytes]) -> None:
             "Image": "triton",
             "Mode": "MultiModel",
             "ModelDataUrl": f"s3://{NAME}/",
-            "Environment": QUIET,
+            "Environment": {**QUIET, **environment},
         },
     )
     sagemaker.create_endpoint_config(

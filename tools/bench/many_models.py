@@ -4,6 +4,7 @@ Prints the duration, the size of the largest template, and the use of AWS's quot
 copy of `tritonsm new model --kind python`, or with `--rows` a row of the table of one such folder.
 """
 
+import gc
 import json
 import sys
 import time
@@ -103,5 +104,6 @@ def main(count: int, write: Callable[[Path, int], list[str]]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # as in app.py
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
     main(numbers[0] if numbers else 2000, write_table if "--rows" in sys.argv else write_models)

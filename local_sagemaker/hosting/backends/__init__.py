@@ -17,7 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from local_sagemaker.hosting import packages
-from local_sagemaker.prerequisites import TritonInstallation, search_path
+from local_sagemaker.prerequisites import (
+    TritonInstallation,
+    library_search_path,
+    search_path,
+)
 
 FRAMEWORKS = {
     "dali": "nvidia-dali-cuda120",
@@ -98,6 +102,6 @@ def _copy_python_backend(triton: TritonInstallation, folder: Path) -> Path:
 def _stub_script(triton: TritonInstallation) -> str:
     """Return a script that starts a stub in this project's Python environment."""
     python = triton.own_python
-    values = (search_path(), str(python.library_path), str(python.stub))
+    values = (search_path(), library_search_path(python, triton.libraries), str(python.stub))
     path, libraries, stub = map(shlex.quote, values)
     return f'#!/bin/sh\nexport PATH={path} LD_LIBRARY_PATH={libraries}\nexec {stub} "$@"\n'

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.hosting import broker
-from local_sagemaker.tests.hosting.conftest import free_port, server_pid
+from local_sagemaker.tests.hosting.conftest import server_pid
 from local_sagemaker.tests.support.waiting import eventually, runs
 
 SLEEPING_SERVER = """\
@@ -18,16 +18,6 @@ import os, pathlib, signal, sys, time
 {before}
 pathlib.Path("pid").write_text(str(os.getpid()))
 time.sleep(300)
-"""
-ECHO_SERVER = """\
-import os, pathlib, socket, sys
-server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-pathlib.Path("pid").write_text(str(os.getpid()))
-while True:
-    connection, _ = server.accept()
-    with connection:
-        while data := connection.recv(1 << 16):
-            connection.sendall(data)
 """
 
 
@@ -95,18 +85,6 @@ def test_broker_ignores_sigint(folder: Path) -> None:
     eventually(lambda: server_pid(folder))
     os.kill(started.process.pid, signal.SIGINT)
     started.socket().close()
-    started.close()
-
-
-def test_socket_of_the_broker_connects_to_the_server(folder: Path) -> None:
-    port = free_port()
-    started = Broker(command(ECHO_SERVER, str(port)))
-    eventually(lambda: server_pid(folder))
-    for _ in range(2):
-        with started.socket() as client:
-            client.connect(("127.0.0.1", port))
-            client.sendall(b"hello")
-            assert client.recv(100) == b"hello"
     started.close()
 
 

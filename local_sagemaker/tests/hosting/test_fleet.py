@@ -17,7 +17,6 @@ from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.pools import Capacities, NoCapacityError
-from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
@@ -321,26 +320,6 @@ def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], h
     assert [server.health_check_timeouts for server in triton.started] == [[120], [600]]
 
 
-@pytest.mark.parametrize("mode", [{"Mode": "SingleModel"}, {}])
-def test_single_model_is_unpacked_and_loaded(
-    triton: type[FakeTriton], host: Host, s3: Any, mode: dict[str, str]
-) -> None:
-    s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
-    single = {**mode, "ModelDataUrl": "s3://models/search/minilm.tar.gz"}
-    fleet = start_fleet(
-        dataclasses.replace(host, s3=s3), "search", config({}), {"m": {"PrimaryContainer": single}}
-    )
-    assert isinstance(running_server(fleet).container, SingleModelContainer)
-    (server,) = triton.started
-    folder = server.options["folder"]
-    assert (folder / "model" / "minilm" / "config.pbtxt").read_bytes() == b"ensemble"
-    assert f"--model-repository={folder / 'model'}" in server.options["arguments"]
-    assert "--load-model=minilm" in server.options["arguments"]
-    assert server.options["environment"] == {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
-    fleet.stop()
-    assert not (folder / "model").exists()
-
-
 def test_single_model_without_its_archive_fails(
     triton: type[FakeTriton], host: Host, s3: Any
 ) -> None:
@@ -358,17 +337,6 @@ def test_single_model_without_its_archive_fails(
         )
     fleet.stop()
     assert [server.stopped for server in triton.started] == [1]
-
-
-def test_one_unhealthy_variant_fails_the_start(triton: type[FakeTriton], host: Host) -> None:
-    triton.health_check_error = "The container did not pass the ping health check."
-    fleet = Fleet()
-    with pytest.raises(
-        LocalSageMakerError, match=r"^The container did not pass the ping health check"
-    ):
-        fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
-    fleet.stop()
-    assert [server.stopped for server in triton.started] == [1, 1]
 
 
 def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host) -> None:

@@ -165,16 +165,6 @@ def refusal(instance: Instance, outcome: bool | Exception = True) -> tuple[str, 
     return rejected.value.code, rejected.value.status, rejected.value.message
 
 
-def test_dead_server_is_replaced(instance: Instance, servers: Servers, tmp_path: Path) -> None:
-    assert invoke(instance) == "0"
-    servers.started[0].dead.set()
-    eventually(lambda: len(servers.started) == 2)
-    assert invoke(instance) == "1"
-    assert servers.started[0].stopped
-    assert not (tmp_path / "0" / "models").exists()
-    assert (tmp_path / "0" / "triton.log").exists()
-
-
 def test_invocation_waits_for_a_starting_server(instance: Instance, servers: Servers) -> None:
     servers.on_start = lambda server: server.healthy.clear()
     servers.started[0].dead.set()
@@ -221,17 +211,6 @@ def test_backoff_is_reset_after_a_stable_run(
     assert pauses == [0.1, 0.2, 0.4, 0.1]
 
 
-def test_failed_start_is_retried(instance: Instance, servers: Servers) -> None:
-    def fail_second_start(server: FakeServer) -> None:
-        if server.number == 1:
-            raise LocalSageMakerError("Failed to download model data")
-
-    servers.on_start = fail_second_start
-    servers.started[0].dead.set()
-    eventually(lambda: len(servers.started) == 3)
-    assert invoke(instance) == "2"
-
-
 def test_events_of_a_replacement_have_a_new_instance_id(
     servers: Servers,
 ) -> None:
@@ -263,23 +242,6 @@ def test_events_of_a_replacement_have_a_new_instance_id(
     ]
 
 
-def test_unhealthy_first_server_fails_with_the_sagemaker_message(
-    servers: Servers, caplog: pytest.LogCaptureFixture
-) -> None:
-    servers.on_start = lambda server: server.dead.set()
-    instance = Instance("only", servers.start_server)
-    instance.start()
-    with pytest.raises(LocalSageMakerError) as raised:
-        instance.wait_until_healthy(TIMEOUT_SECONDS)
-    assert str(raised.value) == (
-        "The primary container for production variant only did not pass the ping health check. "
-        "Please check CloudWatch logs for this endpoint."
-    )
-    assert "no backend" in caplog.text
-    instance.stop()
-    assert [server.stopped for server in servers.started] == [True]
-
-
 def test_stopped_instance_is_not_restarted(
     instance: Instance, servers: Servers, pauses: list[float]
 ) -> None:
@@ -306,31 +268,6 @@ def test_waiting_invocation_fails_when_the_instance_is_stopped(
 
 
 # Pings
-
-
-def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
-    servers: Servers, caplog: pytest.LogCaptureFixture
-) -> None:
-    messages: list[tuple[EventKind, str]] = []
-
-    def start_server() -> RunningServer:
-        return replace(servers.start_server(), report_event=lambda *event: messages.append(event))
-
-    instance = Instance("only", start_server)
-    servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
-    instance.start()
-    instance.wait_until_healthy(TIMEOUT_SECONDS)
-    eventually(lambda: servers.started[0].pings == [True])
-    instance.stop()
-    fails = (
-        EventKind.INSTANCE_UNHEALTHY,
-        "The container fails the ping health check: GET /ping is answered with 400. "
-        "It keeps serving.",
-    )
-    passes = EventKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
-    assert messages[1:-1] == [fails, passes, fails]
-    assert caplog.text.count("fails the ping health check") == 2
-    assert len(servers.started) == 1
 
 
 # Invocations
@@ -381,21 +318,6 @@ def test_container_is_told_that_it_has_unloaded_a_model(
     assert servers.started[0].unloaded is unloaded
 
 
-def test_invocation_timeout(
-    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def block(*_: Any) -> bool:
-        await asyncio.Event().wait()
-        return True
-
-    monkeypatch.setattr(FakeInvocation, "forward", block)
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
-    code, status, message = refusal(instance)
-    assert (code, status) == ("ModelError", 424)
-    assert "timed out while waiting for a response from container primary" in message
-    assert FakeConnection.all[-1].closed
-
-
 # Loads
 
 
@@ -438,20 +360,6 @@ async def test_failed_load_fails_the_invocation(
         await instance.invoke(FakeInvocation())
     assert (rejected.value.status, rejected.value.message) == (424, expected)
     assert servers.started[0].calls == 0
-
-
-async def test_slow_load_continues_and_the_client_is_asked_to_retry(
-    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    servers.started[0].load = load = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
-    with pytest.raises(ApiError) as rejected:
-        await instance.invoke(FakeInvocation())
-    assert (rejected.value.code, rejected.value.status) == ("ModelNotReadyException", 429)
-    assert rejected.value.message == (
-        "Model m is not ready for inference: it is still loading. Retry."
-    )
-    assert not load.cancelled()
 
 
 def test_server_that_gets_healthy_during_stop_is_not_used(

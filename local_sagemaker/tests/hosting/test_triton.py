@@ -41,16 +41,6 @@ def get(triton: Triton, path: str, *, timeout: float = TIMEOUT_SECONDS) -> bytes
     return triton.request("GET", path, timeout=timeout).body
 
 
-def test_request_and_response(shared: Triton) -> None:
-    headers = {"Status": "409"}
-    body = bytes(range(256)) * 4096  # more than a socket's buffer
-    response = shared.request(
-        "POST", "/models", body=body, headers=headers, timeout=TIMEOUT_SECONDS
-    )
-    assert (response.status, response.body) == (409, body)
-    assert response.headers["Content-Type"] == "text/plain"
-
-
 def test_server_has_only_the_environment_of_the_container(
     start_triton: StartTriton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,24 +83,6 @@ def test_environment_of_the_container_starts_no_code_outside_of_the_sandbox(
     assert not (attack / "escaped").exists()
 
 
-def test_log_starts_with_the_given_lines(start_triton: StartTriton) -> None:
-    triton = start_triton(log_lines=("WARNING: one model", "         it is taken"))
-    triton.wait_until_healthy(TIMEOUT_SECONDS)
-    assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"
-
-
-def test_only_status_200_passes_the_ping(start_triton: StartTriton) -> None:
-    triton = start_triton("--unhealthy")  # the server answers its first ping with 503
-    while (problem := triton.failed_ping(TIMEOUT_SECONDS)) and "not answered" in problem:
-        pass  # the server is still starting
-    assert problem == "GET /ping is answered with 503"
-    assert triton.failed_ping(TIMEOUT_SECONDS) is None
-
-
-def test_ping_path_can_be_changed(start_triton: StartTriton) -> None:
-    start_triton("--unhealthy", ping="/connection").wait_until_healthy(TIMEOUT_SECONDS)
-
-
 @pytest.mark.parametrize("path", ["/break", "/invalid"])
 def test_invalid_response_is_a_connection_error(shared: Triton, path: str) -> None:
     with pytest.raises(ConnectionError, match="the container disconnected"):
@@ -125,22 +97,7 @@ def test_late_response_is_discarded(triton: Triton) -> None:
     assert get(triton, "/connection") != b"late"
 
 
-def test_concurrent_requests_have_separate_connections(
-    shared: Triton,
-) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: get(shared, "/connection"), range(32)))) == 32
-
-
 # Health
-
-
-def test_server_is_healthy_after_ping_returns_200(
-    start_triton: StartTriton, instance_folder: Path
-) -> None:
-    triton = start_triton("--unhealthy", "--unhealthy")
-    triton.wait_until_healthy(TIMEOUT_SECONDS)
-    assert runs(server_pid(instance_folder))
 
 
 def test_error_of_a_failed_start_has_the_end_of_the_log(
@@ -182,11 +139,3 @@ def test_stop_can_be_called_concurrently(triton: Triton) -> None:
     with ThreadPoolExecutor(4) as pool:
         for _ in pool.map(lambda _: triton.stop(), range(4)):
             assert triton._process.poll() is not None
-
-
-def test_wait_detects_a_killed_server(triton: Triton, instance_folder: Path) -> None:
-    assert not triton.wait(0)
-    os.kill(server_pid(instance_folder), 9)
-    assert triton.wait(TIMEOUT_SECONDS)
-    assert "is not answered" in str(triton.failed_ping(TIMEOUT_SECONDS))
-    triton.stop()

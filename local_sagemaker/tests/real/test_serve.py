@@ -5,6 +5,7 @@ release after 2.51 (limits of body size and chunks, and a POST /models with inva
 """
 
 import json
+import shutil
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +21,16 @@ from local_sagemaker.hosting.serve import ServeCommand
 from local_sagemaker.hosting.serve import multi_model as multi_model_command
 from local_sagemaker.hosting.serve import single_model as single_model_command
 from local_sagemaker.hosting.triton import Response, Triton
-from local_sagemaker.prerequisites import TritonInstallation, find_triton
+from local_sagemaker.prerequisites import PACKAGED_VERSION, TritonInstallation, find_triton
+from local_sagemaker.serving import serve
+from local_sagemaker.settings import TRITONSERVER
 from local_sagemaker.tests.support.tiny_models import (
     CONFIG,
     SPEAKS,
     SPEAKS_CONFIG,
     TIMES,
+    pack_python,
+    times,
     write,
     write_ensemble,
 )
@@ -290,3 +295,33 @@ def test_generate_and_generate_stream(start: Start) -> None:
         answer = server.ask("POST", generate_path, {"PROMPT": "hello"})
         assert (answer.status, answer.headers[CONTENT_TYPE]) == (200, JSON)
         assert json.loads(answer.body)["TEXT"] == "hello"
+
+
+# Another tritonserver
+
+
+@pytest.fixture
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The packaged tritonserver, with the layout of /opt/tritonserver in NVIDIA's images."""
+    packaged, folder = find_triton(), tmp_path / "opt" / "tritonserver"
+    shutil.copytree(packaged.root / "bin", folder / "bin")
+    shutil.copytree(packaged.root.parents[1] / "nvidia_pytriton.libs", folder / "lib")
+    shutil.copytree(packaged.root / "backends", folder / "backends")
+    shutil.copy(packaged.own_python.stub, folder / "backends" / "python")
+    (folder / "backends" / "onnxruntime").mkdir()
+    (folder / "backends" / "onnxruntime" / "libtriton_onnxruntime.so").touch()
+    monkeypatch.setenv(TRITONSERVER, str(folder))
+    return folder
+
+
+def test_another_tritonserver_with_its_backends(moved: Path, tmp_path: Path) -> None:
+    installation = find_triton()
+    assert (installation.root, installation.version) == (moved, PACKAGED_VERSION)
+    (tmp_path / "m.tar.gz").write_bytes(pack_python(tmp_path / "m", times(2)))
+    with serve(tmp_path, installation=installation) as server:
+        body = json.dumps(REQUEST).encode()
+        assert numbers(server.invoke("m.tar.gz", body, JSON)) == [6]
+        backends_folder = server.server.folder.parents[1] / "backends"
+        own, stand_in = backends_folder / "onnxruntime", backends_folder / "pytorch"
+        assert [path.name for path in own.iterdir()] == ["libtriton_onnxruntime.so"]
+        assert (stand_in / "model.py").is_file()

@@ -18,7 +18,8 @@ container-nvidia-compliance)."""
 
 def test_releases_are_listed_newest_first() -> None:
     assert [row.name for row in releases()] == [
-        *("26.05", "26.03", "25.09", "25.04", "24.09", "24.05", "24.03", "24.01", "23.12"),
+        *("26.05", "26.04", "26.03", "25.09", "25.04"),
+        *("24.09", "24.05", "24.03", "24.01", "23.12"),
         *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02", "23.01"),
         *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
     ]
@@ -91,7 +92,9 @@ def test_minimum_compute_capability_does_not_decrease() -> None:
     ("name", "capability", "required"),
     [
         ("25.04", (7, 5), None),
-        ("25.04", (10, 0), None),
+        ("25.09", (12, 0), None),
+        ("25.04", (10, 0), "9.0 or less"),  # the driver of its preferred AMI
+        ("24.09", (12, 0), "9.0 or less"),
         ("25.04", (7, 0), "7.5 or more"),
         ("22.08", (8, 9), "8.6 or less"),  # CUDA 11.8 brought 8.9; 22.08 is built with 11.7
         ("22.09", (8, 9), None),
@@ -109,7 +112,7 @@ def test_unknown_release_error_suggests_names() -> None:
         release("25.9")
     message = str(raised.value)
     assert message.startswith(
-        'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.03, 25.09, '
+        'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.04, 26.03, '
     )
     assert message.endswith(", 21.08")
 

@@ -574,3 +574,18 @@ def test_access_to_a_renamed_resource_is_not_new() -> None:
     assert dangers(compare(before, after)) == []
     put("Renamed", "Timeout", 900)(after)
     assert [danger.rule for danger in dangers(compare(before, after))] == ["widened_access"]
+
+
+def test_changed_export_has_both_values() -> None:
+    def template(value: str, name: str) -> Template:
+        topic = {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": value}}
+        outputs = {f"ExportsOutput{key}": {"Value": text, "Export": {"Name": key}}
+                   for key, text in (("RefKey", value), (name, "x"))}  # fmt: skip
+        return {"Resources": {"Topic": topic}, "Outputs": outputs}
+
+    plan = plan_of(endpoints={})
+    before, after = template("arn:aws:kms:a", "Old"), template("arn:aws:kms:b", "New")
+    comparison = Comparison("prod", {"prod-models": before}, {"prod-models": after}, plan, plan)
+    (line,) = notes(comparison)
+    assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in line
+    assert line.count("exports added or removed") == 1

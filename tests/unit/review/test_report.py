@@ -1,6 +1,7 @@
 """Reviews of stages whose result depends on files of both trees."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.unit.plan.plans import make_endpoint, make_model
 from tests.unit.review.conftest import write_file, write_plan
 from tests.unit.review.edits import plan_of, variant
 from tests.unit.review.resources import RESOURCES
+from tests.unit.test_repository import ROOT
 
 TEMPLATE = "assemblies/prod/prod-text.template.json"
 Review = Callable[..., StageReview]
@@ -82,3 +84,25 @@ def test_causes_of_a_rebuilt_model(
     with clone.checked_out("main") as base:
         (model,) = review(base, clone).models
     assert (model.state, model.causes) == ("rebuilt", causes)
+
+
+def test_causes_of_a_row_are_its_own_files(clone: GitCheckout, review: Review) -> None:
+    def write_rows(digest: str) -> None:
+        names = ("demand-lyon", "demand-porto")
+        models = {name: make_model(name, digest=digest * 64) for name in names}
+        write_plan(clone, plan_of(endpoint={"models": models}, account=None))
+
+    demand = clone.root / "models" / "demand"
+    shutil.copytree(ROOT / "models" / "demand", demand)
+    write_rows("1")
+    commit(clone)
+    (demand / "weights" / "lyon.json").write_text("{}")
+    table = demand / "shops.csv"
+    table.write_text(table.read_text().replace("/porto.json", "/berlin.json"))
+    write_rows("2")
+    with clone.checked_out("main") as base:
+        models = review(base, clone).models
+    assert {model.model: model.causes for model in models} == {
+        "demand-lyon": ("models/demand/weights/lyon.json",),
+        "demand-porto": ("models/demand/shops.csv",),
+    }

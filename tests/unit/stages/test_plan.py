@@ -117,7 +117,8 @@ def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], mess
 
 
 def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    large = {"inputs": "x" * 400 * 1024, "outputs": [], "max_batch_size": 1}
+    tensor = {"name": "x" * 400 * 1024, "datatype": "FP32", "shape": [1]}
+    large = {"inputs": [tensor], "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     raised = problems()
     assert "the catalog entry of minilm has" in raised["endpoints", "text", "models", 0]
