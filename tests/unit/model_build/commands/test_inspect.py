@@ -136,3 +136,10 @@ def test_archive_with_a_wrong_crc_is_refused(tmp_path: Path, fail: Fail) -> None
         gzip.decompress(content)
     archive.write_bytes(content)
     assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")
+
+
+def test_control_characters_in_names_are_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["inspect", str(_tar(tmp_path / "a.tar.gz", {"m/1/\x1b[2J\nmodel.py": ""}))])
+    assert r"m/1/\x1b[2J\nmodel.py" in "".join(capsys.readouterr())

@@ -26,8 +26,7 @@ Change = Content | Link | dict[str, str] | None
 class Case:
     """The repository `base` with `changes`, and all lines that lint prints for it.
 
-    A message has no column, need not have the end of the text before its rule, and "..." stands
-    for any text.
+    A message need not have the end of the text before its rule, and "..." stands for any text.
     `release` is the Triton release that serves the repository.
     """
 
@@ -67,8 +66,7 @@ def case(
 def _fits(message: str, line: str) -> bool:
     text, rule = message.rsplit(" [", 1)
     pattern = ".*".join(map(re.escape, text.split(" ... ")))
-    without_column = re.sub(r"^(\S+:\d+):\d+:", r"\1:", line)
-    return bool(re.fullmatch(rf"{pattern}.* \[{re.escape(rule)}", without_column))
+    return bool(re.fullmatch(rf"{pattern}.* \[{re.escape(rule)}", line))
 
 
 def _replace_text(text: Content, pieces: dict[str, str]) -> str:
