@@ -180,7 +180,8 @@ def test_malformed_value_is_an_error_at_its_line(
         (f"tags: {{ {', '.join(f'k{number}: a' for number in range(48))} }}",
          "tags: 48 tags: write at most 47"),
         ("log_retention_days: 45",
-         "log_retention_days: write 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545"),
+         "log_retention_days: write 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, "
+         "1096, 1827, 2192, 2557, 2922, 3288 or 3653, not 45"),
         ("zones: [us-east-1a, us-east-1b]",
          "zones: only a private network has subnets: write private_network: true"),
         ("private_network: true\nzones: [us-east-1a, us-east-1a]",

@@ -16,8 +16,10 @@ CASES = [
           "twice/1/model.py": None},
          "twice/config.pbtxt: an ensemble needs ensemble_scheduling with at least one step "
          "[ensemble_settings]",
-         'twice/config.pbtxt:5:10: output "Y" is made by no step [ensemble_maps]',
-         'twice/config.pbtxt:4:9: input "X" is used by no step [ensemble_maps]'),
+         'twice/config.pbtxt:5:10: output "Y" is made by no step: map a step\'s output to it '
+         "[ensemble_maps]",
+         'twice/config.pbtxt:4:9: input "X" is used by no step: map it to one, or remove it '
+         "[ensemble_maps]"),
     case("ensemble with larger batches than a step", ENSEMBLE,
          {BOTH: {"input [": "max_batch_size: 8\ninput ["}, FIRST: {"# FIELDS": "max_batch_size: 4"},
           SECOND: {"# FIELDS": "max_batch_size: 8"}},
@@ -32,13 +34,15 @@ CASES = [
          {BOTH: {'model_name: "first"': 'model_name: "frist"'}},
          'both/config.pbtxt:6:5: step "frist" is not another model of this archive: write one of '
          "first, second [ensemble_maps]",
-         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes [ensemble_maps]'),
+         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes '
+         "[ensemble_maps]"),
     case("misspelled input", ENSEMBLE, {BOTH: {'key: "A"': 'key: "a"'}},
          'both/config.pbtxt:8:5: "first" has no input "a": write one of A [ensemble_maps]',
          'both/config.pbtxt:5:3: step "first" gives no tensor for its input "A" [ensemble_maps]'),
     case("misspelled output", ENSEMBLE, {BOTH: {'key: "B"': 'key: "b"'}},
          'both/config.pbtxt:9:5: "first" has no output "b": write one of B [ensemble_maps]',
-         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes [ensemble_maps]'),
+         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes '
+         "[ensemble_maps]"),
     case("step whose model has no tensors", ENSEMBLE, {FIRST: 'backend: "python"'},
          "first/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
          "[tensor_lists]",
@@ -48,16 +52,19 @@ CASES = [
          "[ensemble_maps]",
          'both/config.pbtxt:8:5: "first" has no input "A": there is none, remove it or add one '
          "[ensemble_maps]",
-         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes [ensemble_maps]'),
+         'both/config.pbtxt:14:5: step "second" uses tensor "M" ... no step makes '
+         "[ensemble_maps]"),
     # ensemble_maps: producers and consumers of tensors
     case("input from an unknown tensor", ENSEMBLE,
          {BOTH: {'key: "C" value: "M"': 'key: "C" value: "N"'}},
-         'both/config.pbtxt:14:5: step "second" uses tensor "N" ... no step makes [ensemble_maps]',
+         'both/config.pbtxt:14:5: step "second" uses tensor "N" ... no step makes '
+         "[ensemble_maps]",
          'both/config.pbtxt:9:5: tensor "M" is not used: remove it from the map [ensemble_maps]'),
     case("tensor of two steps", ENSEMBLE, {BOTH: {'key: "D" value: "Y"': 'key: "D" value: "M"'}},
          'both/config.pbtxt:15:5: tensor "M" is made by two steps: rename one of the tensors '
          "[ensemble_maps]",
-         'both/config.pbtxt:3:10: output "Y" is made by no step [ensemble_maps]'),
+         'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+         "[ensemble_maps]"),
     case("output of no step", ENSEMBLE, {BOTH: {'name: "Y"': 'name: "Z"'}},
          'both/config.pbtxt:3:10: output "Z" is made by no step: map a step\'s output to it '
          "[ensemble_maps]",

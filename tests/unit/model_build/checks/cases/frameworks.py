@@ -23,7 +23,8 @@ CASES = [
     case("Python model that imports a missing package", PYTHON,
          {"twice/1/model.py": "import numpy\ntry:\n  import cupy\nfinally:\n  import os\n" + MODEL,
           "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n"},
-         "twice/1/model.py:3:3: imports cupy ... --to twice --add PACKAGE`, where [python_imports]",
+         "twice/1/model.py:3:3: imports cupy ... --to twice --add PACKAGE`, where "
+         "[python_imports]",
          "twice/1/words.py:2:5: imports sklearn ... --to twice --add scikit-learn` "
          "[python_imports]"),
     # python_models

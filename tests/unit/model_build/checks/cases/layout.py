@@ -21,7 +21,8 @@ CASES = [
     # configurations
     case("model directories without config.pbtxt", PYTHON,
          {"other/1/model.onnx": "", "another/1/model.py": MODEL, "notes.txt": ""},
-         "another/1/model.py: warning: has no config.pbtxt [left_out_files]",
+         "another/1/model.py: warning: has no config.pbtxt: write another/config.pbtxt "
+         "(docs/models.md, The folder) [left_out_files]",
          "other/1/model.onnx: warning: has no config.pbtxt: write it with `tritonsm new config "
          "other/1/model.onnx` [left_out_files]"),
     case("no config.pbtxt", {}, {"other/1/model.onnx": ""},
@@ -35,9 +36,12 @@ CASES = [
     # one_entry
     case("two models without an ensemble", PYTHON,
          {"other/config.pbtxt": 'backend: "python"', "other/1/model.py": MODEL},
-         ".: 2 models and no ensemble [one_entry]",
-         "other/config.pbtxt: warning: declares no input [tensor_lists]",
-         "other/config.pbtxt: warning: declares no output [tensor_lists]"),
+         ".: 2 models and no ensemble: an archive of several models needs exactly one with "
+         'platform: "ensemble", which is the served model [one_entry]',
+         "other/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
+         "[tensor_lists]",
+         "other/config.pbtxt: warning: declares no output: add output [ { name data_type dims } ] "
+         "[tensor_lists]"),
     case("two ensembles", ENSEMBLE, {"again/config.pbtxt": ENSEMBLE['both/config.pbtxt']},
          ".: 4 models and 2 ensembles (again, both): an archive of several models needs exactly "
          'one with platform: "ensemble", which is the served model [one_entry]'),
@@ -69,8 +73,10 @@ CASES = [
          'twice/config.pbtxt:2:19: platform "tensorrt_plan" is not of backend "onnxruntime": '
          "remove platform [known_backends]"),
     case("ensemble as backend", ENSEMBLE, {"both/config.pbtxt": {"platform:": "backend:"}},
-         ".: 3 models and no ensemble [one_entry]",
-         'both/config.pbtxt:1:1: write platform: "ensemble" [known_backends]'),
+         ".: 3 models and no ensemble: an archive of several models needs exactly one with "
+         'platform: "ensemble", which is the served model [one_entry]',
+         'both/config.pbtxt:1:1: write platform: "ensemble" (SageMaker\'s front end looks for '
+         "exactly that and does not see other spellings) [known_backends]"),
     case("ensemble without a platform", ENSEMBLE,
          {"both/config.pbtxt": {'platform: "ensemble"\n': ""}},
          ".: 3 models and no ensemble: an archive of several models needs exactly one with "
@@ -80,7 +86,8 @@ CASES = [
     # version_folders
     case("version folder with a name, without another version", PYTHON,
          {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
-         "twice/Version-3.1: warning: the folder's name is no version for Triton [version_folders]",
+         "twice/Version-3.1: warning: the folder's name is no version for Triton: rename the "
+         "folder to 3 [version_folders]",
          "twice: the model has no version: add a folder 1/ with model.py [version_files]"),
     case("version folder 0", PYTHON, {"twice/0/model.py": MODEL},
          "twice/0: warning: the folder's name is no version for Triton: rename the folder to 1 "

@@ -23,7 +23,8 @@ ACCELERATOR = (
 CASES = [
     # Batch sizes
     case("negative max_batch_size", PYTHON, {CONFIG: {"max_batch_size: 8": "max_batch_size: -1"}},
-         "twice/config.pbtxt:3:1: max_batch_size is -1: write the largest batch [batch_sizes]"),
+         "twice/config.pbtxt:3:1: max_batch_size is -1: write the largest batch, or 0 for a model "
+         "that does not batch [batch_sizes]"),
     case("DALI without batching", DALI, {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}},
          "pictures/config.pbtxt: DALI pipelines run batches: set max_batch_size to 1 or more "
          "[dali_settings]"),

@@ -10,7 +10,8 @@ INPUT = 'input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]\n'
 CASES = [
     # tensor_declarations
     case("no inputs", PYTHON, {CONFIG: {INPUT: ""}},
-         "twice/config.pbtxt: warning: declares no input [tensor_lists]"),
+         "twice/config.pbtxt: warning: declares no input: add input [ { name data_type dims } ] "
+         "[tensor_lists]"),
     case("input without a name", PYTHON, {CONFIG: {'name: "X" ': ""}},
          'twice/config.pbtxt:4:9: an input has no name: add name: "..." [tensor_declarations]'),
     case("two outputs with one name", PYTHON,
@@ -50,7 +51,8 @@ CASES = [
     case("misspelt parameter of the PyTorch backend", TORCHSCRIPT,
          {CONFIG: {"# FIELDS": 'parameters { key: "ENABLE_WEIGHTS_SHARING" value { string_value: '
            '"true" } }\nparameters { key: "inference_mode" value { string_value: ' '"true" } }'}},
-         "twice/config.pbtxt:11:1: warning: the PyTorch backend ignores [torchscript_parameters]",
+         "twice/config.pbtxt:11:1: warning: the PyTorch backend ignores the parameter "
+         '"ENABLE_WEIGHTS_SHARING": write ENABLE_WEIGHT_SHARING [torchscript_parameters]',
          "twice/config.pbtxt:12:1: warning: the PyTorch backend ignores the parameter "
          '"inference_mode": write INFERENCE_MODE [torchscript_parameters]'),
     # torchscript_types
