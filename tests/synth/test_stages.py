@@ -154,6 +154,8 @@ endpoints:
       - resnet
     instance_type: ml.g4dn.xlarge
 """
+
+
 def test_stack_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
     lines = synth_error(INVALID_STAGE).splitlines()
     assert [line.partition(" models are ")[0] for line in lines] == [
