@@ -171,3 +171,16 @@ def test_search_path_starts_with_this_python(
     assert search_path(Path("/environment")) == "/environment/bin:/usr/bin:/bin"
     monkeypatch.delenv("PATH")
     assert search_path() == f"{sys.prefix}/bin:{os.defpath}"
+
+
+def test_folder_without_a_tritonserver_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOCAL_SAGEMAKER_TRITONSERVER", str(tmp_path))
+    with pytest.raises(LocalSageMakerError) as refused:
+        find_triton()
+    stub = tmp_path / "backends" / "python" / "triton_python_backend_stub"
+    assert str(refused.value) == (
+        f"{tmp_path} is no tritonserver: No such file or directory: {stub}: name a folder like "
+        "/opt/tritonserver in NVIDIA's images, with bin/tritonserver"
+    )

@@ -37,8 +37,7 @@ average shows the load by other programs: to compare two runs, use factors and n
 
 Tests limit counts that do not depend on load: [calls of jsii per endpoint, bytes of a template per
 model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a build and of a
-deploy](../tests/unit/test_process_counts.py), [requests to DynamoDB per
-invocation](../tests/unit/endpoint_client/test_counts.py), and [requests to S3 per load of a
+deploy](../tests/unit/test_process_counts.py), and [requests to S3 per load of a
 model](../tests/local/test_load_counts.py).
 """
 BAR_HEIGHT, LABEL_WIDTH, PLOT_WIDTH = 14, 360, 760

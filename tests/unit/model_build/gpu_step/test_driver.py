@@ -60,7 +60,8 @@ def test_failed_call_is_an_error(
     monkeypatch: pytest.MonkeyPatch, function: str, reason: str
 ) -> None:
     _use_library(monkeypatch, DriverStandIn(fails=function))
-    with pytest.raises(StepError, match=f"{reason}: {function} returned CUDA error 100"):
+    error = rf"{reason}: {function} returned CUDA error 100 \(error 100 in words\)"
+    with pytest.raises(StepError, match=error):
         Driver()
 
 

@@ -111,7 +111,9 @@ CASES = [
          "twice/1/model.onnx: has opset 20 [onnx_versions]", release="24.01"),
     case("ONNX file with a newer IR version than the release", ONNX,
          {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, ir=10)},
-         "twice/1/model.onnx: has IR version 10 [onnx_versions]", release="24.01"),
+         "twice/1/model.onnx: has IR version 10; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
+         "to 9: save it with ir_version = 9 or lower, or choose Triton 24.05 or newer "
+         "[onnx_versions]", release="24.01"),
     # torchscript_files
     case("model.pt without TorchScript", TORCHSCRIPT, {"twice/1/model.pt": "PK"},
          "twice/1/model.pt: is not a TorchScript file: build or copy it again [torchscript_files]"),
