@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platform_facts
@@ -16,6 +16,7 @@ from model_build.formats import BACKENDS
 from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
 from model_build.recipe import FILE, Recipe
+from model_build.repository import Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability
@@ -115,7 +116,14 @@ def plan_model(model: ModelSource) -> ModelPlan:
 
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
-    repository = checks.read(model)
+    repository, plans = checks.read(model), model.shared.plans
+    if model.code not in plans:
+        plans[model.code] = _plan(model, repository)
+    plan: ModelPlan = plans[model.code]
+    return replace(plan, source=model, name=model.name, digest=model.digest)
+
+
+def _plan(model: ModelSource, repository: Repository) -> ModelPlan:
     changed_backends = {
         path.partition("/")[0]: "onnxruntime" if isinstance(step, TensorRt) else step.backend
         for path, step in model.files.items()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from model_build import digest, recipe
 from model_build.digest import compute_digest, is_ignored, model_files
@@ -36,6 +37,8 @@ class ModelFolder:
         self.path = path
         self.checked = dict[str, "tuple[Repository, list[Finding]]"]()
         """The repository and its findings, by the `code` of a model (`model_build.checks`)."""
+        self.plans = dict[str, Any]()
+        """The plan of one model of each `code` (`model_build.plan`)."""
         self.secrets: list[Finding] | None = None
         self._models = dict[str | None, ModelSource]()
         self._lines = dict[Path, bytes]()
@@ -217,7 +220,8 @@ class ModelSource:
         if not self.is_row:
             return self.alternative or ""
         steps = {path: step for path, step in self.files.items() if not isinstance(step, Copy)}
-        return json.dumps({path: step.model_dump(mode="json") for path, step in steps.items()})
+        dumped = {path: step.model_dump(mode="json") for path, step in steps.items()}
+        return json.dumps([self.recipe.load_skip, dumped])
 
     @property
     def is_complete(self) -> bool:

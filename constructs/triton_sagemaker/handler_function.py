@@ -79,7 +79,7 @@ def polled_provider(
         is_complete_handler=is_complete,
         log_group=log,
         on_event_handler=on_event,
-        query_interval=Duration.seconds(15),
+        query_interval=Duration.seconds(5),
         total_timeout=TOTAL_TIMEOUT,
     )
     _restrict(scope, provider, on_event, is_complete)

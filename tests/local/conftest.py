@@ -21,7 +21,7 @@ from tests.local.permissions import unlisted_calls
 
 ROOT = Path(__file__).parents[2]
 
-FREQUENT_POLLING = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
+FREQUENT_POLLING = "query_interval=Duration.seconds(5)", "query_interval=Duration.seconds(3)"
 """Edit of a checkout: the builds of tests take seconds."""
 
 BUILD_REQUIREMENTS = "requirements/build.txt"

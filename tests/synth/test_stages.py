@@ -154,16 +154,16 @@ endpoints:
       - resnet
     instance_type: ml.g4dn.xlarge
 """
-MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
 
 
 def test_stack_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
-    assert synth_error(INVALID_STAGE) == (
+    lines = synth_error(INVALID_STAGE).splitlines()
+    assert [line.partition(" models are ")[0] for line in lines] == [
         "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
-        f"minilm? models are {MODELS}\n"
+        "minilm?",
         "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
-        f"resnet50? models are {MODELS}"
-    )
+        "resnet50?",
+    ]
     without_gpu_support = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "")
     assert synth_error(without_gpu_support).startswith(
         "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "

@@ -1,7 +1,7 @@
 """Custom resource handler of `UpdateChecks`: checks an endpoint before and after an update.
 
 The handler only reads. The provider framework calls it once as `on_event` and then as `is_complete`
-every 15 seconds, until it returns a result or the framework times out. The framework would report
+every 5 seconds, until it returns a result or the framework times out. The framework would report
 any error as the result, so throttled and failed calls wait for the next poll.
 
 For inference components, the guard also waits for their operations and compares the checksums of
