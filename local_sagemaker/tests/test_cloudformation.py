@@ -155,43 +155,21 @@ TRACKING = {"TargetValue": 60, "DisableScaleIn": "true"}
 @pytest.mark.parametrize(
     ("service", "operation", "properties", "expected"),
     [
-        (
-            SAGEMAKER,
-            "CreateEndpointConfig",
-            {"ProductionVariants": [VARIANT], "Tags": []},
-            {
-                "ProductionVariants": [
-                    {"VariantName": "1", "InitialInstanceCount": 2, "InitialVariantWeight": 0.5}
-                ],
-                "Tags": [],
-            },
-        ),
-        (
-            AUTOSCALING,
-            "PutScalingPolicy",
-            {"TargetTrackingScalingPolicyConfiguration": TRACKING},
-            {
-                "TargetTrackingScalingPolicyConfiguration": {
-                    "TargetValue": 60.0,
-                    "DisableScaleIn": True,
-                }
-            },
-        ),
-        (
-            SAGEMAKER,
-            "UpdateEndpoint",
-            {"RetainAllVariantProperties": "False", "Unknown": {"Count": "1"}},
-            {"RetainAllVariantProperties": False, "Unknown": {"Count": "1"}},
-        ),
-        (
-            SAGEMAKER,
-            "CreateModel",
-            {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}},
-            {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}},
-        ),
+        (SAGEMAKER, "CreateEndpointConfig", {"ProductionVariants": [VARIANT], "Tags": []},
+         {"ProductionVariants": [{"VariantName": "1", "InitialInstanceCount": 2,
+            "InitialVariantWeight": 0.5}], "Tags": []}),
+        (AUTOSCALING, "PutScalingPolicy", {"TargetTrackingScalingPolicyConfiguration": TRACKING},
+         {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60.0,
+           "DisableScaleIn": True}}),
+        (SAGEMAKER, "UpdateEndpoint",
+         {"RetainAllVariantProperties": "False", "Unknown": {"Count": "1"}},
+         {"RetainAllVariantProperties": False, "Unknown": {"Count": "1"}}),
+        (SAGEMAKER, "CreateModel",
+         {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}},
+         {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}}),
         (SAGEMAKER, "CreateModel", {"PrimaryContainer": "text"}, {"PrimaryContainer": "text"}),
     ],
-)
+)  # fmt: skip
 def test_properties_are_converted_to_api_types(
     service: JsonService, operation: str, properties: Any, expected: Any
 ) -> None:

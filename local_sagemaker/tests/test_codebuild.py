@@ -217,12 +217,10 @@ def test_invalid_source_fails_the_build(
     [
         ({}, "no definition for primary artifacts in buildspec"),
         ({"artifacts": {"files": ["none"]}}, "no matching artifact paths found"),
-        (
-            {"artifacts": {"base-directory": "out", "files": ["**/*"]}},
-            "no matching base directory path found for out",
-        ),
+        ({"artifacts": {"base-directory": "out", "files": ["**/*"]}},
+         "no matching base directory path found for out"),
     ],
-)
+)  # fmt: skip
 def test_missing_artifacts_fail_the_build(account: Account, spec: Record, message: str) -> None:
     build = account.build({"artifactsOverride": OUTPUT}, spec, build="true")
     assert context(build, "UPLOAD_ARTIFACTS") == ("CLIENT_ERROR", message)

@@ -112,14 +112,10 @@ def test_unsupported_platform_is_refused(
         ("version_info", Version(3, 10), "Python 3.10 is not supported: use 3.11 or 3.12"),
         ("version_info", Version(3, 13), "Python 3.13 is not supported: use 3.11 or 3.12"),
         ("version_info", Version(4, 11), "Python 4.11 is not supported: use 3.11 or 3.12"),
-        (
-            "pytriton",
-            None,
-            "nvidia-pytriton is not installed: in a checkout, pip install",
-        ),
+        ("pytriton", None, "nvidia-pytriton is not installed: in a checkout, pip install"),
         ("numpy", "2.4.6", "numpy 2.4.6 is not supported: the local Triton's Python backend"),
     ],
-)
+)  # fmt: skip
 def test_missing_requirement_is_refused(
     python: Any, requirement: str, value: Any, message: str
 ) -> None:

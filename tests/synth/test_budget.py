@@ -74,12 +74,10 @@ def test_other_stages_have_no_budget_and_no_warning(settings: dict[str, Any]) ->
     [
         ({"region": "eu-north-1"}, "CloudFormation has no AWS::Budgets::Budget in eu-north-1"),
         ({"region": "eu-west-1"}, "an instance type has no known price: write max_monthly_usd"),
-        (
-            {"notify": {"topics": ["arn:aws:sns:us-east-1:111122223333:others"]}},
-            "notify has no email",
-        ),
+        ({"notify": {"topics": ["arn:aws:sns:us-east-1:111122223333:others"]}},
+         "notify has no email"),
     ],
-)
+)  # fmt: skip
 def test_missing_budget_is_a_warning(settings: dict[str, Any], reason: str) -> None:
     stack = with_budget(**settings)
     Template.from_stack(stack).resource_count_is(KIND, 0)

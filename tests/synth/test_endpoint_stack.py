@@ -78,13 +78,11 @@ def dependency_types(template: dict[str, Any], kind: str) -> list[list[str]]:
     [
         ({"instance_count": 1}, []),
         ({"instance_count": 2}, ["stateful-model"]),
-        (
-            {"instance_count": 1, "scaling": {"min_count": 1, "max_count": 4, "cpu_percent": 60}},
-            ["stateful-model"],
-        ),
+        ({"instance_count": 1, "scaling": {"min_count": 1, "max_count": 4, "cpu_percent": 60}},
+         ["stateful-model"]),
         ({"instance_count": 1, "publish_metrics": True}, ["published-metrics"]),
     ],
-)
+)  # fmt: skip
 def test_warnings_of_models(
     settings: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

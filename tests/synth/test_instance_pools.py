@@ -131,16 +131,12 @@ def without_fallback(sample: SampleStack) -> TritonEndpoint:
     [
         (many_models, "fallbacks: AWS documents several types for single-model endpoints only"),
         (without_fallback, "provision_timeout: with one instance type there is no other type"),
-        (
-            lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.xlarge")),
-            "fallbacks: ml.g5.xlarge listed twice: remove one",
-        ),
-        (
-            lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")),
-            "fallbacks: ml.m5.xlarge has no GPU, other types have",
-        ),
+        (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.xlarge")),
+         "fallbacks: ml.g5.xlarge listed twice: remove one"),
+        (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")),
+         "fallbacks: ml.m5.xlarge has no GPU, other types have"),
     ],
-)
+)  # fmt: skip
 def test_invalid_pool_is_a_problem(sample: SampleStack, make, problem: str) -> None:  # type: ignore[no-untyped-def]
     assert any(
         f"variants.AllTraffic.{problem}" in found_problem

@@ -288,12 +288,8 @@ ARCHIVE_KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
         ("Person", "engines/job/result.json", IF_NONE_MATCH, False),
         ("Person", "published/cuda-25.09-sm86/minilm-0123456789ab.tar.gz", IF_NONE_MATCH, False),
         ("Person", "engine-jobs/job/raw/build/result.json", OVERWRITE, False),
-        (
-            "Person",
-            "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz",
-            IF_NONE_MATCH,
-            True,
-        ),
+        ("Person", "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz", IF_NONE_MATCH,
+         True),
         ("Person", "engine-jobs/job/claims/0001.json", IF_NONE_MATCH, True),
         ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", IF_NONE_MATCH, True),
         ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", OVERWRITE, False),
@@ -312,7 +308,7 @@ ARCHIVE_KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
         ("all-delivery-Deploy", ARCHIVE_KEY, OVERWRITE, False),
         ("plain-delivery-Deploy", ARCHIVE_KEY, IF_NONE_MATCH, False),
     ],
-)
+)  # fmt: skip
 def test_bucket_policy_decides_who_may_write(
     role_name: str,
     key: str,
@@ -387,23 +383,17 @@ def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates)
         ("iam:PassRole", f"{IAM}role/teams/serving", True),
         ("iam:PutRolePolicy", f"{IAM}role/teams/serving", False),
         ("iam:PassRole", f"{IAM}role/x-models-A", True),
-        (
-            "iam:CreateOpenIDConnectProvider",
-            f"{IAM}oidc-provider/token.actions.githubusercontent.com",
-            True,
-        ),
+        ("iam:CreateOpenIDConnectProvider",
+         f"{IAM}oidc-provider/token.actions.githubusercontent.com", True),
         ("iam:CreateOpenIDConnectProvider", f"{IAM}role/x-models-A", False),
-        (
-            "iam:CreateServiceLinkedRole",
-            f"{IAM}role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
-            "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint",
-            True,
-        ),
+        ("iam:CreateServiceLinkedRole",
+         f"{IAM}role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
+         "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint", True),
         ("iam:CreateServiceLinkedRole", f"{IAM}role/x-models-A", False),
         ("iam:DeleteRolePermissionsBoundary", f"{IAM}role/x-models-A", False),
         ("iam:DeleteRole", f"{IAM}role/x-models-A", True),
     ],
-)
+)  # fmt: skip
 def test_cloudformation_may_change_own_roles_only(
     action: str, resource: str, allowed: bool, every_template: Templates
 ) -> None:

@@ -283,14 +283,11 @@ def test_scheduled_action_sets_the_limits(scaled_target: ScaledTarget) -> None:
     [
         ({"MinCapacity": 7}, "InService", "Minimum capacity cannot be greater than maximum"),
         ({"MaxCapacity": 1}, "InService", "Minimum capacity cannot be greater than maximum"),
-        (
-            {"MinCapacity": 4},
-            "Updating",
-            "Resource Id [endpoint/text/variant/only] is not scalable. Reason: the endpoint is "
-            "Updating",
-        ),
+        ({"MinCapacity": 4}, "Updating",
+         "Resource Id [endpoint/text/variant/only] is not scalable. Reason: the endpoint is "
+         "Updating"),
     ],
-)
+)  # fmt: skip
 def test_failed_scheduled_action_keeps_the_limits(
     scaled_target: ScaledTarget, limits: dict[str, int], status: str, message: str
 ) -> None:

@@ -51,28 +51,19 @@ def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
     ("target", "message"),
     [
         (TARGET | {"ResourceId": "table/text"}, "Invalid resource ID table/text"),
-        (
-            TARGET | {"ResourceId": "endpoint/text/variant/a/b"},
-            "Invalid resource ID endpoint/text/variant/a/b",
-        ),
-        (
-            TARGET | {"ResourceId": "endpoint/none/variant/only"},
-            'Could not find endpoint "none".',
-        ),
-        (
-            TARGET | {"ResourceId": "endpoint/text/variant/other"},
-            "SageMaker variant not found: endpoint/text/variant/other",
-        ),
-        (
-            TARGET | {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
-            "The local SageMaker does not support the scalable dimension "
-            "sagemaker:variant:DesiredProvisionedConcurrency.",
-        ),
+        (TARGET | {"ResourceId": "endpoint/text/variant/a/b"},
+         "Invalid resource ID endpoint/text/variant/a/b"),
+        (TARGET | {"ResourceId": "endpoint/none/variant/only"}, 'Could not find endpoint "none".'),
+        (TARGET | {"ResourceId": "endpoint/text/variant/other"},
+         "SageMaker variant not found: endpoint/text/variant/other"),
+        (TARGET | {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
+         "The local SageMaker does not support the scalable dimension "
+         "sagemaker:variant:DesiredProvisionedConcurrency."),
         (TARGET | {"MinCapacity": 7}, "Minimum capacity cannot be greater than maximum capacity."),
         ({**KEY, "MaxCapacity": 6}, "A new scalable target needs MinCapacity."),
         ({**KEY, "MinCapacity": 6}, "A new scalable target needs MaxCapacity."),
     ],
-)
+)  # fmt: skip
 def test_invalid_target_is_refused(
     scaling: AutoScaling, target: dict[str, Any], message: str
 ) -> None:
@@ -122,20 +113,13 @@ def test_second_policy_on_a_metric_is_refused(scaling: AutoScaling) -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (
-            {**POLICY, "PolicyType": "PredictiveScaling"},
-            "policies of type Predict",
-        ),
+        ({**POLICY, "PolicyType": "PredictiveScaling"}, "policies of type Predict"),
         ({**POLICY, "PolicyType": "StepScaling"}, "needs a StepScalingPolicyConfiguration"),
-        (
-            {**STEPS, "StepScalingPolicyConfiguration": {"AdjustmentType": "ExactCapacity"}},
-            "with AdjustmentType ChangeInCapacity",
-        ),
+        ({**STEPS, "StepScalingPolicyConfiguration": {"AdjustmentType": "ExactCapacity"}},
+         "with AdjustmentType ChangeInCapacity"),
         (policy("calls", {"TargetValue": 1.0}), "Exactly one of PredefinedMetricSpecification"),
-        (
-            policy("calls", {**CONFIGURATION, **custom("m")}),
-            "Exactly one of PredefinedMetricSpecification",
-        ),
+        (policy("calls", {**CONFIGURATION, **custom("m")}),
+         "Exactly one of PredefinedMetricSpecification"),
         (
             policy(
                 "calls",
@@ -148,20 +132,14 @@ def test_second_policy_on_a_metric_is_refused(scaling: AutoScaling) -> None:
             ),
             "ReadCapacityUtilization cannot be used for sagemaker:variant:DesiredInstanceCount",
         ),
-        (
-            policy("calls", tracking("SageMakerInferenceComponentInvocationsPerCopy")),
-            "InvocationsPerCopy cannot be used for sagemaker:variant:DesiredInstanceCount",
-        ),
-        (
-            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {}}),
-            "CustomizedMetricSpecification needs Metrics, or MetricName",
-        ),
-        (
-            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": AVERAGE}),
-            r"computes one expression .*, not AVG\(METRICS\(\)\)",
-        ),
+        (policy("calls", tracking("SageMakerInferenceComponentInvocationsPerCopy")),
+         "InvocationsPerCopy cannot be used for sagemaker:variant:DesiredInstanceCount"),
+        (policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {}}),
+         "CustomizedMetricSpecification needs Metrics, or MetricName"),
+        (policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": AVERAGE}),
+         r"computes one expression .*, not AVG\(METRICS\(\)\)"),
     ],
-)
+)  # fmt: skip
 def test_invalid_policy_is_refused(
     scaling: AutoScaling, cloudwatch: CloudWatch, request_: dict[str, Any], message: str
 ) -> None:
@@ -196,12 +174,10 @@ def test_second_put_keeps_omitted_members_of_an_action(
         ({"Schedule": "every morning"}, "Invalid schedule: 'every morning': expected at"),
         ({"ScalableTargetAction": {}}, "Specify a minimum or maximum capacity"),
         ({"Timezone": "Mars"}, "Invalid schedule: 'Mars' is not a time zone"),
-        (
-            {"ScalableTargetAction": {"MinCapacity": 3, "MaxCapacity": 2}},
-            "Minimum capacity cannot be greater",
-        ),
+        ({"ScalableTargetAction": {"MinCapacity": 3, "MaxCapacity": 2}},
+         "Minimum capacity cannot be greater"),
     ],
-)
+)  # fmt: skip
 def test_invalid_scheduled_action_is_refused(
     scaling: AutoScaling, change: dict[str, Any], message: str
 ) -> None:

@@ -75,37 +75,28 @@ def special(kind: bytes, target: str = "") -> bytes:
         pytest.param(GOOD[:20_000], "Compressed file ended", id="truncated archive"),
         pytest.param(BAD_CHECKSUM, "CRC check failed", id="one bit flipped"),
         pytest.param(tar_gz(ENSEMBLE, mode="w"), "Not a gzipped file", id="not compressed"),
-        pytest.param(
-            gzip.compress(BAD_HEADER), "unreadable header, followed by more", id="bad header"
-        ),
+        pytest.param(gzip.compress(BAD_HEADER), "unreadable header, followed by more",
+         id="bad header"),
         pytest.param(tar_gz({"a": b"1", "a/b": b"2"}), "Not a directory", id="file and folder"),
         pytest.param(tar_gz({"../outside": b""}), "has a path with .. in it", id="parent folder"),
         pytest.param(tar_gz({"a/../../outside": b""}), "has a path with .. in it", id="outside"),
         pytest.param(tar_gz({"/etc/model": b""}), "'/etc/model' has an absolute", id="absolute"),
-        pytest.param(
-            tar_gz({"é" * 513: b""}), r"'é{30}\.\.\.' has a path of more than 1024", id="long path"
-        ),
+        pytest.param(tar_gz({"é" * 513: b""}), r"'é{30}\.\.\.' has a path of more than 1024",
+         id="long path"),
         pytest.param(tar_gz({"a" * 300: b""}), "File name too long", id="long file name"),
-        pytest.param(
-            special(tarfile.SYMTYPE, "/etc/passwd"),
-            "'other' is a link to '/etc",
-            id="absolute link",
-        ),
-        pytest.param(
-            special(tarfile.SYMTYPE, "../.."), "is a link .* leads outside", id="symbolic link"
-        ),
-        pytest.param(
-            special(tarfile.LNKTYPE, "../../a"), "is a link .* leads outside", id="hard link"
-        ),
-        pytest.param(
-            special(tarfile.LNKTYPE, "other"), "linkname 'other' not found", id="link to itself"
-        ),
-        pytest.param(
-            special(tarfile.CHRTYPE), "'other' is not a file, folder or", id="character device"
-        ),
+        pytest.param(special(tarfile.SYMTYPE, "/etc/passwd"), "'other' is a link to '/etc",
+         id="absolute link"),
+        pytest.param(special(tarfile.SYMTYPE, "../.."), "is a link .* leads outside",
+         id="symbolic link"),
+        pytest.param(special(tarfile.LNKTYPE, "../../a"), "is a link .* leads outside",
+         id="hard link"),
+        pytest.param(special(tarfile.LNKTYPE, "other"), "linkname 'other' not found",
+         id="link to itself"),
+        pytest.param(special(tarfile.CHRTYPE), "'other' is not a file, folder or",
+         id="character device"),
         pytest.param(special(tarfile.FIFOTYPE), "'other' is not a file, folder or", id="fifo"),
     ],
-)
+)  # fmt: skip
 def test_invalid_archive_is_refused_and_leaves_no_files(
     s3: Any, tmp_path: Path, content: bytes, reason: str
 ) -> None:

@@ -169,13 +169,11 @@ def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     [
         ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 16385}),
         ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 1024, "NumberOfCpuCoresRequired": 4.25}),
-        (
-            "ml.g6.12xlarge",
-            {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 5.0},
-        ),
+        ("ml.g6.12xlarge",
+         {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 5.0}),
         ("ml.g5.xlarge", {"MinMemoryRequiredInMb": 4096}),
     ],
-)
+)  # fmt: skip
 def test_copy_larger_than_an_instance_fails(
     account: Account, instance_type: str, requirements: dict[str, Any]
 ) -> None:

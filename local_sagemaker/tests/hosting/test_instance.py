@@ -304,13 +304,11 @@ def test_dropped_container_connection_is_a_model_error(
     [
         (model_error(404, b""), True),
         (model_error(400, b'{"error":"Request for unknown model: \'m\' is not found"}'), True),
-        (
-            model_error(400, b'{"error":"Identifier of model \'m\' is not found in global map"}'),
-            True,
-        ),
+        (model_error(400, b'{"error":"Identifier of model \'m\' is not found in global map"}'),
+         True),
         (model_error(400, b'{"error":"no input X"}'), False),
     ],
-)
+)  # fmt: skip
 def test_container_is_told_that_it_has_unloaded_a_model(
     instance: Instance, servers: Servers, error: ApiError, unloaded: bool
 ) -> None:

@@ -92,25 +92,19 @@ def test_failed_copies_fail_the_component(host: HostingOperations, fleets: Fleet
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"RuntimeConfig": {"CopyCount": 0}},
-            "Inference components copy count an integer larger than 0",
-        ),
+        ({"RuntimeConfig": {"CopyCount": 0}},
+         "Inference components copy count an integer larger than 0"),
         ({"VariantName": "other"}, "Could not find variant other."),
         ({"EndpointName": "none"}, 'Could not find endpoint "arn:'),
         ({"Specification": {**SPECIFICATION, "ModelName": "none"}}, 'Could not find model "arn:'),
-        (
-            {"Specification": {**SPECIFICATION, "ModelName": "many"}},
-            "The local SageMaker does not support multi-model inference components",
-        ),
+        ({"Specification": {**SPECIFICATION, "ModelName": "many"}},
+         "The local SageMaker does not support multi-model inference components"),
         ({"Specification": {"ModelName": "m"}}, "needs ComputeResourceRequirements"),
-        (
-            {"EndpointName": "Text"},
-            "Inference Components are not supported in this Endpoint. Please make sure this "
-            "endpoint can deploy inference components.",
-        ),
+        ({"EndpointName": "Text"},
+         "Inference Components are not supported in this Endpoint. Please make sure this "
+         "endpoint can deploy inference components."),
     ],
-)
+)  # fmt: skip
 def test_invalid_component_is_refused(
     host: HostingOperations, change: dict[str, Any], message: str
 ) -> None:
@@ -270,21 +264,15 @@ def test_endpoint_update_keeps_the_copies(serving: HostingOperations, fleets: Fl
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (
-            {"EndpointConfigName": CONFIG_WITH_MODEL},
-            "keep the variant only without a ModelName, and",
-        ),
-        (
-            {"EndpointConfigName": "same", "RetainAllVariantProperties": True},
-            "specify only EndpointName and EndpointConfigName.",
-        ),
-        (
-            {"EndpointConfigName": "larger"},
-            "Cannot update endpoint with a different instance type for endpoints to which you plan "
-            "to deploy Inference Components.",
-        ),
+        ({"EndpointConfigName": CONFIG_WITH_MODEL},
+         "keep the variant only without a ModelName, and"),
+        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True},
+         "specify only EndpointName and EndpointConfigName."),
+        ({"EndpointConfigName": "larger"},
+         "Cannot update endpoint with a different instance type for endpoints to which you plan "
+         "to deploy Inference Components."),
     ],
-)
+)  # fmt: skip
 def test_unsupported_endpoint_update_is_refused(
     serving: HostingOperations, request_: dict[str, Any], message: str
 ) -> None:

@@ -50,15 +50,12 @@ def test_duplicate_name_is_refused(hosting: EndpointOperations, name: Callable[[
         ("delete_model", {"ModelName": "none"}, "model"),
         ("create_endpoint_config", config("three", model="none"), "model"),
         ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
-        (
-            "create_endpoint",
-            {"EndpointName": "e", "EndpointConfigName": "none"},
-            "endpoint configuration",
-        ),
+        ("create_endpoint", {"EndpointName": "e", "EndpointConfigName": "none"},
+         "endpoint configuration"),
         ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
         ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
     ],
-)
+)  # fmt: skip
 def test_missing_resource_is_named_in_the_error(
     hosting: EndpointOperations, operation: str, request_: dict[str, Any], kind: str
 ) -> None:

@@ -42,31 +42,21 @@ def _model_archive(s3: Any) -> None:
 @pytest.mark.parametrize(
     ("container", "message"),
     [
-        (
-            {"ModelDataUrl": "s3://models/none.tar.gz"},
-            "Could not find model data at s3://models/none.tar.gz.",
-        ),
+        ({"ModelDataUrl": "s3://models/none.tar.gz"},
+         "Could not find model data at s3://models/none.tar.gz."),
         ({"ModelDataUrl": "s3://models"}, "Could not find model data at s3://models."),
-        (
-            {"ModelDataUrl": "s3://none/", "Mode": "MultiModel"},
-            "Could not find model data at s3://none/.",
-        ),
-        (
-            {"ModelDataUrl": "https://models/m.tar.gz"},
-            "The local SageMaker does not support https model data: "
-            "use an s3:// URL, not https://models/m.tar.gz.",
-        ),
-        (
-            {"Environment": {"A": "é" * (MAX_ENVIRONMENT_BYTES // 2)}},
-            "Environment has more than 32768 bytes.",
-        ),
+        ({"ModelDataUrl": "s3://none/", "Mode": "MultiModel"},
+         "Could not find model data at s3://none/."),
+        ({"ModelDataUrl": "https://models/m.tar.gz"},
+         "The local SageMaker does not support https model data: "
+         "use an s3:// URL, not https://models/m.tar.gz."),
+        ({"Environment": {"A": "é" * (MAX_ENVIRONMENT_BYTES // 2)}},
+         "Environment has more than 32768 bytes."),
         ({"Image": None}, "A container needs an Image."),
-        (
-            {"ModelDataUrl": None},
-            "The local SageMaker does not support models in images: set ModelDataUrl.",
-        ),
+        ({"ModelDataUrl": None},
+         "The local SageMaker does not support models in images: set ModelDataUrl."),
     ],
-)
+)  # fmt: skip
 def test_invalid_container_is_refused(s3: Any, container: dict[str, Any], message: str) -> None:
     members = {name: value for name, value in {**CONTAINER, **container}.items() if value}
     assert model_error(s3, PrimaryContainer=members) == message
@@ -154,16 +144,12 @@ def test_invalid_endpoint_configuration_is_refused(request_: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("desired", "message"),
     [
-        (
-            [{"VariantName": "a", "DesiredInstanceCount": 0}],
-            "Variant a needs a DesiredInstanceCount of at least 1.",
-        ),
-        (
-            [{"VariantName": name, "DesiredInstanceCount": 2} for name in ("a", "b")],
-            "Specify a DesiredInstanceCount for only one variant per request, not for a, b.",
-        ),
+        ([{"VariantName": "a", "DesiredInstanceCount": 0}],
+         "Variant a needs a DesiredInstanceCount of at least 1."),
+        ([{"VariantName": name, "DesiredInstanceCount": 2} for name in ("a", "b")],
+         "Specify a DesiredInstanceCount for only one variant per request, not for a, b."),
     ],
-)
+)  # fmt: skip
 def test_invalid_desired_count_is_refused(desired: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ApiError) as exc_info:
         check_weights_and_capacities(desired, ["a", "b"])
@@ -217,17 +203,13 @@ def test_documented_deployment_is_accepted(config: Record) -> None:
         (batch(51), "MaximumBatchSize is 51 "),
         (blue_green("CANARY"), "Traffic routing of type CANARY needs a CanarySize."),
         (blue_green("LINEAR"), "Traffic routing of type LINEAR needs a LinearStepSize."),
-        (
-            blue_green("ALL_AT_ONCE", wait=600, termination=600, timeout=1200),
-            "MaximumExecutionTimeoutInSeconds is 1200: it must be larger than "
-            "the sum of TerminationWaitInSeconds and WaitIntervalInSeconds, 1200.",
-        ),
-        (
-            {**blue_green("ALL_AT_ONCE"), **batch(10)},
-            "Specify BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.",
-        ),
+        (blue_green("ALL_AT_ONCE", wait=600, termination=600, timeout=1200),
+         "MaximumExecutionTimeoutInSeconds is 1200: it must be larger than "
+         "the sum of TerminationWaitInSeconds and WaitIntervalInSeconds, 1200."),
+        ({**blue_green("ALL_AT_ONCE"), **batch(10)},
+         "Specify BlueGreenUpdatePolicy or RollingUpdatePolicy, not both."),
     ],
-)
+)  # fmt: skip
 def test_invalid_deployment_is_refused(config: Record, reason: str) -> None:
     with pytest.raises(ApiError) as exc_info:
         check_deployment(config, {"only": 10})

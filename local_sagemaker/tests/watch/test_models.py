@@ -13,33 +13,18 @@ ENDPOINT, VARIANT, INSTANCE = "text", "only", "i-0"
 @pytest.mark.parametrize(
     ("step", "kind", "message"),
     [
-        (
-            ModelStep(ModelStepKind.DOWNLOAD, A, 1.25, bytes=3 * MIB),
-            EventKind.MODEL_DOWNLOADED,
-            "minilm was downloaded in 1.2 s: 3.0 MiB unpacked.",
-        ),
-        (
-            ModelStep(ModelStepKind.UNLOAD, A, 2.0),
-            EventKind.MODEL_UNLOADED,
-            "minilm was unloaded in 2.0 s.",
-        ),
-        (
-            ModelStep(ModelStepKind.UNLOAD, A, 2.0, room_for=B),
-            EventKind.MODEL_EVICTED,
-            "minilm was unloaded in 2.0 s to make room for bert.",
-        ),
-        (
-            ModelStep(ModelStepKind.DELETE, A, room_for=B),
-            EventKind.MODEL_DELETED,
-            "minilm was deleted from the volume to make room for bert.",
-        ),
-        (
-            ModelStep(ModelStepKind.FAIL, A, reason="no such file"),
-            EventKind.MODEL_FAILED,
-            "minilm is not loaded: no such file",
-        ),
+        (ModelStep(ModelStepKind.DOWNLOAD, A, 1.25, bytes=3 * MIB), EventKind.MODEL_DOWNLOADED,
+         "minilm was downloaded in 1.2 s: 3.0 MiB unpacked."),
+        (ModelStep(ModelStepKind.UNLOAD, A, 2.0), EventKind.MODEL_UNLOADED,
+         "minilm was unloaded in 2.0 s."),
+        (ModelStep(ModelStepKind.UNLOAD, A, 2.0, room_for=B), EventKind.MODEL_EVICTED,
+         "minilm was unloaded in 2.0 s to make room for bert."),
+        (ModelStep(ModelStepKind.DELETE, A, room_for=B), EventKind.MODEL_DELETED,
+         "minilm was deleted from the volume to make room for bert."),
+        (ModelStep(ModelStepKind.FAIL, A, reason="no such file"), EventKind.MODEL_FAILED,
+         "minilm is not loaded: no such file"),
     ],
-)
+)  # fmt: skip
 def test_event_message_of_a_model_step(step: ModelStep, kind: EventKind, message: str) -> None:
     messages: list[DashboardEvent] = []
     model_event_reporter(messages.append)(ENDPOINT, VARIANT, INSTANCE, step)

@@ -85,12 +85,10 @@ async def test_security_headers(application: DashboardApp, path: str, status: in
     ("path", "message"),
     [
         ("none", "There is no /_local_sagemaker/none; the page is at /_local_sagemaker/."),
-        (
-            "..%2fweb_app.py",
-            "There is no /_local_sagemaker/../web_app.py; the page is at /_local_sagemaker/.",
-        ),
+        ("..%2fweb_app.py",
+         "There is no /_local_sagemaker/../web_app.py; the page is at /_local_sagemaker/."),
     ],
-)
+)  # fmt: skip
 async def test_unknown_path_is_refused(application: DashboardApp, path: str, message: str) -> None:
     async with get(application, f"/_local_sagemaker/{path}") as (answer, body):
         assert (answer.status, body.decode()) == (404, f"{message}\n")

@@ -125,8 +125,8 @@ TREES = {
         ("lgb.txt", (), {"input__0": [-1, 7]}, {"output__0": [-1, 1]}, 32768),
         ("xgb.json", (), {"input__0": [-1, 5]}, {"output__0": [-1, 3]}, 32768),
         ("net.pt", (*("--input=x:FP32:-1,4", "--input=mask:fp32:-1,4"),
-          *("--output=OUTPUT__0:FP32:-1,4", "--output=OUTPUT__1:FP32:-1")), {"x": [-1, 4],
-          "mask": [-1, 4]}, {"OUTPUT__0": [-1, 4], "OUTPUT__1": [-1, 1]}, 4),
+          *("--output=OUTPUT__0:FP32:-1,4", "--output=OUTPUT__1:FP32:-1")),
+         {"x": [-1, 4], "mask": [-1, 4]}, {"OUTPUT__0": [-1, 4], "OUTPUT__1": [-1, 1]}, 4),
     ],
 )  # fmt: skip
 def test_config_and_request_are_written_from_a_model_file(

@@ -158,8 +158,8 @@ def test_failed_restoring_of_scaling_is_a_faulty_deployment(
     ("module", "function", "failing_deploys", "error"),
     [
         (StageDeployment, "live_template", set(), KeyboardInterrupt()),
-        (*(cdk, "deploy", set()), ClientError({"Error": {"Code": "ExpiredTokenException"}},
-          "DescribeEndpoint")),
+        (*(cdk, "deploy", set()),
+         ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint")),
         (deployment, "stack_template", {2}, NoCredentialsError()),
     ],
     ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],

@@ -87,8 +87,8 @@ def test_session_without_region_is_rejected(
     ("entry", "options", "headers"),
     [
         ({}, {}, {"target-model": "minilm-0123456789ab.tar.gz"}),
-        ({}, {"variant": "Canary"}, {"target-model": "minilm-0123456789ab.tar.gz",
-          "target-variant": "Canary"}),
+        ({}, {"variant": "Canary"},
+         {"target-model": "minilm-0123456789ab.tar.gz", "target-variant": "Canary"}),
         ({"target_model": None}, {}, {}),
         ({"target_model": None, "inference_component": "prod-text-minilm"}, {},
          {"inference-component": "prod-text-minilm"}),

@@ -109,12 +109,10 @@ def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFil
         ({"only": PYTHON}, "only"),
         ({"only": ENSEMBLE}, "only"),
         ({"a": PYTHON, "b": ENSEMBLE, "c": PYTHON}, "b"),
-        *(
-            (configs, None)
-            for configs in ({}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE})
-        ),
+        *((configs, None) for configs in ({}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE,
+           "b": ENSEMBLE})),
     ],
-)
+)  # fmt: skip
 def test_entry_model_is_the_only_ensemble_or_model(
     write_configs: WriteConfigs, configs: dict[str, str], entry: str | None
 ) -> None:

@@ -96,33 +96,18 @@ def test_change_of_a_row_changes_its_digest_only(
         ("customers.csv", "name,weights\n", "customers.csv:1: the table has no row: add one"),
         ("customers.csv", "name,weights\na\n", "customers.csv:2: has 1 values, the table 2 col"),
         ("customers.csv", "name,weights\nA_b,x\n", "customers.csv:2: name: 'A_b' is not a name: "),
-        (
-            "customers.csv",
-            'name,weights\na,"x\ny"\n\na,x\n',
-            "customers.csv:5: name: line 3 has a, too",
-        ),
+        ("customers.csv", 'name,weights\na,"x\ny"\n\na,x\n',
+         "customers.csv:5: name: line 3 has a, too"),
         ("customers.csv", 'name,weights\na,"x"y\n', "customers.csv:2: not CSV: "),
-        (
-            "customers.csv",
-            "name,wights\nacme,x\n",
-            "recipe.yaml:6: files.score/1/weights.json.weights: {weights} is no column of the "
-            "table: write {wights}",
-        ),
-        (
-            "customers.csv",
-            "name,weights\nacme,weights/acme.json\nglobex,../x\n",
-            "customers.csv:3: weights: '../x' leads out of its folder: ",
-        ),
-        (
-            "customers.csv",
-            "name,weights\nacme,weights/acme.json\nglobex,weights/x.json\n",
-            "customers.csv:3: score/1/weights.json: weights weights/x.json does not exist: ",
-        ),
-        (
-            "recipe.yaml",
-            FILES["recipe.yaml"].replace("to: copy", "to: cope"),
-            "recipe.yaml:4: files.score/1/weights.json: 'to' is 'cope'; write one of",
-        ),
+        ("customers.csv", "name,wights\nacme,x\n",
+         "recipe.yaml:6: files.score/1/weights.json.weights: {weights} is no column of the "
+         "table: write {wights}"),
+        ("customers.csv", "name,weights\nacme,weights/acme.json\nglobex,../x\n",
+         "customers.csv:3: weights: '../x' leads out of its folder: "),
+        ("customers.csv", "name,weights\nacme,weights/acme.json\nglobex,weights/x.json\n",
+         "customers.csv:3: score/1/weights.json: weights weights/x.json does not exist: "),
+        ("recipe.yaml", FILES["recipe.yaml"].replace("to: copy", "to: cope"),
+         "recipe.yaml:4: files.score/1/weights.json: 'to' is 'cope'; write one of"),
         (
             "recipe.yaml",
             FILES["recipe.yaml"]
@@ -130,7 +115,7 @@ def test_change_of_a_row_changes_its_digest_only(
             "recipe.yaml:7: alternatives: the rows of for_each are the alternatives: remove one",
         ),
     ],
-)
+)  # fmt: skip
 def test_invalid_table_is_an_error_at_its_line(
     fleet: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str | None, message: str
 ) -> None:

@@ -24,8 +24,8 @@ def test_printed_target_is_parsed_back(target: BuildTarget) -> None:
         ("cuda-25.09-sm86", BuildTarget(release="25.09", compute_capability="8.6"), "cuda"),
         ("cuda-26.05-sm100", BuildTarget(release="26.05", compute_capability="10.0"), "cuda"),
         ("cpu-24.09-py311", BuildTarget(release="24.09", python="3.11"), "cpu"),
-        ("cuda-25.09-sm86-py39", BuildTarget(release="25.09", compute_capability="8.6",
-          python="3.9"), "cuda"),
+        ("cuda-25.09-sm86-py39",
+         BuildTarget(release="25.09", compute_capability="8.6", python="3.9"), "cuda"),
     ],
 )  # fmt: skip
 def test_parse_reads_release_gpu_and_python(text: str, target: BuildTarget, processor: str) -> None:

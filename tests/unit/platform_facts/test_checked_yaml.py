@@ -167,11 +167,8 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
          "2: not YAML: expected a mapping or list of mappings for merging, but found scalar"),
         ("title: a\nwidth: \0\n",
          "2: a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"),
-        (
-            "title: a\nzoom: 3\n",
-            "2: zoom: unknown key; known keys: "
-            + ", ".join(sorted(Drawing.model_fields)),
-        ),
+        ("title: a\nzoom: 3\n",
+         "2: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields))),
         ("title: a\nwidht: 3\n", "2: widht: unknown key; write width"),
         # Validators
         ("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n",

@@ -50,16 +50,12 @@ def test_unknown_stage_is_an_error_with_a_suggestion(tree: Checkout) -> None:
     ("content", "message"),
     [
         (b"release: '25.09'\n", ":1: region: missing: add this key"),
-        (
-            b"region: us-east-1\nmax_monthly_usd: true",
-            ":2: max_monthly_usd: write a valid number, not True",
-        ),
-        (
-            b"region: us-east-1\nproduction: maybe",
-            ":2: production: write true or false, not 'maybe'",
-        ),
+        (b"region: us-east-1\nmax_monthly_usd: true",
+         ":2: max_monthly_usd: write a valid number, not True"),
+        (b"region: us-east-1\nproduction: maybe",
+         ":2: production: write true or false, not 'maybe'"),
     ],
-)
+)  # fmt: skip
 def test_error_in_a_stage_file_has_its_line(tree: Checkout, content: bytes, message: str) -> None:
     (tree.root / "stages" / "prod.yaml").write_bytes(content)
     with pytest.raises(CheckoutError) as error:
@@ -125,19 +121,15 @@ def test_app_runs_with_its_own_packages_and_the_cli_context(
 @pytest.mark.parametrize(
     ("app", "reason"),
     [
-        (
-            "import sys; sys.exit('error: stages/prod.yaml:3\\n  no models')",
-            "stages/prod.yaml:3\n  no models",
-        ),
+        ("import sys; sys.exit('error: stages/prod.yaml:3\\n  no models')",
+         "stages/prod.yaml:3\n  no models"),
         ("{}['name']", "KeyError: 'name'"),
-        (
-            "import sys\nprint('ERROR no flow log', file=sys.stderr)\nraise OSError('a\\n  b')",
-            "ERROR no flow log\nOSError: a\n  b",
-        ),
+        ("import sys\nprint('ERROR no flow log', file=sys.stderr)\nraise OSError('a\\n  b')",
+         "ERROR no flow log\nOSError: a\n  b"),
         ("import sys; sys.exit(4)", "exit code 4"),
     ],
     ids=["own error", "traceback", "finding and traceback", "no output"],
-)
+)  # fmt: skip
 def test_error_of_the_app_is_shown_without_traceback(tree: Checkout, app: str, reason: str) -> None:
     (tree.root / "app.py").write_text(app)
     with pytest.raises(NotSynthesised) as error:

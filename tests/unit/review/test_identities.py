@@ -45,14 +45,11 @@ def scaling_policy(target: str) -> dict[str, Any]:
 
 
 RESOURCES = {
-    "Endpoint": {
-        "Type": "AWS::SageMaker::Endpoint",
-        "Properties": {"EndpointName": "prod-text"},
-    },
+    "Endpoint": {"Type": "AWS::SageMaker::Endpoint", "Properties": {"EndpointName": "prod-text"}},
     "Bucket": BUCKET,
     "RoleA": ROLE,
     "RoleB": ROLE,
-}
+}  # fmt: skip
 
 
 def shared(old: dict[str, Any], new: dict[str, Any], *, other_stack: bool = False) -> list[str]:

@@ -46,13 +46,11 @@ SETTINGS = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleAr
         ({**SETTINGS, "terminationProtection": False}, ["terminationProtection: true -> false"]),
         ({**SETTINGS, "tags": {}}, ['tags: {"team": "ml"} -> {}']),
         ({**SETTINGS, "assumeRoleArn": "mine"}, ["assumeRoleArn: deploy -> mine"]),
-        (
-            {"terminationProtection": True, "tags": {"team": "ml"}},
-            ["assumeRoleArn: deploy -> none"],
-        ),
+        ({"terminationProtection": True, "tags": {"team": "ml"}},
+         ["assumeRoleArn: deploy -> none"]),
         ({**SETTINGS, "parameters": {"a": "b"}}, ['parameters: none -> {"a": "b"}']),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("stack", [STACK, "prod-new"])
 def test_changed_stack_settings(stack: str, settings: dict[str, Any], messages: list[str]) -> None:
     sides = {STACK: SETTINGS}, {STACK: SETTINGS, stack: settings}

@@ -33,40 +33,25 @@ def dangers(path: str, content: str | None) -> list[str]:
     ("path", "old", "new", "message"),
     [
         (DEPLOY, "    environment: prod\n", "", "prod gets a token for AWS (id-token) without an"),
-        (
-            DEPLOY,
-            "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
-            "",
-            "prod gets a token for AWS (id-token) without a concurrency group",
-        ),
+        (DEPLOY, "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
+         "", "prod gets a token for AWS (id-token) without a concurrency group"),
         (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
-        (
-            DEPLOY,
-            "deploy-prod\n      cancel-in-progress: false",
-            "deploy-prod\n      cancel-in-progress: true",
-            "the job prod delivers, and a later run cancels it",
-        ),
+        (DEPLOY, "deploy-prod\n      cancel-in-progress: false",
+         "deploy-prod\n      cancel-in-progress: true",
+         "the job prod delivers, and a later run cancels it"),
         (DEPLOY, CONDITION, "", "does not run after a failure"),
         (PULL_REQUEST, CONDITION, "", "does not run after a failure"),
-        (
-            PULL_REQUEST,
-            CONDITION,
-            f"{CONDITION}    continue-on-error: true\n",
-            "its failure is ignored",
-        ),
+        (PULL_REQUEST, CONDITION, f"{CONDITION}    continue-on-error: true\n",
+         "its failure is ignored"),
         (PULL_REQUEST, "make judge", "true #", "no job reviews pull requests"),
-        (
-            PULL_REQUEST,
-            "    name: Lint\n",
-            f"    name: Lint\n{TOKEN}",
-            "gets a token for AWS (id-token) on merge_group, pull_request",
-        ),
+        (PULL_REQUEST, "    name: Lint\n", f"    name: Lint\n{TOKEN}",
+         "gets a token for AWS (id-token) on merge_group, pull_request"),
         (PULL_REQUEST, "permissions:\n  contents: read\n", "", "the job lint gets a token"),
         (DEPLOY, "  push:\n", "  pull_request_target:\n  push:\n", "on pull_request_target"),
     ],
-)
+)  # fmt: skip
 def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
     content = FILES[path].decode()
     assert old in content
