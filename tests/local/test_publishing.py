@@ -69,6 +69,13 @@ def _run(*arguments: str | Path) -> Any:
     return json.loads(process.stdout)
 
 
+def _publish(model: Path) -> str:
+    """Publish a model; return its version."""
+    (published,) = _run("publish", *STAGE_AND_ENDPOINT, model)
+    version: str = published["version"]
+    return version
+
+
 def _command(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     caller = "retirement" if arguments[0] == "retire" else "publisher"
     return run_as(caller, main, *map(str, arguments))
@@ -77,11 +84,11 @@ def _command(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
 def test_model_is_published_rolled_back_and_retired(
     client: EndpointClient, s3: "S3Client", times: WriteModel
 ) -> None:
-    first = _run("publish", *STAGE_AND_ENDPOINT, times(2))["version"]
+    first = _publish(times(2))
     assert predict(client) == 14
     assert "was current already" in _command("publish", *STAGE_AND_ENDPOINT, times(2)).stdout
 
-    second = _run("publish", *STAGE_AND_ENDPOINT, times(3))["version"]
+    second = _publish(times(3))
     assert predict(client) == 21
 
     process = _command("retire", *STAGE_AND_ENDPOINT, "times", second)
@@ -149,7 +156,7 @@ def test_repeated_publication_aborts_a_killed_upload(
     archives = [key for key in bucket_keys(BUCKET) if key.endswith(".tar.gz")]
     assert all(key.replace(".tar.gz", ".json") in bucket_keys(BUCKET) for key in archives)
 
-    version = _run("publish", *STAGE_AND_ENDPOINT, model)["version"]
+    version = _publish(model)
     assert _unfinished(s3) == []
     key = f"{PUBLISHED}times-{version}"
     manifest = json.loads(read_object(BUCKET, f"{key}.json"))

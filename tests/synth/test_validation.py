@@ -46,7 +46,7 @@ def test_delivery_and_review_head_validate_templates(tree: Checkout, tmp_path: P
 
 
 def test_lint_rejects_invalid_template(tree: Checkout) -> None:
-    recipe = (ROOT / "Makefile").read_text().partition("\nlint: ")[2].partition("\n\n")[0]
+    recipe = (ROOT / "Makefile").read_text().partition("\nlint-templates: ")[2].partition("\n\n")[0]
     (synth,) = (line for line in recipe.splitlines() if "cdk synth" in line)
     command = synth.partition(" > ")[0].replace("$$stage", "prod").replace("$$out", "out").strip()
     assert command.startswith("cdk synth")

@@ -17,6 +17,7 @@ ALLOWED_IMPORTS = {
     "tests/browser/fake_run.py": "serves the page without endpoints",
     "tests/synth/api/models.py": "validates requests with the constraints of botocore's models",
     "tests/unit/endpoint_client/test_stream.py": "encodes event streams for the client",
+    "tools/bench/evictions.py": "starts Triton alone, in the sandbox of an instance",
     "tests/transitions/": "runs hundreds of updates without servers and threads",
 }
 """Test files that import internals -> reason."""
