@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -315,17 +314,21 @@ class Models:
         return list(folder.models()) if folder.table else []
 
     def find(self, name: str) -> ModelSource:
-        """Return the model called `name`. Raises `ModelNotFound`."""
-        folder, alternative = name, ""
+        """Return the model called `name`. Raises `ModelNotFound`, and `InvalidFile`."""
+        folder, alternative, invalid = name, "", None
         while folder:
             if is_model(self.path / folder):
                 if not alternative:
                     return self.folder(folder).model()
-                with suppress(InvalidFile):
+                try:
                     if alternative in self.folder(folder).alternatives:
                         return self.folder(folder).model(alternative)
+                except InvalidFile as error:  # another folder may have the model
+                    invalid = error
             folder = folder.rpartition("-")[0]
             alternative = name[len(folder) + 1 :]
+        if invalid:
+            raise invalid
         if (self.path / name).is_dir():
             raise ModelNotFound(f"{Location(self.path / name)} {NOT_A_MODEL}")
         names = sorted(model.name for model in self)

@@ -48,7 +48,9 @@ class RecipeTable:
     def read(cls, recipe_file: YamlFile) -> "RecipeTable | None":
         """Return the table of a recipe, None if it has none. Raise `InvalidFile`."""
         name = recipe_file.content.get(KEY)
-        if not isinstance(name, str) or "/" in name:  # the recipe's schema reports it
+        if (
+            not isinstance(name, str) or "/" in name or name in ("", ".", "..")
+        ):  # the recipe's schema reports it
             return None
         path = recipe_file.path.with_name(name)
         if not path.is_file():
@@ -106,7 +108,7 @@ def _read_rows(path: Path) -> dict[str, TableRow]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidFile([FileProblem(path, 1, "", "is not UTF-8: save it as UTF-8")]) from None
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader, [])
         if NAME not in header:

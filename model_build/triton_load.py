@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, Self
 
@@ -175,6 +175,7 @@ class _Triton:
             },
         }
         report = self._ask(json.dumps(job), build.name)
+        rmtree(served.parent)  # Triton has loaded a copy
         if report.keys() & {"error", "cannot_run"}:
             self._ending.close()
         return report
@@ -186,7 +187,7 @@ class _Triton:
         }
         search_path = [str(_package()), *filter(None, [environment.get("PYTHONPATH")])]
         self._folder = Path(self._ending.enter_context(TemporaryDirectory(prefix="load-")))
-        self._log = self._ending.enter_context(TemporaryFile("w+"))  # noqa: SIM115
+        self._log = self._ending.enter_context(TemporaryFile("w+", errors="replace"))  # noqa: SIM115
         self._process = self._ending.enter_context(
             subprocess.Popen(
                 [sys.executable, "-m", f"{PACKAGE}.load_archive", str(self._folder)],
@@ -198,10 +199,14 @@ class _Triton:
             )
         )
         self._loads = 0
-        self._ending.callback(self._forget)
+        self._ending.callback(self._forget, self._process)
 
-    def _forget(self) -> None:
+    def _forget(self, process: "subprocess.Popen[str]") -> None:
+        """Close the input of the program, which may have ended before it read it all."""
         self._process = None
+        assert process.stdin
+        with suppress(BrokenPipeError):
+            process.stdin.close()
 
     def _ask(self, job: str, name: str) -> dict[str, Any]:
         """Send a line, and return the object of the answer."""
@@ -209,7 +214,7 @@ class _Triton:
         assert process
         assert process.stdin
         assert process.stdout
-        timer = threading.Timer(SECONDS, process.kill)
+        timer, start = threading.Timer(SECONDS, process.kill), time.monotonic()
         timer.start()
         try:
             with suppress(BrokenPipeError):
@@ -224,9 +229,9 @@ class _Triton:
         self._log.seek(0)
         text = self._log.read().strip()[-1000:]
         self._ending.close()
-        if code == -signal.SIGKILL:
+        if code == -signal.SIGKILL and time.monotonic() - start >= SECONDS:
             raise BuildError(f"{name}: Triton has not answered in {SECONDS} s")
-        raise BuildError(f"the Triton of builds did not start: {text}")
+        raise BuildError(f"the Triton of builds ended with code {code}: {text}")
 
 
 def _package() -> Path | None:

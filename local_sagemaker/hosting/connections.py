@@ -20,7 +20,7 @@ import shutil
 import socket
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ THREADS = 8
 """Default number of Triton's threads (--sagemaker-thread-count)."""
 POOL_SIZE = 16
 """Number of connections for invocations that are opened at a time while all lanes are blocked."""
-BLOCK_SECONDS, POLL_SECONDS = 5.0, 0.001
+BLOCK_SECONDS, POLL_SECONDS = 60.0, 0.001
 """Maximum time until a request has blocked its thread, for a busy machine, and poll interval."""
 
 T = TypeVar("T")
@@ -90,9 +90,7 @@ class Connections:
 
         Raise `OSError`.
         """
-        async with self._lock:
-            lane = await self._take_lane()
-            self._busy_lanes.add(lane)
+        lane = await self._take_lane()
         is_reusable = False
         try:
             async with asyncio.timeout(timeout):
@@ -107,15 +105,29 @@ class Connections:
             self._lane_is_free.set()
 
     async def _take_lane(self) -> Connection:
-        if self._lanes is None:
-            self._lanes = []
-            await self._separate_lanes()
-        while not self._lanes:
-            if not self._busy_lanes:
-                return await self._open()
-            self._lane_is_free.clear()
-            await self._lane_is_free.wait()
-        return self._lanes.pop()
+        """Return a lane, which is busy from now on. Raise `OSError`."""
+        while True:
+            async with self._lock:
+                if self._lanes is None:
+                    self._lanes = []
+                    await self._separate_lanes()
+                lane = next(self._open_lanes(), None)
+                if lane is None and not self._busy_lanes:
+                    lane = await self._open()
+                if lane:
+                    self._busy_lanes.add(lane)
+                    return lane
+                self._lane_is_free.clear()
+            await self._lane_is_free.wait()  # without the lock, which invocations may need
+
+    def _open_lanes(self) -> Iterator[Connection]:
+        """Yield the idle lanes, which are removed, except those that Triton has closed."""
+        while self._lanes:
+            lane = self._lanes.pop()
+            if lane.is_open:
+                yield lane
+            else:
+                lane.writer.close()
 
     async def take(self) -> Connection:
         """Return a connection for one invocation. Raise `OSError` if the server has ended."""
@@ -201,17 +213,25 @@ class Connections:
         request = json.dumps({"model_name": "none", "url": str(folder)}).encode()
         headers = {"Content-Type": "application/json"}
         answering = asyncio.ensure_future(_exchange(lane, "POST", "/models", headers, request))
+        is_reusable = False
         try:
             descriptor = await _wait_for_reader(pipe, answering)
             try:
                 yield descriptor is not None
             finally:
+                # A reader that has opened the pipe, also just now, reads the end of the file.
+                end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
                 pipe.unlink()
+                os.close(end)
                 if descriptor is not None:
-                    os.close(descriptor)  # the server reads the end of the file
-            await answering
+                    os.close(descriptor)
+            _, _, is_reusable = await answering
         finally:
             answering.cancel()
+            if not is_reusable:  # it may still get the answer to this request
+                lane.writer.close()
+                if self._lanes and lane in self._lanes:
+                    self._lanes.remove(lane)
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -23,6 +23,7 @@ from model_build.progress import Printer
 from model_build.publishing import sources
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.engines import bucket_engines
+from model_build.publishing.manifests import source_key
 from model_build.source import ModelFolder, ModelSource
 from model_build.target import BuildTarget
 from model_build.triton_load import Load, in_one_triton, load_drawn
@@ -30,8 +31,6 @@ from platform_facts.rules.builds import BuildItem
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-STORED_SOURCES = "sources/"
 
 
 def add_to(commands: Commands) -> None:
@@ -148,10 +147,10 @@ class _Folders(ExitStack):
         """Return the source of an item. Raise `BuildError` if it has another digest."""
         if item.source != self._source:
             self.close()
-            self._folder = ModelFolder(self._unpack(item.source))
+            self._folder = ModelFolder(self._unpack(item))
+            self._source = item.source
             items = (other for other in self._items if other.source == item.source)
             self.load = load_drawn(self._load_archive, map(self._model, items))
-            self._source = item.source
         model = self._model(item)
         if model.digest != item.digest:
             raise BuildError(
@@ -164,14 +163,14 @@ class _Folders(ExitStack):
     def _model(self, item: BuildItem) -> ModelSource:
         return self._folder.model(item.alternative or None)
 
-    def _unpack(self, source: str) -> Path:
-        """Return the folder of a source, which exists until `close`."""
+    def _unpack(self, item: BuildItem) -> Path:
+        """Return the folder of an item's source, which exists until `close`."""
         folder = Path(self.enter_context(TemporaryDirectory(prefix="source-")))
-        is_stored = source.startswith(STORED_SOURCES)
+        is_stored = item.source == source_key(item.digest)
         bucket = self._options.bucket if is_stored else self._options.sources
         archive, unpacked = folder / "source.zip", folder / "source"
         with archive.open("wb") as file:
-            shutil.copyfileobj(self._s3.get_object(Bucket=bucket, Key=source)["Body"], file)
+            shutil.copyfileobj(self._s3.get_object(Bucket=bucket, Key=item.source)["Body"], file)
         with zipfile.ZipFile(archive) as content:
             content.extractall(unpacked)
         archive.unlink()

@@ -16,7 +16,7 @@ from model_build.commands.arguments import (
     add_load,
     parse_models,
 )
-from model_build.commands.outcome import Outcome
+from model_build.commands.outcome import Outcome, error_message
 from model_build.commands.stage_events import (
     check_no_delivery_in_progress,
     make_current,
@@ -122,8 +122,10 @@ class _Publisher:
             current = revisions.get(plan.name)
             try:
                 entry = self._upload(plan, current.entry if current else {}, load, progress)
-            except BuildError as error:
-                self.errors[plan.name] = f"{plan.name}: {error}" if bar else str(error)
+            except Exception as error:
+                if (message := error_message(error)) is None:
+                    raise
+                self.errors[plan.name] = f"{plan.name}: {message}" if bar else message
             else:
                 if current is None or entry != current.entry:
                     entries[plan.name] = entry

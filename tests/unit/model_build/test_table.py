@@ -60,6 +60,12 @@ def test_rows_are_the_models_of_the_folder(fleet: Path) -> None:
         plan_model(models.find("fleet"))
 
 
+def test_model_of_an_invalid_table_is_an_error_of_the_table(fleet: Path) -> None:
+    (fleet / "customers.csv").write_text("name\nacme\nacme\n")
+    with pytest.raises(InvalidFile, match=r"customers.csv:3: name: line 2 has acme, too"):
+        Models(fleet.parent).find("fleet-acme")
+
+
 @pytest.mark.parametrize(
     ("file", "text", "changed"),
     [
@@ -106,6 +112,10 @@ def test_change_of_a_row_changes_its_digest_only(
          "customers.csv:3: weights: '../x' leads out of its folder: "),
         ("customers.csv", "name,weights\nacme,weights/acme.json\nglobex,weights/x.json\n",
          "customers.csv:3: score/1/weights.json: weights weights/x.json does not exist: "),
+        ("customers.csv", "name,weights,contact\nacme,weights/acme.json,a\u2028b\n-,x,\n",
+         "customers.csv:3: name: '-' is not a name: "),
+        ("recipe.yaml", FILES["recipe.yaml"].replace("customers.csv", "'..'"),
+         "recipe.yaml:2: for_each: "),
         ("recipe.yaml", FILES["recipe.yaml"].replace("to: copy", "to: cope"),
          "recipe.yaml:4: files.score/1/weights.json: 'to' is 'cope'; write one of"),
         (
