@@ -56,7 +56,8 @@ PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 """Status code of a phase in which CodeBuild could not pull the image (aws/aws-cdk#10460)."""
 
 MAX_ATTEMPTS = 2
-"""Maximum builds of one archive: a second only if CodeBuild could not pull the image."""
+"""Maximum builds of one archive: a second only if CodeBuild could not pull the image, or if the
+build of several archives died, such as for lack of memory, without an error of a model."""
 
 NO_QUOTA = "more than 0 builds in queue"
 """Part of CodeBuild's message if the account's quota is 0 builds: a retry does not help
@@ -146,7 +147,7 @@ class ListBuild:
             for build in sorted(self.ended, key=lambda build: build["startTime"])
             for line in _lines(build)
             if line in self.missing
-            and not (_pull_error(build) and self._attempts[line] < MAX_ATTEMPTS)
+            and not (self._attempts[line] < MAX_ATTEMPTS and _may_succeed(build))
         }
         building = {line for build in self.running for line in _lines(build)}
         self._waiting = sorted(self.missing.keys() - self._failed.keys() - building)
@@ -180,7 +181,9 @@ class ListBuild:
             for build in self.running
         )
         least = MIN_ITEMS if self.running else 1
-        size = min(MAX_ITEMS, max(least, -(-len(others) // MAX_BUILDS)))
+        # After a build that died, fewer archives share a build with the model that ended it.
+        most = MIN_ITEMS if any(self._attempts[line] for line in others) else MAX_ITEMS
+        size = min(most, max(least, -(-len(others) // MAX_BUILDS)))
         batches = [others[start : start + size] for start in range(0, len(others), size)]
         free = max(0, MAX_BUILDS - len(self.running) + running_engines)
         free_engines = max(0, MAX_ENGINE_BUILDS - running_engines)
@@ -399,6 +402,17 @@ def _is_transient(error: Exception) -> bool:
 def _has_run(build: "BuildTypeDef") -> bool:
     """Return whether a failed build has reached the phase in which it builds models."""
     return any(phase.get("phaseType") == "BUILD" for phase in build.get("phases", []))
+
+
+def _may_succeed(build: "BuildTypeDef") -> bool:
+    """Return whether another build may build the archives that this one has not built."""
+    died = (
+        build["buildStatus"] in ("FAILED", "FAULT", "TIMED_OUT")
+        and _has_run(build)
+        and len([*_lines(build)]) > 1
+        and not _logged_errors(build)
+    )
+    return bool(_pull_error(build)) or died
 
 
 def _general_reason(build: "BuildTypeDef", errors: Sequence[str], models: set[str]) -> str:

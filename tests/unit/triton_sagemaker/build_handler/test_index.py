@@ -468,6 +468,25 @@ def test_build_is_restarted_once_after_an_image_pull_error(account: Account) -> 
     )
 
 
+def test_archives_of_a_build_that_died_are_built_once_more(account: Account) -> None:
+    account.items = items(100)
+    account.poll()
+    assert account.lines() == ["1-25", "26-50", "51-75", "76-100"]
+    for item in account.items[:10]:
+        account.finish(item)
+    account.end("b:1", "FAILED", FAILED_PHASE, log="Killed\n")
+    assert account.poll()["Builds"] == ["b:2", "b:3", "b:4", "b:5"]
+    assert account.lines()[4:] == ["11-25"]
+    for item in account.items[25:]:
+        account.finish(item)
+    for build in ("b:2", "b:3", "b:4"):
+        account.end(build, "SUCCEEDED")
+    account.end("b:5", "FAILED", FAILED_PHASE, log="Killed\n")
+    assert account.error().startswith(
+        "15 of 100 archives were not built. 15 others: build failed in phase BUILD: killed."
+    )
+
+
 def test_all_other_models_are_built_before_failures_are_reported(account: Account) -> None:
     account.items = items(1250)
     account.poll()
