@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
-CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 10}, connect_timeout=5)
+CONFIG = Config(
+    retries={"mode": "standard", "total_max_attempts": 10},
+    connect_timeout=5,
+    read_timeout=150,  # the poll function of builds takes up to 120 s: a retry would run beside it
+)
 """Ten attempts for throttling, because a preflight makes many calls at once.
 
 A connection may take five seconds; botocore's default is 60.
