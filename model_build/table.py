@@ -48,10 +48,8 @@ class RecipeTable:
     def read(cls, recipe_file: YamlFile) -> "RecipeTable | None":
         """Return the table of a recipe, None if it has none. Raise `InvalidFile`."""
         name = recipe_file.content.get(KEY)
-        if (
-            not isinstance(name, str) or "/" in name or name in ("", ".", "..")
-        ):  # the recipe's schema reports it
-            return None
+        if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
+            return None  # the recipe's schema reports it
         path = recipe_file.path.with_name(name)
         if not path.is_file():
             problem = f"{name} does not exist: add it beside the recipe"

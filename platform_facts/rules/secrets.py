@@ -1,4 +1,4 @@
-"""Secrets in texts, found by detect-secrets: without the detectors that find every digest."""
+"""Secrets in texts, by detect-secrets, without its entropy detectors: they report every digest."""
 
 import re
 from collections.abc import Iterator, Mapping

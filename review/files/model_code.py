@@ -104,7 +104,7 @@ def _is_model_code(path: str) -> bool:
 def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
     """Return the capabilities of the files of a model, with their first use.
 
-    A host in a text is one only if some code can reach it.
+    A host in a text counts only if the code can use the network.
     """
     capabilities: dict[Capability, Use] = {}
     hosts: dict[Capability, Use] = {}

@@ -654,6 +654,6 @@ def _parse_json(value: str) -> Any:
 
 
 def _times_below(bucket: str, prefix: str) -> dict[str, Any]:
-    """Return the time of each object below a prefix, by the rest of its key."""
+    """Return when each object below a prefix was last written, by the rest of its key."""
     objects = _query_pages("s3", "list_objects_v2", "Contents[]", Bucket=bucket, Prefix=prefix)
     return {item["Key"].removeprefix(prefix): item["LastModified"] for item in objects}
