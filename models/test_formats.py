@@ -42,7 +42,11 @@ def test_torch_versions_include_the_releases(
     assert oldest <= Version(release.torch) <= Version(torch.__version__)
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=lambda value: value.name)
+@pytest.mark.parametrize(
+    "release",
+    [release for release in RELEASES if release.dali],  # no source names the DALI of 26.04
+    ids=lambda value: value.name,
+)
 def test_dali_versions_are_no_newer_than_the_releases(
     release: platform_facts.Release,
 ) -> None:
