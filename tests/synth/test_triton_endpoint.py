@@ -105,8 +105,8 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
     (pulls,) = statements
     own = {"Fn::GetAtt": [next(name for name in resources if name.startswith("Triton")), "Arn"]}
     assert pulls["Resource"] == [
-        "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton",
         own,
+        "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton",
     ]
 
 
