@@ -21,7 +21,6 @@ from cli.local_option import RELEASE
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
-from delivery import golden
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
@@ -43,6 +42,7 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.triton_load import skip_load
+from plan import golden
 
 ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20

@@ -1,5 +1,6 @@
 """The command `tritonsm tune`, with a real Triton."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ class TritonPythonModel:
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The config.pbtxt of a model that takes 50 ms for a batch of any size."""
     monkeypatch.setattr(tune, "DELAYS", (0,))
-    monkeypatch.setattr(tune.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     folder = tmp_path / "models" / "waiting" / "waiting"
     (folder / "1").mkdir(parents=True)
     (folder / "1" / "model.py").write_text(MODEL)
