@@ -94,7 +94,7 @@ Settings = dict[str, Setting]
 
 
 @dataclass(frozen=True)
-class Measurement:
+class MeasuredSettings:
     """Calls a second and the 95th percentile of the latency; `error` if a call failed."""
 
     title: str
@@ -159,7 +159,7 @@ class _Tuner:
         self, built: Build, request: tuple[bytes, str], options: argparse.Namespace, steps: Steps
     ) -> None:
         self._built, self._request, self._options, self._steps = built, request, options, steps
-        self.measurements: list[Measurement] = []
+        self.measurements: list[MeasuredSettings] = []
 
     def search(self, tunable: dict[str, Model]) -> Settings:
         """Return the best settings of the models."""
@@ -177,7 +177,7 @@ class _Tuner:
                         fastest, best = measured, {**best, name: setting}
         return best
 
-    def _measure(self, title: str, settings: Settings) -> Measurement:
+    def _measure(self, title: str, settings: Settings) -> MeasuredSettings:
         with TemporaryDirectory(prefix="tune-") as scratch, self._steps.step("measure", title):
             folder = Path(scratch, "repository")
             shutil.copytree(self._built.folder, folder, copy_function=os.symlink)
@@ -193,11 +193,11 @@ class _Tuner:
                     server.load(packed.name)
                     measurement = self._invoke(title, server, packed.name)
             except ServingError as error:
-                measurement = Measurement(title, error=str(error).splitlines()[0])
+                measurement = MeasuredSettings(title, error=str(error).splitlines()[0])
         self.measurements.append(measurement)
         return measurement
 
-    def _invoke(self, title: str, server: TritonServer, name: str) -> Measurement:
+    def _invoke(self, title: str, server: TritonServer, name: str) -> MeasuredSettings:
         """Let callers invoke the model for some seconds, after a call of each."""
         latencies: list[float] = []
 
@@ -213,7 +213,7 @@ class _Tuner:
             [*threads.map(call, [start + self._options.seconds] * callers)]
             seconds = time.perf_counter() - start
         p95 = statistics.quantiles(latencies, n=20)[-1] if len(latencies) > 1 else latencies[0]
-        return Measurement(title, len(latencies) / seconds, 1e3 * p95)
+        return MeasuredSettings(title, len(latencies) / seconds, 1e3 * p95)
 
 
 def _is_tunable(model: Model) -> bool:
@@ -237,7 +237,7 @@ def _delays(setting: Setting, model: Model) -> Iterator[Setting]:
                 yield setting._replace(delay=delay)
 
 
-def _table(measurements: Sequence[Measurement]) -> Table:
+def _table(measurements: Sequence[MeasuredSettings]) -> Table:
     table = Table(box=None, pad_edge=False)
     for header in ("configuration", "calls/s", "", "p95 ms", "times"):
         table.add_column(header, justify="left" if header in ("configuration", "") else "right")
