@@ -138,10 +138,14 @@ output [ { name: "IDS" data_type: TYPE_INT64 dims: [ -1 ] } ]
 
 @pytest.mark.usefixtures("_own_backend")
 def test_backend_of_ones_own_needs_an_image_that_has_it() -> None:
-    cpu = {"models": ["tokens"], "instance_type": "ml.m5.xlarge"}
+    cpu: dict[str, Any] = {"models": ["tokens"], "instance_type": "ml.m5.xlarge"}
     endpoint = plan(**cpu, image={"uri": IMAGE, "backends": ["tokens", "python"]})
     assert endpoint.settings.settings["image"] == {"uri": IMAGE, "backends": ["tokens", "python"]}
-    refused = ({}, {"image": {"uri": IMAGE}}, {"image": {"uri": IMAGE, "backends": ["python"]}})
+    refused: tuple[dict[str, Any], ...] = (
+        {},
+        {"image": {"uri": IMAGE}},
+        {"image": {"uri": IMAGE, "backends": ["python"]}},
+    )
     for image in refused:
         problem = problems(**cpu, **image)["endpoints", "text", "models", 0]
         assert 'tokens/config.pbtxt:1:1: the endpoint\'s image has no backend "tokens"' in problem
@@ -149,7 +153,7 @@ def test_backend_of_ones_own_needs_an_image_that_has_it() -> None:
 
 
 def test_backends_of_the_image_are_those_that_its_models_need() -> None:
-    single = {"models": ["resnet50-onnx"], "hosting": "single-model"}
+    single: dict[str, Any] = {"models": ["resnet50-onnx"], "hosting": "single-model"}
     onnx = {"uri": IMAGE, "backends": ["onnxruntime"]}
     assert plan(**single, image=onnx).models
     for model, backend in {"minilm": "python", "bert": "tensorrt"}.items():
