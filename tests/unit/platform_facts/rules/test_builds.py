@@ -25,9 +25,12 @@ def test_change_of_a_folder_changes_only_its_asset() -> None:
 
 def test_large_folder_has_an_asset_of_its_own() -> None:
     folders = FOLDERS | {"model-0007": ("f" * 64, MAX_BUNDLED_BYTES + 1)}
-    assert Counter(source_assets("prod", folders).values())[
-        source_assets("prod", folders)["model-0007"]
-    ] == 1
+    assert (
+        Counter(source_assets("prod", folders).values())[
+            source_assets("prod", folders)["model-0007"]
+        ]
+        == 1
+    )
 
 
 def test_name_of_a_folder_is_part_of_its_asset() -> None:
