@@ -262,7 +262,6 @@ def test_idempotency_token_is_valid_for_five_minutes(account: Account) -> None:
         ({"source": {"type": "GITHUB"}}, "the local SageMaker supports S3 sources, not GITHUB"),
         ({"artifacts": {"type": "S3"}}, "Invalid artifacts: location and name are required"),
         ({"artifacts": {**OUTPUT, "packaging": "ZIP"}}, "The local SageMaker does not support art"),
-        ({"serviceRole": "nonsense"}, "Invalid serviceRole: 'nonsense' is not the ARN of a role."),
     ],
 )  # fmt: skip
 def test_invalid_project_is_refused(account: Account, members: Record, message: str) -> None:
