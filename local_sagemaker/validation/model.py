@@ -90,7 +90,8 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         message = "\n".join(f"The parameter {name} is required." for name in names)
         raise ApiError("MissingParameter", message)
     if not missing:
-        for message, code in documented_problems(service, operation, request):
+        key = f"{service}:{operation}"
+        for message, code in documented_problems(key, request, preceding=bool(violations)):
             raise ApiError(code or error_code(service), message)
     if violations:
         raise ApiError(error_code(service), _message(violations, service))
