@@ -22,10 +22,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.validation.model import error_code
 
 _PAGE_MEMBERS = "MaxResults NextToken"
-_LIST_MEMBERS = (
-    f"{_PAGE_MEMBERS} CreationTimeAfter CreationTimeBefore NameContains SortBy SortOrder"
-)
-_CHANGE_TIMES = "LastModifiedTimeAfter LastModifiedTimeBefore"
+_LIST_MEMBERS = f"{_PAGE_MEMBERS} NameContains SortBy SortOrder"
 _PROJECT_MEMBERS = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
     "secondarySources serviceRole source tags timeoutInMinutes"
@@ -59,8 +56,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "InferenceComponentStartupParameters": "ContainerStartupHealthCheckTimeoutInSeconds "
         "ModelDataDownloadTimeoutInSeconds",
         "ListEndpointConfigsInput": _LIST_MEMBERS,
-        "ListEndpointsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} StatusEquals",
-        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} EndpointNameEquals "
+        "ListEndpointsInput": f"{_LIST_MEMBERS} StatusEquals",
+        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} EndpointNameEquals "
         "StatusEquals VariantNameEquals",
         "ListModelsInput": _LIST_MEMBERS,
         "ListTagsInput": _PAGE_MEMBERS,
@@ -122,7 +119,6 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "UpdateProjectInput": _PROJECT_MEMBERS,
     },
     "service-quotas": {
-        "ListServicesRequest": _PAGE_MEMBERS,
         "ListAWSDefaultServiceQuotasRequest": _PAGE_MEMBERS,
         "ListServiceQuotasRequest": _PAGE_MEMBERS,
     },

@@ -36,6 +36,8 @@ def expand(value: Any) -> Any:
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     account = Account(tmp_path_factory.mktemp("account"))
+    for operation, request, *until in TABLE["given"]:
+        assert account.call(operation, request, *until).get("Code") is None, operation
     yield account
     account.close()
 
