@@ -71,8 +71,8 @@ def refusal(path: str, headers: dict[str, str], body: bytes) -> Response | None:
     try:
         request = protocols.parse(path, headers, body)
         if request and request.shape:
-            service, operation, members, shape = request
-            check_request(members, shape, service=service, operation=operation)
+            service, operation = request.service, request.operation
+            check_request(request.members, request.shape, service=service, operation=operation)
     except ApiError as error:
         return protocols.error_response_to(error, path, headers)
     return None

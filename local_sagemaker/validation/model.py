@@ -59,7 +59,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _TOKENS = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
 
 
-class Violation(NamedTuple):
+class BrokenConstraint(NamedTuple):
     """A violated constraint of a value; the value is None if the member is missing."""
 
     path: str
@@ -97,7 +97,7 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         raise ApiError(error_code(service), _message(violations, service))
 
 
-def _message(violations: list[Violation], service: str) -> str:
+def _message(violations: list[BrokenConstraint], service: str) -> str:
     if service == "ecr":
         first = violations[0]
         constraint = first.constraint.replace("Member must", "must")
@@ -114,22 +114,22 @@ def _form_name(path: str) -> str:
     return ".".join(part if part == "member" else part[0].upper() + part[1:] for part in parts)
 
 
-def _violations(value: Any, shape: Shape, path: str) -> Iterator[Violation]:
+def _violations(value: Any, shape: Shape, path: str) -> Iterator[BrokenConstraint]:
     if shape.metadata.get("document"):
         return
     _check_type(value, shape)
     for constraint in _violated(value, shape):
-        yield Violation(path, value, constraint, bool(shape.metadata.get("sensitive")))
+        yield BrokenConstraint(path, value, constraint, bool(shape.metadata.get("sensitive")))
     if isinstance(shape, StructureShape):
         prefix = f"{path}." if path else ""
         for name in value.keys() - shape.members.keys():
-            yield Violation(f"{prefix}{name}", value[name], "Member must be known")
+            yield BrokenConstraint(f"{prefix}{name}", value[name], "Member must be known")
         for name, member in shape.members.items():
             inner_path = f"{prefix}{name[0].lower()}{name[1:]}"
             if name in value:
                 yield from _violations(value[name], member, inner_path)
             elif name in shape.required_members:
-                yield Violation(inner_path, None, "Member must not be null")
+                yield BrokenConstraint(inner_path, None, "Member must not be null")
     elif isinstance(shape, ListShape):
         elements = {f"{number}.member": element for number, element in enumerate(value, 1)}
         yield from _inner_violations(value, path, elements, shape.member, "Member")
@@ -143,13 +143,13 @@ def _violations(value: Any, shape: Shape, path: str) -> Iterator[Violation]:
 
 def _inner_violations(
     value: Any, path: str, inner: dict[str, Any], inner_shape: Shape, subject: str
-) -> Iterator[Violation]:
+) -> Iterator[BrokenConstraint]:
     """Yield the violations of elements; those of their own are one of their list or map."""
     for element in inner.values():
         _check_type(element, inner_shape)
     if any(True for element in inner.values() for _ in _violated(element, inner_shape)):
         constraints = ", ".join(_constraints(inner_shape).values())
-        yield Violation(path, value, f"{subject} must satisfy constraint: [{constraints}]")
+        yield BrokenConstraint(path, value, f"{subject} must satisfy constraint: [{constraints}]")
         return
     for name, element in inner.items():
         yield from _violations(element, inner_shape, f"{path}.{name}")
