@@ -1,7 +1,6 @@
 """Invalid batch sizes, instance groups, warm-ups and backends."""
 
 from tests.unit.model_build.checks.cases.bases import (
-    DALI,
     ENSEMBLE,
     ONNX,
     OPENVINO,
@@ -25,9 +24,6 @@ CASES = [
     case("negative max_batch_size", PYTHON, {CONFIG: {"max_batch_size: 8": "max_batch_size: -1"}},
          "twice/config.pbtxt:3:1: max_batch_size is -1: write the largest batch, or 0 for a model "
          "that does not batch [batch_sizes]"),
-    case("DALI without batching", DALI, {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}},
-         "pictures/config.pbtxt: DALI pipelines run batches: set max_batch_size to 1 or more "
-         "[dali_settings]"),
     case("dynamic batching without max_batch_size", PYTHON,
          {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# FIELDS": "dynamic_batching { }"}},
          "twice/config.pbtxt:6:1: warning: dynamic_batching has no effect with max_batch_size 0: "
