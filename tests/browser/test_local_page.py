@@ -66,11 +66,6 @@ def wait_for_requests(page: Page, run: FakeRun, times: int) -> None:
         page.evaluate("new Promise((done) => setTimeout(done, 50))")
 
 
-def wait_for_current_state(page: Page, run: FakeRun) -> None:
-    """Wait until the page has requested the state twice, so that it shows the current state."""
-    wait_for_requests(page, run, len(run.requests) + 2)
-
-
 RUNS = {"busy": busy_run, "hostile": hostile_run, "empty": FakeRun}
 
 
@@ -192,20 +187,6 @@ def test_components_and_copies_are_shown(page: Page, run: FakeRun) -> None:
     expect(page.locator(".instance .names .name")).to_have_text(["twice/1"])
 
 
-def test_lane_begins_at_the_start_of_service(page: Page) -> None:
-    """The line of the second instance begins 102 of 300 s before the right end."""
-    canvas = page.locator(".lane canvas").nth(1)
-    start = canvas.evaluate(
-        """(canvas) => {
-          const row = canvas.getContext("2d").getImageData(0, 2, canvas.width, 1).data;
-          let start = canvas.width;
-          for (let x = canvas.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) start = x;
-          return start / canvas.width;
-        }"""
-    )
-    assert start == pytest.approx(1 - 102 / 300, abs=0.01)
-
-
 def test_endpoint_is_selected_by_key_or_click(page: Page) -> None:
     page.keyboard.press("2")
     assert page.locator("#about").inner_text().startswith("prod-vision is Updating")
@@ -245,51 +226,6 @@ def test_arrow_keys_move_the_time_cursor(page: Page) -> None:
     assert page.locator("#readout").inner_text().startswith("Paused at ")
     page.keyboard.press(" ")
     assert page.locator("#readout").inner_text().startswith("Now, ")
-
-
-def test_pointer_moves_the_time_cursor(page: Page) -> None:
-    box = page.locator("#timeline").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
-    assert page.locator("#readout").inner_text().startswith("At ")
-    page.mouse.move(5, 5)
-    assert page.locator("#readout").inner_text().startswith("Now, ")
-
-
-def test_keyboard_help_dialog(page: Page) -> None:
-    page.keyboard.press("?")
-    assert page.locator("dialog").is_visible()
-    page.keyboard.press("Escape")
-    assert not page.locator("dialog").is_visible()
-
-
-def test_alarm_without_endpoint_is_shown_for_all_endpoints(page: Page, run: FakeRun) -> None:
-    run.alarms = [alarm("any-slow", "ALARM", endpoint=None)]
-    wait_for_current_state(page, run)
-    for key, name in (("1", "prod-text"), ("2", "prod-vision")):
-        page.keyboard.press(key)
-        assert page.title() == f"▲ {name} · Local SageMaker"
-        assert page.locator("#alarms b").all_inner_texts() == ["any-slow"]
-
-
-def test_model_missing_in_the_state_is_shown_as_ended(page: Page, run: FakeRun) -> None:
-    del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
-    run.now += 10
-    wait_for_current_state(page, run)
-    messages = page.locator(".names").nth(0).locator("li")
-    labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
-    assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
-    assert [label for label in labels if label.startswith("clip")] == [
-        "clip: loading, 1 call in progress, 0 answered"
-    ]
-
-
-def test_focus_is_kept_when_another_endpoint_disappears(page: Page, run: FakeRun) -> None:
-    page.get_by_role("button", name="prod-vision").focus()
-    del run.endpoints[0]
-    wait_for_current_state(page, run)
-    assert page.locator(".endpoint").count() == 1
-    assert page.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
 
 
 def test_events_are_sorted_and_filtered_by_kind(page: Page) -> None:

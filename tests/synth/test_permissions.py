@@ -12,8 +12,8 @@ from cli.permissions import ACTIONS, MAX_POLICY, deployer_policy, execution_poli
 from delivery.permissions import principals
 from stages import StageConfig, load_stage
 from tests.permission_names import Place
-from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import Templates
+from tests.synth.deployed import Deployed
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from tests.synth.permissions import (
     StageUnderTest,

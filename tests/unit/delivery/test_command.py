@@ -92,8 +92,3 @@ def test_rollback_reports_the_next_step(
     )
     assert result.startswith("delivered: prod serves release a again. ")
     assert "revert it" in result
-
-
-def test_golden_without_inputs_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tritonsm(["golden", "dev", "minilm"]) == 1
-    assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

@@ -31,12 +31,6 @@ def row(*values: object) -> Array:
     return np.array([values], np.float32)
 
 
-def test_input_values_are_repeated_to_fill_the_shape() -> None:
-    array = InputTensor(datatype="FP32", shape=[2, 3], data=[1, 2]).array()
-    assert array.tolist() == [[1, 2, 1], [2, 1, 2]]
-    assert array.dtype == np.float32
-
-
 def test_expected_output_has_shape_and_first_values() -> None:
     output = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
     assert output.shape == [2, 300]

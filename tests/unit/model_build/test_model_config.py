@@ -99,11 +99,3 @@ def test_settings_of_the_old_backend_are_removed() -> None:
 def test_gpu_accelerator_is_removed_for_a_cpu_target() -> None:
     adapted = model_config.adapt_to_target(model_config.parse(TORCHSCRIPT), CPU, backend="pytorch")
     assert not adapted.optimization.execution_accelerators.gpu_execution_accelerator
-
-
-def test_config_without_optimization_gets_none() -> None:
-    config = model_config.parse('platform: "ensemble"')
-    for backend in ("ensemble", "python"):
-        assert not model_config.adapt_to_target(config, CPU, backend=backend).HasField(
-            "optimization"
-        )

@@ -209,21 +209,6 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
     ]
 
 
-def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:
-    lines = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
-    assert len(lines) == 1
-    assert lines[0].startswith("drawing.yaml:3: shapes.box")
-    for part in ("sqare", "circle", "square"):
-        assert part in lines[0]
-
-
-def test_all_invalid_scalars_are_reported(problems_of: ProblemsOf) -> None:
-    lines = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
-    assert [line.partition(": ")[0] for line in lines] == [
-        f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
-    ]
-
-
 @pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
 def test_too_deep_nesting_is_an_error(problems_of: ProblemsOf, text: str) -> None:
     assert problems_of(f"title: {text}\n") == [
@@ -287,17 +272,6 @@ def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> Non
         "drawing.yaml:7: shapes.box.side: write a side above 0",
         "drawing.yaml:8: width: 0 is out of range: write 1 or more",
     ]
-
-
-def test_path_is_relative_to_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = FileProblem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
-    monkeypatch.chdir(tmp_path)
-    assert str(problem) == "stages/prod.yaml:7: endpoints.text: is wrong"
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert str(problem) == f"{tmp_path}/stages/prod.yaml:7: endpoints.text: is wrong"
 
 
 def test_anchors_and_merges_are_resolved(tmp_path: Path, problems_of: ProblemsOf) -> None:

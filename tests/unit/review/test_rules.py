@@ -68,26 +68,8 @@ def test_harmless_stack_settings() -> None:
         assert not dangers(comparison)
 
 
-def test_same_setting_of_several_stacks_is_one_danger() -> None:
-    def tag_dangers(tag: str) -> list[Any]:
-        after = {name: {**SETTINGS, "tags": tag} for name in ("a", "b")}
-        sides = {"a": SETTINGS, "b": SETTINGS}, after
-        return list(dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=sides)))
-
-    ((first,), (second,)) = tag_dangers("x"), tag_dangers("y")
-    assert first.message == 'a, b: tags: {"team": "ml"} -> x'
-    assert first.key != second.key
-
-
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
     return {"Example": {"Type": kind, "Properties": properties}}
-
-
-def with_properties(name: str, **properties: Any) -> dict[str, Any]:
-    """Return RESOURCES with changed properties of a resource."""
-    resources = copy.deepcopy(RESOURCES)
-    resources[name]["Properties"].update(properties)
-    return resources
 
 
 ALARM = {
@@ -356,17 +338,6 @@ def test_no_longer_production_includes_only_its_own_alarms() -> None:
     development = PROD.model_copy(update={"production": False})
     rules = [rule for rule, _ in review_dangers(before, after, plan_after=development)]
     assert rules == ["no_longer_production", "lost_alarms"]
-
-
-def test_unknown_region_and_instance_type() -> None:
-    gpu = {**ALARM, "MetricName": "GPUUtilization",
-           "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
-    before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
-    variants = {"AllTraffic": variant("ml.old.xlarge")}
-    moved_stage = plan_of(endpoint={"variants": variants}, region="xx-nowhere-1")
-    rules = [rule for rule, _ in review_dangers(before, after, plan_before=moved_stage)]
-    assert rules == ["new_environment", "weakened_alarms"]
 
 
 def test_moved_stage_is_compared_without_region_and_account() -> None:

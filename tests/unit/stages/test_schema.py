@@ -6,7 +6,6 @@ import pytest
 
 import platform_facts
 from stages import StageConfig
-from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
 from tests.unit.stages.conftest import Load, Problems
 
@@ -210,42 +209,6 @@ def test_invalid_setting_is_an_error_at_its_key(
 
 
 @pytest.mark.parametrize(
-    ("key", "template"),
-    [
-        ("instance_count", "instance_count: {}"),
-        ("keep_days", "data_capture: {{ keep_days: {} }}"),
-        *((key, f"server: {{{{ {key}: {{}} }}}}") for key in ("log_verbose", "thread_count",
-          "buffer_manager_thread_count", "python_shm_default_mib", "python_shm_growth_mib")),
-        *(
-            (key, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {key}: {{}} }}}}")
-            for key in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
-        ),
-        ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
-    ],
-)  # fmt: skip
-def test_integers_are_limited_to_32_bits(
-    problems: Problems, load: Load, key: str, template: str
-) -> None:
-    assert load(f"{VALID}    {template.format(2**31 - 1)}\n")
-    (problem,) = problems(f"{VALID}    {template.format(2**31)}\n")
-    assert f".{key}: 2147483648 is out of range: write " in problem
-
-
-@pytest.mark.parametrize(
-    "alarm",
-    [
-        "server_error_rate: { warning: 0, critical: 1 }",
-        "disk_percent: { warning: 90, critical: 100 }",
-        "cache_hit_rate_below: { warning: 0.8, critical: 0.5 }",
-        "loading_wait_max_ms: { warning: 60000, critical: 90000 }",
-        "client_error_rate: {}",
-    ],
-)
-def test_valid_alarm_thresholds(load: Load, alarm: str) -> None:
-    assert load(f"{VALID}    alarms: {{ {alarm} }}\n").endpoints["text"].alarms
-
-
-@pytest.mark.parametrize(
     ("release", "setting", "since"),
     [
         ("25.09", "server: { inference_type: generate }\n    hosting: single-model", None),
@@ -296,18 +259,6 @@ def test_tensorflow_version_is_one_of_the_release(
     assert problems(text) == [f"{key}: release {release} {message}"]
 
 
-@pytest.mark.parametrize(
-    "ports", ["grpc_port: 8080", "metrics_port: 8080", "grpc_port: 9000, metrics_port: 9000"]
-)
-def test_ports_of_triton_differ(problems: Problems, load: Load, ports: str) -> None:
-    assert load(f"{VALID}    server: {{ grpc_port: 9000, metrics_port: 9001 }}\n")
-    (problem,) = problems(f"{VALID}    server: {{ {ports} }}\n")
-    assert problem == (
-        "prod.yaml:7: endpoints.text.server: grpc_port and metrics_port must differ, and 8080 is "
-        "SageMaker's: change one"
-    )
-
-
 def test_private_network_cannot_publish_triton_metrics(problems: Problems, load: Load) -> None:
     # The instances reach only S3; the behaviour of the metrics agent is unknown then.
     publishing = f"{VALID}    publish_metrics: true\n"
@@ -316,23 +267,10 @@ def test_private_network_cannot_publish_triton_metrics(problems: Problems, load:
     assert problem.startswith("prod.yaml:8: endpoints.text.publish_metrics: instances in the")
 
 
-def test_tags_may_contain_unicode_letters_and_spaces(load: Load) -> None:
-    assert load(f"{VALID}tags: {{ Abteilung für: Süd 1 }}\n").tags == {"Abteilung für": "Süd 1"}
-
-
 def test_schedules_are_enough_for_scaling(load: Load) -> None:
     schedules = "{ night: { at: rate(1 day), min_count: 1, max_count: 2 } }"
     text = f"{VALID}    scaling: {{ min_count: 1, max_count: 2, schedules: {schedules} }}\n"
     assert load(text).endpoints["text"].scaling
-
-
-def test_variant_overrides_the_instance_type(load: Load) -> None:
-    variants = "    variants: { One: {}, Two: { instance_type: ml.g5.2xlarge, weight: 3 } }\n"
-    endpoint = load(VALID + variants).endpoints["text"]
-    assert [endpoint.variant_instance_types(name) for name in endpoint.variants] == [
-        ["ml.g5.xlarge"],
-        ["ml.g5.2xlarge"],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -352,16 +290,6 @@ def test_production_endpoint_needs_two_instances(
     (problem,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
     assert problem.partition(": ")[2].startswith(f"endpoints.text.{key}: a production endpoint")
     assert load(f"{PRODUCTION}{VALID}    instance_count: 2\n").production
-
-
-@pytest.mark.parametrize(
-    "repository",
-    ["octo-org/octo-repo", "octo_corp/Octo.Repo_2", "octo-org@123456/octo-repo@456789"],
-)
-def test_delivery_repository_forms(repository: str, load: Load) -> None:
-    delivery = load(f"delivery: {{ repository: {repository} }}\n" + VALID).delivery
-    assert delivery == DeliveryConfig(repository=repository, provider_exists=False)
-    assert load(VALID).delivery is None
 
 
 @pytest.mark.parametrize(
@@ -474,13 +402,3 @@ def test_existing_bucket_keeps_its_lifecycle_rules(problems: Problems) -> None:
         "prod.yaml:7: endpoints.text.data_capture.keep_days: the lifecycle rules of records decide "
         "about deletion: remove it"
     ]
-
-
-def test_wrong_number_of_zones_has_the_limit(problems: Problems) -> None:
-    zones = ", ".join(f"us-east-1{letter}" for letter in "abcdefg")
-    for text, message in (
-        ("us-east-1a", "has 1 entries: write 2 or more"),
-        (zones, "has 7 entries: write 6 or fewer"),
-    ):
-        settings = f"{VALID}private_network: true\nzones: [{text}]\n"
-        assert problems(settings) == [f"prod.yaml:8: zones: {message}"]

@@ -137,7 +137,7 @@ def lint(configs_by_model: dict[str, str], other_files: dict[str, bytes]) -> lis
         return checks.findings(Repository.read(Path(name)), RULES)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(["both", "first"]), configs(), min_size=1), FILES)
 def test_linter_does_not_crash_on_any_config(
     configs_by_model: dict[str, str], other_files: dict[str, bytes]
