@@ -174,26 +174,16 @@ def test_concurrent_callers_follow_the_build_of_the_first_claim(
 
 OVERRIDES: dict[str, dict[str, Any]] = {
     "cache": {"cache": {"type": "S3", "location": "other/cache"}},
-    "debugSession": {"debugSession": {"sessionEnabled": True}},
-    "encryptionKey": {"encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/2"},
     "environment.certificate": {"environment": {"certificate": "other/ca.pem"}},
     "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
     "environment.environmentVariables": {
         "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/other"}]}
     },
-    "environment.fleet": {"environment": {"fleet": {"fleetArn": "other"}}},
     "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:other"}},
-    "environment.imagePullCredentialsType": {
-        "environment": {"imagePullCredentialsType": "CODEBUILD"}
-    },
     "environment.privilegedMode": {"environment": {"privilegedMode": True}},
-    "environment.registryCredential": {"environment": {"registryCredential": {"credential": "x"}}},
     "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
-    "fileSystemLocations": {"fileSystemLocations": [{"location": "other"}]},
-    "secondarySourceVersions": {"secondarySourceVersions": [{"sourceVersion": "other"}]},
     "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/other"},
     "source": {"source": {"buildspec": "version: 0.2, other"}},
-    "sourceVersion": {"sourceVersion": "other"},
     "vpcConfig": {"vpcConfig": {"vpcId": "vpc-other"}},
 }
 

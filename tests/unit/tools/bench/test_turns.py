@@ -32,26 +32,6 @@ def test_cpu_time_includes_running_processes() -> None:
         process.communicate()
 
 
-def test_sides_alternate(capsys: pytest.CaptureFixture[str]) -> None:
-    order: list[str] = []
-
-    def measure(side: str) -> turns.Turn:
-        order.append(side)
-        return {"wall s": float(len(order))}
-
-    sides = {side: partial(measure, side) for side in ("first", "second")}
-    results = turns.Results(quick=False)
-    results.alternate("case", sides, 2)
-    assert order == ["first", "second"] * 2
-    assert [row["turns"] for row in results.rows] == [
-        [{"wall s": 1.0}, {"wall s": 3.0}],
-        [{"wall s": 2.0}, {"wall s": 4.0}],
-    ]
-    order.clear()
-    turns.Results(quick=True).alternate("case", sides, 2)
-    assert order == ["first", "second"]
-
-
 def test_failed_command_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         turns.command(sys.executable, "-c", "raise SystemExit('broken')")
