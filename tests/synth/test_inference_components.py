@@ -17,9 +17,7 @@ from triton_sagemaker import (
     ComponentHosting,
     DataCapture,
     ModelComponent,
-    PublishedMetrics,
     Rolling,
-    ServerOptions,
     TritonEndpoint,
     Variant,
 )
@@ -178,18 +176,6 @@ def with_data_capture(sample: SampleStack) -> TritonEndpoint:
     return sample.endpoint(variant(sample), data_capture=DataCapture(bucket=records, prefix="a"))
 
 
-def with_triton_metrics(sample: SampleStack) -> TritonEndpoint:
-    metrics = PublishedMetrics(log_group="logs", namespace="Triton")
-    container = sample.container(options=ServerOptions(publish_metrics=metrics))
-    return sample.endpoint(replace(variant(sample), container=container))
-
-
-def with_inverted_limits(sample: SampleStack) -> TritonEndpoint:
-    endpoint = sample.endpoint(variant(sample))
-    endpoint.components[0].auto_scale_copy_count(min_capacity=4, max_capacity=2)
-    return endpoint
-
-
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -202,34 +188,6 @@ def with_inverted_limits(sample: SampleStack) -> TritonEndpoint:
             "update: components have no canary updates: write rolling",
         ),
         (with_data_capture, "data_capture: not known to work for components: remove it"),
-        (
-            with_triton_metrics,
-            "variants.AllTraffic.container.options: not known to work for components",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, name="a" * 64)),
-            "variants.AllTraffic.hosting.components.one.name: 'aaaa",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, accelerators=None)),
-            "variants.AllTraffic.hosting.components.one: the archive is built for the GPU of "
-            "ml.g5.2xlarge: write accelerators: 1",
-        ),
-        (
-            lambda sample: sample.endpoint(
-                variant(sample, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
-            ),
-            "variants.AllTraffic.hosting.components.one: SageMaker rejected 4096 MB on "
-            "ml.g5.xlarge",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, initial_copy_count=0)),
-            "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
-        ),
-        (
-            with_inverted_limits,
-            "components.one.auto_scale_copy_count: 2 is less than the minimum, 4",
-        ),
     ],
 )
 def test_unsupported_settings_are_problems(sample: SampleStack, make, problem: str) -> None:  # type: ignore[no-untyped-def]

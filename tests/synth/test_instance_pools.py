@@ -104,8 +104,6 @@ def without_fallback(sample: SampleStack) -> TritonEndpoint:
     [
         (many_models, "fallbacks: AWS documents several types for single-model endpoints only"),
         (without_fallback, "provision_timeout: with one instance type there is no other type"),
-        (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.xlarge")),
-         "fallbacks: ml.g5.xlarge listed twice: remove one"),
         (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")),
          "fallbacks: ml.m5.xlarge has no GPU, other types have"),
     ],
