@@ -37,6 +37,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("build", "build the archive of a model", MODELS + "build"),
         Command("inspect", "show the contents of an archive", MODELS + "inspect"),
         Command("try", "build a model, load it into Triton, invoke it", "cli.try_model"),
+        Command("tune", "measure a model's instances and batching on this CPU", "cli.tune"),
     ),
     "local SageMaker": (
         Command("up", "start the local SageMaker", LOCAL),
@@ -79,7 +80,7 @@ COMMANDS = {command.name: command for group in GROUPS.values() for command in gr
 
 OFFLINE = {
     *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
-    *("permissions", "stages", "try", "up"),
+    *("permissions", "stages", "try", "tune", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""
 

@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery.errors import NotDelivered
 from endpoint_client import EndpointError
 from model_build import BuildError
+from plan.golden import InvalidGolden
 from platform_facts.rules import checked_yaml
 from release.checkout import CheckoutError
 from stages import UnknownStage
@@ -23,6 +24,7 @@ EXPECTED_ERRORS = (
     CheckoutError,
     CommandError,
     EndpointError,
+    InvalidGolden,
     NotDelivered,
     UnknownStage,
     checked_yaml.InvalidFile,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cli.errors import CommandError
-from delivery import golden
-from delivery.golden import Golden
 from endpoint_client import CatalogEntry, Tensor
+from plan import golden
+from plan.golden import Golden
 
 Inputs = dict[str, Any]
 """Input name -> value for `EndpointClient.invoke`."""
@@ -34,7 +34,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def read_sample(models: Path, model: str) -> Golden | None:
-    """Return the golden.json of a model, None if there is none. Raise `NotDelivered`."""
+    """Return the golden.json of a model, None if there is none. Raise `InvalidGolden`."""
     path = golden.golden_path(models, model)
     return Golden.read(path) if path else None
 

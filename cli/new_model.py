@@ -18,13 +18,13 @@ import platform_facts
 from cli.errors import CommandError
 from cli.inputs import example_value
 from cli.local_option import RELEASE
-from delivery import golden
 from model_build import checks, model_config
 from model_build.findings import errors
 from model_build.manifest import Signature
 from model_build.new_config import NewConfig, config_for, external_files
 from model_build.repository import CONFIG, Repository
 from model_build.source import all_models
+from plan import golden
 from stages.schema.names import Name
 
 MODELS = Path("models")

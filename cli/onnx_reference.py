@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from delivery.golden import DEFAULT_DIFFERENCE, ExpectedOutput
 from endpoint_client._payload import Array
 from model_build.repository import Model
+from plan.golden import DEFAULT_DIFFERENCE, ExpectedOutput
 
 
 def copied_file(model: Model) -> Path | None:

@@ -21,7 +21,6 @@ from cli.local_option import RELEASE
 from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
-from delivery import golden
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import Array, decode, encode, to_arrays
 from local_sagemaker.prerequisites import find_triton
@@ -43,6 +42,7 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.triton_load import skip_load
+from plan import golden
 
 ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
     plan = plan_model(model)
-    entry = _catalog_entry(plan)
+    entry = catalog_entry(plan)
     sample = inputs.read_sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps()
     target = options.target
     if not options.server:
-        target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
+        target = local_target()
     archive = ARCHIVE_CACHE / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
@@ -145,7 +145,12 @@ def _output_findings(
     return declared_outputs(model, outputs, batch=batch)
 
 
-def _catalog_entry(plan: ModelPlan) -> CatalogEntry:
+def local_target() -> BuildTarget:
+    """Return the target of builds for this machine's Triton."""
+    return BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
+
+
+def catalog_entry(plan: ModelPlan) -> CatalogEntry:
     """Return the catalog entry that a deploy would write for the model."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)

@@ -10,10 +10,12 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery import golden, smoke
+from delivery import smoke
 from delivery.deliver import deliver, roll_back
 from delivery.errors import DeliveryError, NotDelivered, explain_error
 from endpoint_client import EndpointError
+from plan import golden
+from plan.golden import InvalidGolden
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout, CheckoutError
 
@@ -93,7 +95,7 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("not delivered: interrupted before it changed anything", file=sys.stderr)
         return INTERRUPTED
-    except CheckoutError as error:
+    except (CheckoutError, InvalidGolden) as error:
         print(f"not delivered: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError, EndpointError) as error:
         print(f"not delivered: {explain_error(error)}", file=sys.stderr)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery import golden
 from delivery.archives import build_missing_archives, promote_archives
 from delivery.assembly import Assembly, open_assembly
 from delivery.bucket import model_bucket
@@ -22,7 +21,7 @@ from delivery.record import ROLLBACK, TAKE_OVER_OPTION, History, record_delivery
 from delivery.steps import say, step
 from delivery.store import save_release, stored_release
 from delivery.verify import verify
-from plan import stage_record
+from plan import golden, stage_record
 from plan.stage_record import Delivery, DeliveryOutcome, Event
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout

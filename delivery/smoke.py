@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import boto3
 
-from delivery import golden
 from delivery.errors import Unfinished, is_caller_error
-from delivery.golden import Golden
 from delivery.steps import say, step
 from endpoint_client import EndpointClient, EndpointError, NoCopies
 from endpoint_client._payload import Array, Inputs
-from plan import catalog
+from plan import catalog, golden
+from plan.golden import Golden
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient

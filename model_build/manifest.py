@@ -79,7 +79,9 @@ class LoadRecord(BaseModel):
     triton, python: their versions; Python models run in that Python.
     isolation: what separated Triton from the build: `namespaces`, the `user` nobody, or `none`.
     stand_ins: the framework that replaced a C++ backend, by backend.
-    request: the request that the model answered; None for a decoupled model, which got none.
+    request: the request that the model answered: `zeros`, or `tests/golden.json`; None for a
+        decoupled model, which got none.
+    differences: a sentence for each output that differs from the golden file.
     rejection: the error with which the model answered.
     through: another model, which was loaded in place of this one, because it has the same code and
         differs only in data; None if this archive was loaded itself.
@@ -95,6 +97,7 @@ class LoadRecord(BaseModel):
     isolation: str | None = None
     stand_ins: dict[str, str] = {}
     request: str | None = None
+    differences: tuple[str, ...] = ()
     rejection: str | None = None
 
 

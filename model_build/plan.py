@@ -53,11 +53,6 @@ class ModelPlan:
         return self.source.folder
 
     @property
-    def folder_digest(self) -> str:
-        """The digest of the folder, the same for all alternatives of its recipe, or rows."""
-        return self.source.shared.digest
-
-    @property
     def alternative(self) -> str | None:
         """The alternative of the recipe, or the row of its table; None for the model itself."""
         return self.source.alternative

@@ -120,6 +120,11 @@ class ModelFolder:
         """The digest of all files, 64 hex digits."""
         return self._digest(self.files).hexdigest()
 
+    @cached_property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(path.stat().st_size for path in self.files)
+
     def row_digest(self, row: "ModelSource") -> str:
         """Return the digest of the files of a row, and of its values that the recipe uses."""
         if self.table is None or row.alternative is None:

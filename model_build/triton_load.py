@@ -30,7 +30,9 @@ from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
-from model_build.triton_request import request_of_zeros
+from model_build.triton_request import decode, encode, zeros
+from plan import golden
+from plan.golden import Golden
 
 PACKAGE = "local_sagemaker"
 SECONDS = 900
@@ -57,10 +59,12 @@ def skip_load(reason: str) -> Load:
 
 
 def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
-    """Load an archive as a multi-model endpoint does, and send a request of zeros.
+    """Load an archive as a multi-model endpoint does, and send a request.
 
-    Triton also runs the samples of `model_warmup`. For a GPU target, it loads the configurations
-    for a CPU. The model may reject zeros: that is recorded, and is no error.
+    It is that of the model's golden file, without one of zeros. Triton also runs the samples of
+    `model_warmup`. For a GPU target, it loads the configurations for a CPU. A model that rejects
+    the request, or gives another answer than the golden file has, is no error, since deliveries
+    compare answers too: it is a warning, and recorded.
     """
     with in_one_triton(load) as load_archive:
         return load_archive(build, packed, progress)
@@ -133,7 +137,8 @@ class _Triton:
         if reason:
             return skip_load(reason)(build, packed, progress)
         start = time.monotonic()
-        report = self._report(build, packed)
+        sample = _golden(build)
+        report = self._report(build, packed, sample)
         limit: str | None = report.get("cannot_run") or _machine_limit(build, report)
         if limit:
             return skip_load(limit)(build, packed, progress)
@@ -143,15 +148,19 @@ class _Triton:
                 "only the Triton of builds cannot load it, write load: { skip: REASON } into "
                 "recipe.yaml"
             )
-        record = _record(build.repository, report)
+        record = _record(build.repository, report, sample)
         seconds = f"loaded into Triton {record.triton} in {time.monotonic() - start:.1f} s"
+        request = f"the request of {golden.FILE}" if sample else "a request of zeros"
         if record.rejection:
-            progress(f"{WARNING} {seconds}, which rejects a request of zeros: {record.rejection}")
+            progress(f"{WARNING} {seconds}, which rejects {request}: {record.rejection}")
+        elif record.differences:
+            differences = "; ".join(record.differences)
+            progress(f"{WARNING} {seconds}, other answer than in {golden.FILE}: {differences}")
         else:
             progress(seconds)
         return record
 
-    def _report(self, build: Build, packed: Path) -> dict[str, Any]:
+    def _report(self, build: Build, packed: Path, sample: Golden | None) -> dict[str, Any]:
         """Return the program's report about an archive."""
         if self._process is None or self._loads == MAX_LOADS:
             self._ending.close()
@@ -164,7 +173,8 @@ class _Triton:
         else:
             _pack_for_cpu(build, served.parent / "repository", served)
         signature = Signature.from_config(build.repository.entry.config)
-        request = request_of_zeros(signature, is_stateful=build.repository.stateful is not None)
+        arrays = sample.arrays() if sample else zeros(signature)
+        request = encode(signature, arrays, is_stateful=build.repository.stateful is not None)
         job = {
             "archive": str(served.relative_to(self._folder)),
             "request": None
@@ -271,7 +281,20 @@ def _machine_limit(build: Build, report: dict[str, Any]) -> str | None:
     return None
 
 
-def _record(repository: Repository, report: dict[str, Any]) -> LoadRecord:
+def _golden(build: Build) -> Golden | None:
+    """Return the golden file of a build's model, None without one or without inputs.
+
+    Raise `BuildError` if it is invalid.
+    """
+    path = golden.golden_path(build.source.folder.parent, build.name)
+    try:
+        sample = Golden.read(path) if path else None
+    except golden.InvalidGolden as error:
+        raise BuildError(str(error)) from None
+    return sample if sample and sample.inputs else None
+
+
+def _record(repository: Repository, report: dict[str, Any], sample: Golden | None) -> LoadRecord:
     answer = report.get("answer", {})
     used = {model.backend for model in repository.models.values()}
     return LoadRecord(
@@ -279,6 +302,12 @@ def _record(repository: Repository, report: dict[str, Any]) -> LoadRecord:
         python=report["python"],
         isolation=report["isolation"],
         stand_ins={name: text for name, text in report["stand_ins"].items() if name in used},
-        request="zeros" if "body" in answer else None,
+        request=(golden.FILE.as_posix() if sample else "zeros") if "body" in answer else None,
+        differences=_differences(answer, sample) if sample and "body" in answer else (),
         rejection=answer.get("error") and str(answer["error"]).splitlines()[0],
     )
+
+
+def _differences(answer: dict[str, str], sample: Golden) -> tuple[str, ...]:
+    outputs = decode(base64.b64decode(answer["body"]), answer["content_type"])
+    return tuple(sample.differences(outputs))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cli import new_model
-from delivery import golden
+from plan import golden
 
 Serve = Callable[[Path], Any]
 XGBOOST = [[0.8991585, 0.0509835, 0.0498580], [0.0577909, 0.8827714, 0.0594376]]

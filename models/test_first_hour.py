@@ -62,9 +62,11 @@ def clone(tmp_path: Path) -> Clone:
 
 @pytest.fixture
 def local_sagemaker(clone: Clone) -> Iterator[None]:
-    clone.run("up")
-    yield
-    clone.run("down")
+    try:
+        clone.run("up")
+        yield
+    finally:  # also after Ctrl-C in `up`
+        clone.run("down")
 
 
 def test_demo_compares_minilm_with_transformers(clone: Clone) -> None:

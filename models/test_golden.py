@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery.golden import Golden, golden_path
+from plan.golden import Golden, golden_path
 
 MODELS = Path(__file__).parent
 

@@ -99,7 +99,7 @@ class PlannedModel(Record):
     """A model of an endpoint.
 
     version: the first digits of `digest`, which is the SHA-256 of the model's sources.
-    source: the key of the asset with the model's folder.
+    source: the key of the asset with the model's folder, perhaps with others.
     alternative: the alternative of the recipe, empty for the model itself.
     archives: key in the model bucket -> archive.
     catalog: the model's entry in the catalog, for clients.

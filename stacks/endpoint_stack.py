@@ -1,7 +1,9 @@
 """The stack of an endpoint and its models."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from aws_cdk import (
     Annotations,
@@ -10,6 +12,7 @@ from aws_cdk import (
     DefaultStackSynthesizer,
     Environment,
     Stack,
+    SymlinkFollowMode,
 )
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
@@ -18,9 +21,9 @@ from constructs import Construct
 
 import platform_facts
 from model_build import ModelPlan, metrics_warnings
-from model_build.digest import IGNORED
+from model_build.source import ModelFolder
 from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedEndpoint
-from platform_facts.rules.builds import asset_prefix
+from platform_facts.rules.builds import asset_hash, asset_prefix
 from stacks import settings
 from stacks.existing import Network
 from stacks.model_stack import ModelStack, alarm_topic_name
@@ -127,13 +130,14 @@ class EndpointStack(Stack):
         catalog.publish(writer=models.catalog_writer, after=[self.endpoint.updated])
 
     def _add_sources(self, planned: PlannedEndpoint, sources: Mapping[str, ModelPlan]) -> None:
-        """Add the assets of the models' folders; alternatives of one recipe share a folder."""
+        """Add the assets with the models' folders; alternatives of one recipe share a folder."""
+        assets = defaultdict[str, dict[str, ModelFolder]](dict)
+        for name, model in planned.models.items():
+            folder = sources[name].source.shared
+            assets[model.source][folder.path.name] = folder
         group = Construct(self, "Sources")
-        folders = {model.source: sources[name] for name, model in planned.models.items()}
-        for key, source in folders.items():
-            asset = model_source(
-                group, source.name, folder=source.folder, digest=source.folder_digest
-            )
+        for number, (key, folders) in enumerate(assets.items()):
+            asset = sources_asset(group, str(number), folders.values())
             assert asset.s3_object_key == key, (asset.s3_object_key, key)
 
     def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
@@ -156,15 +160,23 @@ def _server_counts(settings: EndpointSettings, model: str) -> list[int]:
     return [variant.instances.maximum for variant in settings.variants.values()]
 
 
-def model_source(
-    scope: Construct, construct_id: str, *, folder: Path, digest: str
+def sources_asset(
+    scope: Construct, construct_id: str, folders: Iterable[ModelFolder]
 ) -> s3_assets.Asset:
-    """Return the asset of a model's source: the files that are part of its digest."""
-    return s3_assets.Asset(
-        scope,
-        construct_id,
-        path=str(folder),
-        asset_hash=digest,
-        asset_hash_type=AssetHashType.CUSTOM,
-        exclude=[*IGNORED, *(f"**/{pattern}" for pattern in IGNORED)],
-    )
+    """Return an asset with folders of models: the files that are part of their digests."""
+    with TemporaryDirectory() as scratch:
+        digests = dict[str, str]()
+        for folder in folders:
+            digests[folder.path.name] = folder.digest
+            for file in folder.files:
+                link = Path(scratch, folder.path.name, file.relative_to(folder.path))
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(file.resolve())
+        return s3_assets.Asset(
+            scope,
+            construct_id,
+            path=scratch,
+            asset_hash=asset_hash(digests),
+            asset_hash_type=AssetHashType.CUSTOM,
+            follow_symlinks=SymlinkFollowMode.ALWAYS,
+        )

@@ -31,7 +31,7 @@ from plan.document import (
     models_digest,
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
-from platform_facts.rules.builds import source_asset_key
+from platform_facts.rules.builds import source_assets
 from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
 from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
@@ -196,11 +196,15 @@ def _endpoint(
         for variant in config.variants
     }
     pools = {pool.prefix: pool for variant in variants.values() for pool in variant.pools}
+    folders = {model.folder.name: model.source.shared for model in models}
+    sources = source_assets(
+        stage_name, {folder: (read.digest, read.size) for folder, read in folders.items()}
+    )
     planned_models = {
         model.name: PlannedModel(
             version=model.version,
             digest=model.digest,
-            source=source_asset_key(stage_name, model.folder_digest),
+            source=sources[model.folder.name],
             alternative=model.alternative or "",
             archives={
                 f"{prefix}{model.target_model}": PlannedArchive(

@@ -126,9 +126,9 @@ def _read_list(s3: "S3Client", options: argparse.Namespace) -> list[BuildItem]:
 
 
 class _Folders(ExitStack):
-    """The unpacked folder of the last model: items of one folder follow each other in a list.
+    """The unpacked folders of the last source: items of one source follow each other in a list.
 
-    `load` loads an archive of that folder; it does not load all rows of a table.
+    `load` loads an archive of these folders; it does not load all rows of a table.
     """
 
     def __init__(
@@ -141,15 +141,16 @@ class _Folders(ExitStack):
         super().__init__()
         self._s3, self._options, self._items = s3, options, items
         self._load_archive = self.load = load_archive
-        self._source, self._folder = "", ModelFolder(Path())
+        self._source, self._folders = "", dict[str, ModelFolder]()
 
     def model(self, item: BuildItem) -> ModelSource:
         """Return the source of an item. Raise `BuildError` if it has another digest."""
         if item.source != self._source:
             self.close()
-            self._folder = ModelFolder(self._unpack(item))
+            items = [other for other in self._items if other.source == item.source]
+            unpacked = self._unpack(item, {other.folder for other in items})
+            self._folders = {other.folder: ModelFolder(unpacked / other.folder) for other in items}
             self._source = item.source
-            items = (other for other in self._items if other.source == item.source)
             self.load = load_drawn(self._load_archive, map(self._model, items))
         model = self._model(item)
         if model.digest != item.digest:
@@ -161,18 +162,22 @@ class _Folders(ExitStack):
         return model
 
     def _model(self, item: BuildItem) -> ModelSource:
-        return self._folder.model(item.alternative or None)
+        return self._folders[item.folder].model(item.alternative or None)
 
-    def _unpack(self, item: BuildItem) -> Path:
-        """Return the folder of an item's source, which exists until `close`."""
-        folder = Path(self.enter_context(TemporaryDirectory(prefix="source-")))
+    def _unpack(self, item: BuildItem, folders: set[str]) -> Path:
+        """Return the path of folders of an item's source, which exist until `close`."""
+        scratch = Path(self.enter_context(TemporaryDirectory(prefix="source-")))
         is_stored = item.source == source_key(item.digest)
         bucket = self._options.bucket if is_stored else self._options.sources
-        archive, unpacked = folder / "source.zip", folder / "source"
+        archive, unpacked = scratch / "source.zip", scratch / "source"
         with archive.open("wb") as file:
             shutil.copyfileobj(self._s3.get_object(Bucket=bucket, Key=item.source)["Body"], file)
         with zipfile.ZipFile(archive) as content:
-            content.extractall(unpacked)
+            if is_stored:
+                content.extractall(unpacked / item.folder)
+            else:
+                names = [name for name in content.namelist() if name.partition("/")[0] in folders]
+                content.extractall(unpacked, names)
         archive.unlink()
         return unpacked
 

@@ -103,6 +103,28 @@ def test_rejected_request_of_zeros_is_recorded(
     assert "warning: loaded into Triton" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("expected", "differences"),
+    [(4, []), (5, ["Y: expected 5, got 4; allowed difference 2 %"])],
+)
+def test_answer_is_compared_with_the_golden_file(
+    expected: float,
+    differences: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = write_model(tmp_path / "model") / "tests" / "golden.json"
+    file.parent.mkdir()
+    inputs = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [2]}}
+    outputs = {"Y": {"shape": [1, 1], "data": [expected]}}
+    file.write_text(json.dumps({"inputs": inputs, "outputs": outputs}))
+    record = build(tmp_path / "model")
+    assert record["request"] == "tests/golden.json"
+    assert record["differences"] == differences
+    warning = f"other answer than in tests/golden.json: {''.join(differences)}"
+    assert (warning in capsys.readouterr().err) is bool(differences)
+
+
 def test_sequence_is_sent_to_a_stateful_model(tmp_path: Path) -> None:
     config = CONFIG + "sequence_batching { }\n"
     assert build(write_model(tmp_path / "model", config=config))["request"] == "zeros"

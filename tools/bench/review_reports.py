@@ -1,7 +1,7 @@
 """Generator of the three reports in docs/review.md: `python -m tools.bench.review_reports`.
 
 Each report is of a change of `prod` in a clone of HEAD, without commits.
-Of twenty new endpoints, the report shows three.
+The collapsed parts of the longest report are left out.
 """
 
 import re
@@ -23,8 +23,7 @@ ENDPOINT = """\
     instance_count: 2
 """
 NEW = "".join(ENDPOINT.format(number=number) for number in range(1, 21))
-MAX_SIMILAR_LINES = 3
-"""Number of consecutive lines about new endpoints that a report shows."""
+LONGEST = "twenty new endpoints"
 
 Edits = Mapping[str, tuple[str, str]]
 """Old and new text, by file."""
@@ -39,7 +38,7 @@ CHANGES: dict[str, Edits] = {
         "models/minilm/tokenizer/1/model.py": ("def execute", "limit = 8\n    def execute"),
     },
     "none": {STAGE: ("max_rps: 60", "max_rps: 80")},
-    "twenty new endpoints": {
+    LONGEST: {
         STAGE: ("  text:\n", f"{NEW}  text:\n"),
     },
 }  # fmt: skip
@@ -54,11 +53,11 @@ def main() -> None:
         )
         assert marker, f"docs/review.md has no comment <!-- report: {name} -->"
         _, end, after = report_onwards.partition("````\n")
-        text = f"{before}{marker}{report(edits)}{end}{after}"
+        text = f"{before}{marker}{report(name, edits)}{end}{after}"
     DOCUMENT.write_text(text)
 
 
-def report(edits: Edits) -> str:
+def report(name: str, edits: Edits) -> str:
     """Return the shortened report of a change."""
     with TemporaryDirectory() as folder:
         tree = Path(folder, "clone")
@@ -73,21 +72,15 @@ def report(edits: Edits) -> str:
             (tree / path).write_text(content.replace(old, new, 1))
         program = [sys.executable, "-m", "cli", "review", "--base", "HEAD", "prod"]
         subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
-        return shorten((tree / "review.out" / "review.md").read_text())
+        return shorten((tree / "review.out" / "review.md").read_text(), name)
 
 
-def shorten(text: str) -> str:
-    """Return a report without commits, and most of many similar lines."""
+def shorten(text: str, name: str) -> str:
+    """Return a report without commits, and the longest one without its collapsed parts."""
     text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
-    lines: list[str] = []
-    similar = 0
-    for line in text.splitlines():
-        similar = similar + 1 if re.search(r"bert\d\d", line) else 0
-        if similar <= MAX_SIMILAR_LINES:
-            lines.append(line)
-        elif similar == MAX_SIMILAR_LINES + 1:
-            lines.append("...")
-    return "\n".join(lines).rstrip() + "\n"
+    if name == LONGEST:
+        text = text.partition("<details>")[0]
+    return text.rstrip() + "\n"
 
 
 if __name__ == "__main__":

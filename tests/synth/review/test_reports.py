@@ -57,4 +57,4 @@ def test_report_in_the_documentation_is_current(
     )
     text = DOCUMENT.read_text()
     in_document = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")[2]
-    assert shorten(markdown.render(report)) == in_document.partition("````\n")[0]
+    assert shorten(markdown.render(report), name) == in_document.partition("````\n")[0]

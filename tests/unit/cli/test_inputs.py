@@ -9,9 +9,9 @@ import pytest
 
 from cli import inputs
 from cli.errors import CommandError
-from delivery.golden import Golden
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import to_arrays
+from plan.golden import Golden
 
 ENTRY = CatalogEntry(
     model="m",

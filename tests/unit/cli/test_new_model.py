@@ -13,10 +13,10 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 from cli import new_model
 from cli.__main__ import main
 from cli.errors import CommandError
-from delivery import golden
 from model_build import checks
 from model_build.plan import plan_model
 from model_build.source import ModelSource
+from plan import golden
 from tests.unit.test_repository import ROOT
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from botocore.exceptions import ClientError
 
-from delivery import golden, smoke
+from delivery import smoke
 from delivery.errors import Unfinished
 from delivery.smoke import SmokeTestResult
 from endpoint_client import EndpointError, NoCopies
+from plan import golden
 
 INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
 OUTPUTS = {"Y": {"shape": [1, 1], "data": [7]}}

@@ -123,22 +123,34 @@ def store_list(aws: FakeAws, items: Iterable[BuildItem]) -> list[str]:
 def make_item(
     aws: FakeAws, folder: Path, *, prefix: str = PREFIX, alternative: str = ""
 ) -> BuildItem:
-    """Store the source of a model, as the CDK does, and return its archive below a prefix."""
-    source = ModelSource(folder, alternative or None)
+    """Store the source of a model, and return its archive below a prefix."""
+    (item,) = make_items(aws, folder, prefix=prefix, alternative=alternative)
+    return item
+
+
+def make_items(
+    aws: FakeAws, *folders: Path, prefix: str = PREFIX, alternative: str = ""
+) -> list[BuildItem]:
+    """Store the sources of models in one asset, and return their archives below a prefix."""
+    digest = hashlib.sha256("".join(map(compute_digest, folders)).encode()).hexdigest()
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        for path in model_files(folder):
-            archive.write(path, path.relative_to(folder))
-    key = f"prod/{compute_digest(folder)}.zip"
-    aws.s3.objects[key] = {"Body": content.getvalue()}
-    return BuildItem(
-        source=key,
-        model=source.name,
-        alternative=alternative,
-        digest=source.digest,
-        target=prefix.split("/")[1],
-        key=f"{prefix}{source.name}-{source.digest[:12]}.tar.gz",
-    )
+        for folder in folders:
+            for path in model_files(folder):
+                archive.write(path, path.relative_to(folder.parent))
+    aws.s3.objects[f"prod/{digest}.zip"] = {"Body": content.getvalue()}
+    sources = [ModelSource(folder, alternative or None) for folder in folders]
+    return [
+        BuildItem(
+            source=f"prod/{digest}.zip",
+            model=source.name,
+            alternative=alternative,
+            digest=source.digest,
+            target=prefix.split("/")[1],
+            key=f"{prefix}{source.name}-{source.digest[:12]}.tar.gz",
+        )
+        for source in sources
+    ]
 
 
 Succeed = Callable[..., str]

@@ -13,6 +13,7 @@ from tests.unit.model_build.commands.conftest import (
     Fail,
     FakeAws,
     make_item,
+    make_items,
     store_list,
 )
 
@@ -24,7 +25,7 @@ def three(doubled: Path) -> list[Path]:
 
 
 def test_archives_are_built_once(aws: FakeAws, three: list[Path], run_json: Data) -> None:
-    items = [make_item(aws, folder) for folder in three]
+    items = make_items(aws, *three)
     arguments = store_list(aws, items)
     assert run_json(*arguments, *NO_LOAD) == {"built": sorted(item.key for item in items)}
     manifests = {
@@ -43,7 +44,7 @@ def test_archives_are_built_once(aws: FakeAws, three: list[Path], run_json: Data
 def test_other_models_are_built_after_one_that_fails(
     aws: FakeAws, three: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    items = [make_item(aws, folder) for folder in three]
+    items = make_items(aws, *three)
     items[1] = replace(items[1], digest="d" * 64)
     gone = replace(items[2], source="prod/gone.zip", model="gone", key=f"{PREFIX}gone.tar.gz")
     arguments = store_list(aws, [*items, gone])

@@ -1,7 +1,7 @@
 """Example inputs of a model and its expected outputs: `models/NAME/tests/golden.json`.
 
-A delivery invokes the model with them. The file is not part of the model's archive, so a change of
-it needs no build.
+A build and a delivery invoke the model with them. The file is not part of the model's archive, so a
+change of it needs no build.
 """
 
 import json
@@ -23,7 +23,6 @@ from pydantic import (
 )
 from tritonclient.utils import triton_to_np_dtype
 
-from delivery.errors import NotDelivered
 from platform_facts.rules import checked_yaml
 
 FILE = Path("tests", "golden.json")
@@ -37,6 +36,10 @@ DEFAULT_DIFFERENCE = 0.02
 BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 Array = npt.NDArray[Any]
+
+
+class InvalidGolden(Exception):
+    """A golden file that cannot be read; the message names file and line."""
 
 
 def _check_scalar(value: Any) -> Any:
@@ -145,7 +148,7 @@ class Golden(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return the content of a file. Raise `NotDelivered` with all errors in it."""
+        """Return the content of a file. Raise `InvalidGolden` with all errors in it."""
         # models/NAME/tests/golden.json, wherever the repository is
         short_path = "/".join(path.parts[-4:]) if path.parts[-2:] == FILE.parts else str(path)
         try:
@@ -153,13 +156,13 @@ class Golden(BaseModel):
             json.loads(content)
             return cls.model_validate_json(content)
         except OSError as error:
-            raise NotDelivered(f"{short_path} cannot be read: {error.strerror}") from None
+            raise InvalidGolden(f"{short_path} cannot be read: {error.strerror}") from None
         except json.JSONDecodeError as error:
-            raise NotDelivered(f"{short_path}:{error.lineno}: not JSON: {error.msg}") from None
+            raise InvalidGolden(f"{short_path}:{error.lineno}: not JSON: {error.msg}") from None
         except ValidationError as error:
-            raise NotDelivered(cls._add_lines(Path(short_path), content, error)) from None
+            raise InvalidGolden(cls._add_lines(Path(short_path), content, error)) from None
         except UnicodeDecodeError:
-            raise NotDelivered(f"{short_path}: is not UTF-8: save the file as UTF-8") from None
+            raise InvalidGolden(f"{short_path}: is not UTF-8: save the file as UTF-8") from None
 
     @classmethod
     def _add_lines(cls, path: Path, content: bytes, error: ValidationError) -> str:
@@ -205,7 +208,7 @@ class Golden(BaseModel):
 
 
 def check_golden_files(models: Path) -> None:
-    """Raise `NotDelivered` if a golden file below the folder `models` is invalid."""
+    """Raise `InvalidGolden` if a golden file below the folder `models` is invalid."""
     for path in sorted(models.glob(f"*/{FILE}")):
         Golden.read(path)
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from delivery.errors import NotDelivered
-from delivery.golden import (
+from plan.golden import (
     FILE,
     MAX_VALUES,
     Array,
     ExpectedOutput,
     Golden,
     InputTensor,
+    InvalidGolden,
     check_golden_files,
     golden_path,
     local_stand_ins,
@@ -161,7 +161,7 @@ def test_errors_in_a_file_have_their_lines(
     path = tmp_path / "models" / "m" / FILE
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    with pytest.raises(NotDelivered) as refused:
+    with pytest.raises(InvalidGolden) as refused:
         Golden.read(path)
     assert str(refused.value).splitlines() == [
         f"models/m/tests/golden.json:{error}" for error in errors
@@ -180,13 +180,13 @@ def test_invalid_inputs_are_an_error(tmp_path: Path, tensor: dict[str, object], 
     path = tmp_path / "minilm" / FILE
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
-    with pytest.raises(NotDelivered, match=text) as refused:
+    with pytest.raises(InvalidGolden, match=text) as refused:
         check_golden_files(tmp_path)
     assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)
     path = tmp_path / "a/b/c/request.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"inputs": {"X": 5}}')
-    with pytest.raises(NotDelivered, match=rf"^{path}:1: "):
+    with pytest.raises(InvalidGolden, match=rf"^{path}:1: "):
         Golden.read(path)
-    with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
+    with pytest.raises(InvalidGolden, match="cannot be read: Is a directory"):
         Golden.read(tmp_path)
