@@ -12,7 +12,6 @@ from botocore.response import StreamingBody
 from cli.status.report import (
     Alarm,
     CatalogModel,
-    ComponentStatus,
     EndpointStatus,
     Report,
     VariantStatus,
@@ -137,50 +136,6 @@ def _items(texts: dict[str, str]) -> dict[str, Any]:
     return {"Items": items, "Count": len(items)}
 
 
-def _catalog_of_components(*models: str) -> dict[str, Any]:
-    entries = {
-        model: {**ENTRY, "model": model, "endpoint": NIGHT, "target_model": None, "version": "1"}
-        for model in models
-    }
-    return _items(
-        {
-            f"night#{model}": json.dumps({**entry, "inference_component": f"{NIGHT}-{model}"})
-            for model, entry in entries.items()
-        }
-    )
-
-
-def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
-    def describe(request: dict[str, str]) -> Any:
-        name = request["InferenceComponentName"]
-        if name.endswith("deleted"):
-            raise error("ValidationException", f'Could not find inference component "{name}".')
-        arn = f"arn:aws:sagemaker:us-east-1:111122223333:inference-component/{name}"
-        is_asleep = name.endswith("asleep")
-        return {
-            "InferenceComponentName": name,
-            "InferenceComponentArn": arn,
-            "EndpointName": NIGHT,
-            "EndpointArn": _summary(NIGHT)["EndpointArn"],
-            "CreationTime": NOW,
-            "LastModifiedTime": NOW,
-            "InferenceComponentStatus": "InService" if is_asleep else "Updating",
-            "FailureReason": "no room",
-            "RuntimeConfig": {
-                "DesiredCopyCount": 0 if is_asleep else 2,
-                "CurrentCopyCount": 0 if is_asleep else 1,
-            },
-        }
-
-    aws.answers["dynamodb.Scan"] = _catalog_of_components("asleep", "bert", "deleted")
-    aws.answers["sagemaker.DescribeInferenceComponent"] = describe
-    assert _report(aws).components == [
-        ComponentStatus(f"{NIGHT}-asleep", NIGHT, "InService", copies=0, desired_copies=0),
-        ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
-        ComponentStatus(f"{NIGHT}-deleted", NIGHT, "does not exist"),
-    ]
-
-
 def test_denied_sections_are_listed(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("AccessDenied", operation="DescribeAlarms")
     aws.answers["dynamodb.Scan"] = denied("dynamodb:Scan")
@@ -255,20 +210,3 @@ def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
     assert entry.command == "make deliver STAGE=prod"
     assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
-
-
-def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
-    """ListEndpoints does not return it; the catalog still has its models."""
-    _deploy_stack(aws, "another")
-    items = _items({"text#minilm": json.dumps(ENTRY)})
-    missing = error("ValidationException", 'Could not find endpoint "prod-text".')
-    aws.answers |= {
-        "dynamodb.Scan": items,
-        "dynamodb.Query": items,
-        "dynamodb.BatchGetItem": {"Responses": {"triton-catalog-prod": items["Items"]}},
-        "sagemaker.ListEndpoints": {"Endpoints": []},
-        "sagemaker.DescribeEndpoint": missing,
-    }
-    endpoint, _ = _report(aws).differences
-    assert endpoint.subject == "prod-text"
-    assert endpoint.text.startswith("does not exist: it was deleted. It cannot be invoked")
