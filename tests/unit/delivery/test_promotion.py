@@ -232,3 +232,9 @@ def test_forged_archive_is_not_promoted(
         promote_archive(KEY, **buckets)
     assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
     assert s3.uploads == {}
+
+
+def test_denied_copy_is_reported_with_the_fix(s3: FakeS3, buckets: dict[str, Any]) -> None:
+    s3.denies_copies = True
+    with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):
+        promote_archive(KEY, **buckets)
