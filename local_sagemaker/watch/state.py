@@ -6,9 +6,9 @@
 - `variants`: `name`, `weight`, `instance_type`, `container_mode` (null if its instances host
   inference components), `current_count`, `desired_count`, `processes_at_most` (null unless fewer
   processes stand for its instances), `scaling`, `components`, `instances`, `rates`
-- `components`: `name`, `status`, `failure`, `current_count` and `desired_count` of copies, `scaling`
-- `scaling`: `min` and `max` of the scalable target, and its `policies` (`name`, `metric`, `target`,
-  the latest `value` or null); null without a target
+- `components`: `name`, `status`, `failure`, `scaling`, `current_count`, `desired_count` (of copies)
+- `scaling`, null without a target: `min` and `max` of the scalable target, and its `policies`
+  (`name`, `metric`, `target`, the latest `value` or null)
 - `instances`: `id` (also in the name of its log stream), `state` (starting, serving, leaving),
   `calls` in progress, `memory`, `memory_limit`, `disk`, `disk_limit` in bytes, `cpu` in percent of
   one processor, `models`; null if not measured yet
