@@ -53,11 +53,9 @@ _DEFAULTS = {
     "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1048576",
 }
 
-# The first release whose script reads a variable; 22.05 reads all other variables. Further
+# The first release whose script reads a variable; 23.02 reads all other variables. Further
 # differences of old scripts are not emulated: before 23.04 they do not namespace models.
 _FIRST_RELEASES = {
-    "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "22.09",
-    _GPU_LIMIT: "22.12",
     "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "23.04",
     _ADDITIONAL: "23.07",
     "SAGEMAKER_TRITON_ALLOW_GRPC": "23.07",

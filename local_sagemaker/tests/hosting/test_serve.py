@@ -195,15 +195,6 @@ def test_single_model_arguments(archive: Path) -> None:
     assert (serve_command.ping, serve_command.invocations) == ("/ping", "/invocations")
 
 
-def test_only_folder_is_the_default_model(archive: Path) -> None:
-    serve_command = single(archive)
-    assert serve_command.environment == {DEFAULT_MODEL: "minilm"}
-    assert serve_command.log_lines == (
-        f"WARNING: No {DEFAULT_MODEL} provided.",
-        "         Starting with the only existing model directory minilm",
-    )
-
-
 def test_default_model_is_required_for_several_folders(archive: Path) -> None:
     (archive / "tokenizer").mkdir()
     serve_command = single(archive, **{DEFAULT_MODEL: "tokenizer"})

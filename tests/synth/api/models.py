@@ -6,10 +6,9 @@ from typing import Any
 
 import botocore.session
 from botocore.model import Shape
-from botocore.validate import ParamValidator
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.validation.model import check_constraints
+from local_sagemaker.validation.model import check_request
 from tests.synth.api.calls import Calls
 
 
@@ -25,12 +24,8 @@ def request_shape(service: str, operation: str) -> Any:
 
 
 def _violations(parameters: dict[str, Any], shape: Shape) -> Iterator[str]:
-    report = ParamValidator().validate(parameters, shape)
-    if report.has_errors():
-        yield report.generate_report()
-        return
     try:
-        check_constraints(parameters, shape)
+        check_request(parameters, shape)
     except ApiError as error:
         yield str(error)
 

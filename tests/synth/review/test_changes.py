@@ -90,11 +90,13 @@ CHANGES: dict[str, list[Edit]] = {
             "",
         ),
     ],
-    "new endpoint": [
+    "new endpoint in an image of another account": [
         (
             STAGE,
             "  vision:\n",
             "  bert:\n    models: [bert]\n    instance_type: ml.g5.xlarge\n    instance_count: 2\n"
+            "    hosting: single-model\n    image:\n      uri: "
+            f"444455556666.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}\n"
             "  vision:\n",
         ),
     ],
