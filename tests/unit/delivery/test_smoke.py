@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from delivery import smoke
 from delivery.errors import Unfinished
 from delivery.smoke import SmokeTestResult
-from endpoint_client import EndpointError
+from endpoint_client import EndpointError, NoCopies
 from plan import golden
 
 INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}

@@ -18,6 +18,7 @@ from delivery.preflight.account import (
     CheckFinding,
     NoCredentials,
     Verdict,
+    caller,
     ok,
     refused,
     table,
