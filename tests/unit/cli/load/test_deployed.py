@@ -28,7 +28,6 @@ class FakeSageMaker:
 
     def __init__(self) -> None:
         self.endpoint: dict[str, Any] = ENDPOINT
-        self.config_variant: dict[str, Any] = {**VARIANT, "ModelName": "prod-text-1"}
         self.names: list[str] = []
         self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
 
@@ -37,7 +36,7 @@ class FakeSageMaker:
         return self.endpoint
 
     def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
-        return {"ProductionVariants": [self.config_variant]}
+        return {"ProductionVariants": [{**VARIANT, "ModelName": "prod-text-1"}]}
 
 
 @pytest.fixture
