@@ -142,7 +142,7 @@ def test_steps_receive_weights_and_python_version(
     weights = write_files(tmp_path / "weights", {"model.bin": "fetched"})
     requests: list[Any] = []
 
-    def install(requirements: Path, *, to: Path, python: str) -> None:
+    def install(requirements: Path, *, to: Path, python: str, **_: object) -> None:
         requests.append((requirements, python))
         write_files(to, {"tiny/__init__.py": ""})
 
