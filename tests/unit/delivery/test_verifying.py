@@ -114,7 +114,7 @@ def test_changes_by_hand_are_printed(
     monkeypatch.setattr(smoke, "invoke_all", lambda *_, **__: smoke.SmokeTestResult([], []))
     monkeypatch.setattr("delivery.verify.check_catalog_after", lambda _: None)
     monkeypatch.setattr("delivery.verify.endpoint_fault", lambda *_, **__: None)
-    assert verify(stage_deployment, Path("models")) == []
+    assert verify(stage_deployment, Path("models")) == ([], [])
     assert sorted(compared) == sorted(stage_deployment.assembly.templates)
     assert (
         "! /log: the log group was deleted: aws logs create-log-group\n" in capsys.readouterr().out
