@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.validation import model, protocols
-from local_sagemaker.validation.documented import check_documented
+from local_sagemaker.validation import protocols
 from local_sagemaker.validation.members import check_supported
+from local_sagemaker.validation.model import check_request
 from local_sagemaker.validation.protocols import Response, error_response, json_response
 
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
@@ -54,10 +54,8 @@ class JsonService:
         if name not in self._operations:
             raise not_emulated(name)
         shape = self.input_shape(name)
-        model.check_types(request, shape)
         check_supported(self._service, request, shape)
-        model.check_constraints(request, shape)
-        check_documented(self._service, name, request)
+        check_request(request, shape, service=self._service, operation=name)
         return self._operations[name](request)
 
 
@@ -73,10 +71,8 @@ def refusal(path: str, headers: dict[str, str], body: bytes) -> Response | None:
     try:
         request = protocols.parse(path, headers, body)
         if request and request.shape:
-            code = model.ERROR_CODES.get(request.service, "ValidationException")
-            model.check_types(request.members, request.shape, code=code)
-            model.check_constraints(request.members, request.shape, code=code)
-            check_documented(request.service, request.operation, request.members)
+            service, operation = request.service, request.operation
+            check_request(request.members, request.shape, service=service, operation=operation)
     except ApiError as error:
         return protocols.error_response_to(error, path, headers)
     return None

@@ -3,23 +3,24 @@
 import base64
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from local_sagemaker.errors import ApiError
 
 Record = dict[str, Any]
 Key = tuple[Any, str]
+T = TypeVar("T")
 
 
 def page(
-    records: Iterable[Record],
+    records: Iterable[T],
     request: Record,
     *,
-    key: Callable[[Record], Key],
+    key: Callable[[T], Key],
     size: int,
     descending: bool = False,
     error_code: str = "ValidationException",
-) -> tuple[list[Record], dict[str, str]]:
+) -> tuple[list[T], dict[str, str]]:
     """Return the requested page of records, and `NextToken` if more records follow.
 
     A token contains the key of the last record, not an index, so that records created or deleted

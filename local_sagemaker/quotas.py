@@ -19,31 +19,13 @@ Record = dict[str, Any]
 PAGE_SIZE = 100
 """Maximum page size; source: botocore's model."""
 
-SERVICES = {
-    "codebuild": "AWS CodeBuild",
-    "lambda": "AWS Lambda",
-    "sagemaker": "Amazon SageMaker",
-    "vpc": "Amazon Virtual Private Cloud (Amazon VPC)",
-}
+SERVICES = {"lambda": "AWS Lambda", "sagemaker": "Amazon SageMaker"}
 
 ALL_INSTANCES = "Number of instances across active endpoints"
 LAMBDA_CONCURRENCY = "Concurrent executions"
 """Quota of Lambda: 1000, or 10 to 50 in new accounts
 (awslabs/landing-zone-accelerator-on-aws#556, aws-samples/aws-secure-environment-accelerator#1002,
 aws-bench/aws-bench-datasets#63 with the code)."""
-
-_BUILDS = {
-    "Linux/Small": ("L-9D07B6EF", 1),
-    "Linux/Medium": ("L-2DC20C30", 1),
-    "Linux/Large": ("L-4DDC4A99", 1),
-    "Linux GPU Small": ("L-F1FE1B52", 0),
-    "Linux GPU Large": ("L-D906BEE7", 0),
-}
-"""Environment -> quota code and AWS's default of concurrent builds, which are not limited here
-(https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html; codes from published outputs of
-`aws service-quotas list-service-quotas`)."""
-_CONCURRENT_BUILDS = 20
-"""Value of the local account: "for some [...] the default is 20" (the same page)."""
 
 _INSTANCE_CODES = {"ml.g5.xlarge": "L-1928E07B", "ml.m5.xlarge": "L-2F737F8D"}
 """Codes with a source; all others are generated in AWS's format."""
@@ -79,7 +61,6 @@ class AccountQuotas:
             {
                 "ListServiceQuotas": self._list(lambda quota: quota.value),
                 "ListAWSDefaultServiceQuotas": self._list(lambda quota: quota.default),
-                "ListServices": _list_services,
             },
         )
 
@@ -93,13 +74,13 @@ class AccountQuotas:
             if code not in SERVICES:
                 message = f"The local SageMaker has no quotas for the service {code}."
                 raise ApiError("NoSuchResourceException", message)
-            records = [
-                _record(quota, value(quota))
-                for quota in self._quotas.values()
-                if quota.service == code
-            ]
-            name_and_code = ("QuotaName", "QuotaCode")
-            return _response("Quotas", records, request, name_and_code)
+            records, next_token = page(
+                (quota for quota in self._quotas.values() if quota.service == code),
+                request,
+                key=lambda quota: (quota.name, quota.code),
+                size=PAGE_SIZE,
+            )
+            return {"Quotas": [_record(quota, value(quota)) for quota in records], **next_token}
 
         return list_quotas
 
@@ -127,11 +108,7 @@ def configured_quotas() -> dict[str, int]:
 
 
 def _quotas() -> Iterator[Quota]:
-    for environment, (code, default) in _BUILDS.items():
-        name = f"Concurrently running builds for {environment} environment"
-        yield Quota("codebuild", code, name, default, _CONCURRENT_BUILDS)
     yield Quota("lambda", "L-B99A9384", LAMBDA_CONCURRENCY, 1000, 1000)
-    yield Quota("vpc", "L-F678F1CE", "VPCs per Region", 5, 5)  # ministack does not enforce it
     model: Any = botocore.session.get_session().get_service_model("sagemaker")
     types: list[str] = model.shape_for("ProductionVariantInstanceType").enum
     for name in types:
@@ -139,19 +116,6 @@ def _quotas() -> Iterator[Quota]:
         yield Quota("sagemaker", code, instance_quota_name(name), 0, _INSTANCES_PER_TYPE)
     # The code is from published outputs of list-service-quotas; AWS's default was not found.
     yield Quota("sagemaker", "L-7A3DF611", ALL_INSTANCES, 0, _INSTANCES)
-
-
-def _list_services(request: Record) -> Record:
-    services = [{"ServiceCode": code, "ServiceName": name} for code, name in SERVICES.items()]
-    return _response("Services", services, request, ("ServiceCode", "ServiceName"))
-
-
-def _response(name: str, records: list[Record], request: Record, key: tuple[str, str]) -> Record:
-    first, second = key
-    records_page, next_token = page(
-        records, request, key=lambda record: (record[first], record[second]), size=PAGE_SIZE
-    )
-    return {name: records_page, **next_token}
 
 
 def _record(quota: Quota, value: int) -> Record:

@@ -99,8 +99,11 @@ class AutoScaling:
             }
             record["SuspendedState"] = {**SUSPENDED, **record["SuspendedState"]}
             check_limits(record)
-            if registered and "Tags" in request:  # source: the API reference; words without one
-                raise invalid("To tag an existing scalable target, use TagResource.")
+            if registered and "Tags" in request:
+                raise invalid(
+                    "The scalable target that you tried to tag already exists. To update tags on "
+                    "an existing scalable target, use the TagResource API."
+                )
             target = self._store.targets.setdefault(
                 key, RegisteredTarget(key, record, tags=request.get("Tags", {}))
             )

@@ -39,11 +39,7 @@ def patch(logs: Any) -> None:
 
 def _page(streams: Mapping[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     """Return one page of events, the oldest first. Raise `ValueError` for an invalid request."""
-    if (limit := request.get("limit", MAX_EVENTS)) > MAX_EVENTS:
-        raise ValueError(
-            f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
-            f"constraint: Member must have value less than or equal to {MAX_EVENTS}"
-        )
+    limit = request.get("limit", MAX_EVENTS)
     if not request.get("startFromHead", True):
         raise ValueError("The local SageMaker does not support startFromHead=false: leave it out.")
     start, end = request.get("startTime", 0), request.get("endTime", float("inf"))

@@ -53,11 +53,9 @@ _DEFAULTS = {
     "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1048576",
 }
 
-# The first release whose script reads a variable; 22.05 reads all other variables. Further
+# The first release whose script reads a variable; 23.02 reads all other variables. Further
 # differences of old scripts are not emulated: before 23.04 they do not namespace models.
 _FIRST_RELEASES = {
-    "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "22.09",
-    _GPU_LIMIT: "22.12",
     "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "23.04",
     _ADDITIONAL: "23.07",
     "SAGEMAKER_TRITON_ALLOW_GRPC": "23.07",
@@ -108,7 +106,7 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     return ServeCommand(
         (*_SAGEMAKER, *arguments),
         _server_environment(environment, ping_mode),
-        (*_log_lines(environment, release), mode),
+        (*_log_lines(environment, image), mode),
     )
 
 
@@ -141,7 +139,7 @@ def single_model(
     command = ServeCommand(
         (*_SAGEMAKER, *arguments, f"--load-model={model}"),
         server_environment,
-        (*_log_lines(environment, release), *warnings),
+        (*_log_lines(environment, image), *warnings),
     )
     inference_type = variables.get(_INFERENCE_TYPE)
     if inference_type in _GENERATE_TYPES and server < _FIRST_WITH_GENERATE:
@@ -191,8 +189,11 @@ def _supported_variables(environment: dict[str, str], release: str | None) -> di
     }
 
 
-def _log_lines(environment: dict[str, str], release: str | None) -> Iterator[str]:
-    """Yield log lines about variables that have no effect."""
+def _log_lines(environment: dict[str, str], image: str) -> Iterator[str]:
+    """Yield log lines about an image that is not AWS's, and variables that have no effect."""
+    release = _release(image)
+    if release is None and image:
+        yield f"LOCAL SAGEMAKER: the Triton of this machine serves instead of {image}"
     for name, since in _FIRST_RELEASES.items():
         if environment.get(name) and not _is_at_least(release, since):
             reason = f"{release} does not have it; the first release with it is {since}"

@@ -28,7 +28,7 @@ from local_sagemaker.validation.hosting import (
     check_alarms_exist,
     check_deployment,
     check_variant_names,
-    check_weights_and_capacities,
+    check_variants_exist,
 )
 
 
@@ -210,7 +210,7 @@ class EndpointOperations(Registry):
                     "ManagedInstanceScaling sets the number of instances of an endpoint with "
                     "inference components: leave out DesiredInstanceCount."
                 )
-            check_weights_and_capacities(
+            check_variants_exist(
                 requested, [variant["VariantName"] for variant in endpoint.variants]
             )
             desired = variants.with_desired(endpoint.variants, requested)

@@ -1,6 +1,5 @@
 """Names, ARNs and lists of SageMaker's hosting resources."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +12,6 @@ Record = dict[str, Any]
 
 PAGE_SIZE = 10
 """Default of MaxResults (API reference of ListEndpoints; no source was found for other lists)."""
-
-_TIMES = (
-    ("CreationTimeAfter", "CreationTime", "CreationTimeBefore"),
-    ("LastModifiedTimeAfter", "LastModifiedTime", "LastModifiedTimeBefore"),
-)
-"""Member of a List request with the earliest time, member of a record, and with a later time."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +70,6 @@ class ResourceKind:
             for description in descriptions
             if request.get("NameContains", "") in description[name]
             and all(request.get(key) in (None, description.get(member)) for key, member in filters)
-            and all(
-                request.get(after, 0) <= description.get(time, 0) < request.get(before, math.inf)
-                for after, time, before in _TIMES
-            )
         ]
         sort_member = {"Name": name, "Status": status}.get(
             request.get("SortBy", ""), "CreationTime"

@@ -254,24 +254,6 @@ def test_idempotency_token_is_valid_for_five_minutes(account: Account) -> None:
     assert account.call("ListBuildsForProject", projectName="builder")["ids"] == [second, first]
 
 
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ({"cache": {"type": "S3"}}, "The local SageMaker does not support cache: leave it out."),
-        ({"source": {"type": "S3"}}, "Invalid project source: the location of an S3"),
-        ({"source": {"type": "GITHUB"}}, "the local SageMaker supports S3 sources, not GITHUB"),
-        ({"artifacts": {"type": "S3"}}, "Invalid artifacts: location and name are required"),
-        ({"artifacts": {**OUTPUT, "packaging": "ZIP"}}, "The local SageMaker does not support art"),
-        ({"serviceRole": "nonsense"}, "Invalid serviceRole: 'nonsense' is not the ARN of a role."),
-    ],
-)  # fmt: skip
-def test_invalid_project_is_refused(account: Account, members: Record, message: str) -> None:
-    with pytest.raises(ApiError) as refused:
-        account.call("UpdateProject", **{**project(), **members})
-    assert refused.value.code == "InvalidInputException"
-    assert refused.value.message.startswith(message)
-
-
 def test_resource_type(account: Account) -> None:
     resource = resource_types(account.codebuild.service)["AWS::CodeBuild::Project"]
     properties = {
@@ -293,13 +275,3 @@ def test_resource_type(account: Account) -> None:
     for _ in range(2):
         resource.delete(name, properties)
     assert account.call("ListProjects")["projects"] == ["builder"]
-
-
-def test_unknown_build_and_project(account: Account) -> None:
-    for operation, request in (
-        ("StartBuild", {"projectName": "none"}),
-        ("StopBuild", {"id": "none"}),
-        ("ListBuildsForProject", {"projectName": "none"}),
-    ):
-        with pytest.raises(ApiError, match="cannot be found: none"):
-            account.call(operation, **request)

@@ -19,13 +19,10 @@ from typing import Any
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.validation.model import ERROR_CODES
+from local_sagemaker.validation.model import error_code
 
 _PAGE_MEMBERS = "MaxResults NextToken"
-_LIST_MEMBERS = (
-    f"{_PAGE_MEMBERS} CreationTimeAfter CreationTimeBefore NameContains SortBy SortOrder"
-)
-_CHANGE_TIMES = "LastModifiedTimeAfter LastModifiedTimeBefore"
+_LIST_MEMBERS = f"{_PAGE_MEMBERS} NameContains SortBy SortOrder"
 _PROJECT_MEMBERS = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
     "secondarySources serviceRole source tags timeoutInMinutes"
@@ -59,8 +56,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "InferenceComponentStartupParameters": "ContainerStartupHealthCheckTimeoutInSeconds "
         "ModelDataDownloadTimeoutInSeconds",
         "ListEndpointConfigsInput": _LIST_MEMBERS,
-        "ListEndpointsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} StatusEquals",
-        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} {_CHANGE_TIMES} EndpointNameEquals "
+        "ListEndpointsInput": f"{_LIST_MEMBERS} StatusEquals",
+        "ListInferenceComponentsInput": f"{_LIST_MEMBERS} EndpointNameEquals "
         "StatusEquals VariantNameEquals",
         "ListModelsInput": _LIST_MEMBERS,
         "ListTagsInput": _PAGE_MEMBERS,
@@ -122,7 +119,6 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "UpdateProjectInput": _PROJECT_MEMBERS,
     },
     "service-quotas": {
-        "ListServicesRequest": _PAGE_MEMBERS,
         "ListAWSDefaultServiceQuotasRequest": _PAGE_MEMBERS,
         "ListServiceQuotasRequest": _PAGE_MEMBERS,
     },
@@ -136,8 +132,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
 def check_supported(service: str, request: dict[str, Any], shape: Shape) -> None:
     """Raise `ApiError` with all unsupported members of a request.
 
-    The types have been validated before. An unsupported member is accepted if it is empty or False,
-    because the AWS CLI, Terraform and the CDK send such members.
+    An unsupported member is accepted if it is empty or False: the AWS CLI, Terraform and the CDK
+    send such members.
     """
     reject_members(service, list(_unsupported(request, shape, SUPPORTED[service], "")))
 
@@ -151,22 +147,22 @@ def reject_members(service: str, members: list[str]) -> None:
     """Raise `ApiError` with the names of unsupported members, unless the list is empty."""
     if members:
         raise ApiError(
-            ERROR_CODES.get(service, "ValidationException"),
+            error_code(service),
             f"The local SageMaker does not support {', '.join(members)}: leave it out.",
         )
 
 
 def _unsupported(value: Any, shape: Shape, supported: dict[str, str], path: str) -> Iterator[str]:
-    if isinstance(shape, StructureShape):
+    if isinstance(shape, StructureShape) and isinstance(value, dict):
         for name, inner in value.items():
             inner_path = f"{path}.{name}".lstrip(".")
             if is_supported(shape, name, supported):
                 yield from _unsupported(inner, shape.members[name], supported, inner_path)
             elif inner:
                 yield inner_path
-    elif isinstance(shape, ListShape):
+    elif isinstance(shape, ListShape) and isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _unsupported(inner, shape.member, supported, f"{path}[{number}]")
-    elif isinstance(shape, MapShape):
+    elif isinstance(shape, MapShape) and isinstance(value, dict):
         for name, inner in value.items():
             yield from _unsupported(inner, shape.value, supported, f"{path}.{name}")

@@ -22,7 +22,7 @@ Response = tuple[int, dict[str, str], bytes]
 """Status, headers and body of an HTTP response."""
 
 _SIGNING_NAME = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
-_SERVICES = {
+SERVICE_NAMES = {
     "monitoring": "cloudwatch",
     "servicequotas": "service-quotas",
     "states": "stepfunctions",
@@ -61,7 +61,7 @@ def parse(path: str, headers: dict[str, str], body: bytes) -> ParsedRequest | No
     signature = _SIGNING_NAME.search(headers.get("authorization", ""))
     if signature is None:
         return None
-    service = _SERVICES.get(signature[1], signature[1])
+    service = SERVICE_NAMES.get(signature[1], signature[1])
     try:
         model = service_model(service)
         if "x-amz-target" in headers:
@@ -85,9 +85,9 @@ def parse(path: str, headers: dict[str, str], body: bytes) -> ParsedRequest | No
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the content of a JSON request. Raise `ApiError`."""
+    """Return the content of a JSON request, without members that are null. Raise `ApiError`."""
     try:
-        return json.loads(body or b"{}", **_NUMBER_PARSERS)
+        return json.loads(body or b"{}", **_HOOKS)
     except (ValueError, RecursionError) as error:
         message = f"The body is not JSON: {error}"
         raise ApiError("SerializationException", message) from None
@@ -101,9 +101,14 @@ def _parse_number(text: str) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else number
 
 
-_NUMBER_PARSERS: dict[str, Any] = dict.fromkeys(
-    ("parse_int", "parse_float", "parse_constant"), _parse_number
-)
+def _without_nulls(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+_HOOKS: dict[str, Any] = {
+    **dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _parse_number),
+    "object_hook": _without_nulls,
+}
 
 
 def _parse_cbor(body: bytes) -> Any:

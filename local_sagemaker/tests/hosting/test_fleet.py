@@ -15,9 +15,7 @@ from local_sagemaker.hosting.capacity import GIB, Capacity
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
-from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.pools import Capacities, NoCapacityError
-from local_sagemaker.tests.hosting.conftest import tar_gz
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 
@@ -263,24 +261,6 @@ def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], h
         assert list((folder / "empty").iterdir()) == []
         assert server.options["models"] == (folder / "models", folder / "models")
         assert server.options["log_lines"][0].startswith("Triton is running in SageMaker MME mode.")
-
-
-def test_isolated_server_has_the_model_paths_of_sagemaker(
-    triton: type[FakeTriton], host: Host, s3: Any
-) -> None:
-    s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
-    single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
-    isolated = dataclasses.replace(host, triton=ISOLATED, s3=s3)
-    fleet = start_fleet(isolated, "text", config({}), {"m": model()})
-    multi_server = running_server(fleet)
-    single_server = running_server(start_fleet(isolated, "search", config({}), {"m": single}))
-    first, second = triton.started
-    assert first.options["models"] == (multi_server.folder / "models", Path("/opt/ml/models"))
-    assert isinstance(multi_server.container, MultiModelContainer)
-    assert multi_server.container._path_in_sandbox == Path("/opt/ml/models")
-    assert second.options["models"] == (single_server.folder / "model", Path("/opt/ml/model"))
-    assert "--model-repository=/opt/ml/model" in second.options["arguments"]
-    assert (multi_server.folder / "models").is_dir()
 
 
 def test_supported_settings_depend_on_the_image_release(

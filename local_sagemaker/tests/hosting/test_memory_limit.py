@@ -75,17 +75,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def test_largest_process_is_killed_visibly(server: Server) -> None:
-    server.check()
-    assert server.end_of_model() == -9
-    ((kind, message),) = server.events
-    assert kind is EventKind.INSTANCE_UNHEALTHY
-    assert "of 64 MiB. The process of leaks.tar.gz, which used " in message
-    assert server.log.read_text() == f"Triton's line\nlocal SageMaker: {message}\n"
-    server.check()  # the rest fits
-    assert len(server.events) == 1
-
-
 def test_process_of_a_copy_is_killed_at_the_limit_of_its_instance(server: Server) -> None:
     server.check(component=True)  # a reservation is no limit
     assert server.events == []

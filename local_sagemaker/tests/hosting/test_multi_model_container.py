@@ -173,27 +173,6 @@ async def wait_until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_load_uses_the_model_path_of_the_server(make: Make, triton: Any) -> None:
-    await invoke(make(path_in_sandbox=Path("/opt/ml/models")))
-    (load,) = (json.loads(body) for _, path, body, _ in triton.requests if path == "/models")
-    assert load["url"] == f"/opt/ml/models/{load['model_name']}/model"
-
-
-async def test_first_invocation_downloads_and_loads_the_model(
-    container: MultiModelContainer, triton: Any, s3: Any, tmp_path: Path
-) -> None:
-    assert await invoke(container) == b"answer"
-    (method, path, body, headers), invocation = triton.requests
-    request = json.loads(body)
-    folder = Path(request["url"])
-    assert (method, path) == ("POST", "/models")
-    assert headers == {**JSON, "X-Amzn-SageMaker-Target-Model": TARGET}
-    assert folder == tmp_path / "models" / request["model_name"] / "model"
-    assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
-    assert invocation[:2] == ("POST", f"/models/{request['model_name']}/invoke")
-    assert s3.downloads == [("models", f"text/{TARGET}")]
-
-
 async def test_model_steps_are_reported(make: Make, triton: Any) -> None:
     messages: list[ModelStep] = []
     container = make(memory=2 * MODEL_BYTES, report=messages.append)
@@ -456,17 +435,6 @@ async def test_model_is_removed_after_its_call_without_caching(
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
     assert len(s3.downloads) == 2
-
-
-async def test_model_that_was_unloaded_in_the_container_is_loaded_again(
-    container: MultiModelContainer, triton: Any
-) -> None:
-    await invoke(container)
-    failed, in_progress = container.acquire(TARGET), container.acquire(TARGET)
-    container.release(failed, unloaded=True)
-    container.release(in_progress, unloaded=True)
-    assert await invoke(container) == b"answer"
-    assert (unloaded(triton), triton.loads) == ([TARGET], 2)
 
 
 # Room for archives

@@ -129,6 +129,16 @@ def test_only_override_changes_the_ping_mode(
 # Settings that depend on the release
 
 
+def test_image_of_ones_own_is_replaced_with_a_line_in_the_log(tmp_path: Path) -> None:
+    own = f"111122223333.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}"
+    (tmp_path / "tokens").mkdir()
+    single = single_model({}, image=own, archive=tmp_path, repository="/models")
+    for serve_command in (multi_model({}, image=own, repository="/tmp/sagemaker"), single):
+        assert serve_command.log_lines[0] == (
+            f"LOCAL SAGEMAKER: the Triton of this machine serves instead of {own}"
+        )
+
+
 def test_setting_newer_than_the_release_is_logged() -> None:
     serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(serve_command.arguments) == DEFAULTS
@@ -183,15 +193,6 @@ def test_single_model_arguments(archive: Path) -> None:
     expected = [default.replace("/tmp/sagemaker", "/opt/ml/model") for default in DEFAULTS]
     assert list(serve_command.arguments) == [*expected, "--log-verbose=2", "--load-model=minilm"]
     assert (serve_command.ping, serve_command.invocations) == ("/ping", "/invocations")
-
-
-def test_only_folder_is_the_default_model(archive: Path) -> None:
-    serve_command = single(archive)
-    assert serve_command.environment == {DEFAULT_MODEL: "minilm"}
-    assert serve_command.log_lines == (
-        f"WARNING: No {DEFAULT_MODEL} provided.",
-        "         Starting with the only existing model directory minilm",
-    )
 
 
 def test_default_model_is_required_for_several_folders(archive: Path) -> None:

@@ -18,6 +18,7 @@ import boto3
 import jmespath
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse, HeadersDict
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from ministack.app import app
 from ministack.services import cloudwatch, cloudwatch_logs
@@ -38,6 +39,7 @@ from local_sagemaker.tests.support.waiting import eventually
 
 Response = dict[str, Any]
 ENDPOINT = "http://127.0.0.1:4566"
+UNCHECKED = Config(parameter_validation=False, retries={"total_max_attempts": 1})
 
 
 class Account:
@@ -117,6 +119,7 @@ class Account:
                 aws_access_key_id="test",
                 aws_secret_access_key="test",
                 endpoint_url=ENDPOINT,
+                config=UNCHECKED,
             )
             client.meta.events.register("before-send", self._send)
             self._clients[service] = client

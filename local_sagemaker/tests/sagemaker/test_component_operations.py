@@ -7,12 +7,10 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.component_operations import HostingOperations
-from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, model
+from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets
 from local_sagemaker.tests.support.waiting import eventually
 
 ROLE = "arn:aws:iam::000000000000:role/known"
-CONFIG_WITH_MODEL = "one"
-"""An endpoint configuration of the fixture `hosting`, whose variant has a ModelName."""
 TIMES = {"InferenceComponentName": "times"}
 SPECIFICATION = {
     "ModelName": "m",
@@ -87,31 +85,6 @@ def test_failed_copies_fail_the_component(host: HostingOperations, fleets: Fleet
         assert error_message(update, {**TIMES, **change}).endswith("in state CREATE_FAILED")
     host.delete_inference_component(TIMES)
     eventually(lambda: not host.components)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"RuntimeConfig": {"CopyCount": 0}},
-         "Inference components copy count an integer larger than 0"),
-        ({"VariantName": "other"}, "Could not find variant other."),
-        ({"EndpointName": "none"}, 'Could not find endpoint "arn:'),
-        ({"Specification": {**SPECIFICATION, "ModelName": "none"}}, 'Could not find model "arn:'),
-        ({"Specification": {**SPECIFICATION, "ModelName": "many"}},
-         "The local SageMaker does not support multi-model inference components"),
-        ({"Specification": {"ModelName": "m"}}, "needs ComputeResourceRequirements"),
-        ({"EndpointName": "Text"},
-         "Inference Components are not supported in this Endpoint. Please make sure this "
-         "endpoint can deploy inference components."),
-    ],
-)  # fmt: skip
-def test_invalid_component_is_refused(
-    host: HostingOperations, change: dict[str, Any], message: str
-) -> None:
-    host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
-    host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": CONFIG_WITH_MODEL})
-    assert message in error_message(host.create_inference_component, {**REQUEST, **change})
-    assert host.list_inference_components({})["InferenceComponents"] == []
 
 
 def test_updating_endpoint_refuses_components(hosting: HostingOperations, fleets: Fleets) -> None:
@@ -191,10 +164,6 @@ def test_update_without_copies_changes_the_specification(
     assert fleets.all[-1].counts == {"times": 0}
 
 
-def test_update_without_a_change_is_refused(serving: HostingOperations) -> None:
-    assert "Specify a Specification" in error_message(serving.update_inference_component, TIMES)
-
-
 def test_deletion_is_refused_during_an_operation(
     host: HostingOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
@@ -259,34 +228,6 @@ def test_endpoint_update_keeps_the_copies(serving: HostingOperations, fleets: Fl
     assert variant["ManagedInstanceScaling"] == scaling
     assert len(fleets.all) == fleet_count
     assert describe_component(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        ({"EndpointConfigName": CONFIG_WITH_MODEL},
-         "keep the variant only without a ModelName, and"),
-        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True},
-         "specify only EndpointName and EndpointConfigName."),
-        ({"EndpointConfigName": "larger"},
-         "Cannot update endpoint with a different instance type for endpoints to which you plan "
-         "to deploy Inference Components."),
-    ],
-)  # fmt: skip
-def test_unsupported_endpoint_update_is_refused(
-    serving: HostingOperations, request_: dict[str, Any], message: str
-) -> None:
-    create_config(serving, "same")
-    create_config(serving, "larger", InstanceType="ml.g5.2xlarge")
-    request = {"EndpointName": "Empty", **request_}
-    assert message in error_message(serving.update_endpoint, request)
-
-
-def test_instance_count_cannot_be_set(serving: HostingOperations) -> None:
-    desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
-    request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
-    refused = error_message(serving.update_endpoint_weights_and_capacities, request)
-    assert "ManagedInstanceScaling" in refused
 
 
 def create_config(hosting: HostingOperations, name: str, **variant: Any) -> None:

@@ -1,6 +1,3 @@
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from local_sagemaker.errors import ApiError
@@ -24,45 +21,6 @@ def test_detailed_observability_can_be_disabled(hosting: EndpointOperations) -> 
         ]
         assert metrics_config["EnableDetailedObservability"] is enabled
         assert metrics_config["MetricPublishFrequencyInSeconds"] == 60
-
-
-@pytest.mark.parametrize("name", [str, str.upper])
-def test_duplicate_name_is_refused(hosting: EndpointOperations, name: Callable[[str], str]) -> None:
-    create(hosting)
-    with pytest.raises(ApiError) as a_model:
-        hosting.create_model(model(name("m")))
-    with pytest.raises(ApiError) as configuration:
-        hosting.create_endpoint_config(config(name("one")))
-    with pytest.raises(ApiError) as endpoint:
-        create(hosting, name("Text"), config="two")
-    assert error_message(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
-    assert error_message(configuration) == (
-        f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
-    )
-    assert (
-        error_message(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
-    )
-
-
-@pytest.mark.parametrize(
-    ("operation", "request_", "kind"),
-    [
-        ("delete_model", {"ModelName": "none"}, "model"),
-        ("create_endpoint_config", config("three", model="none"), "model"),
-        ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
-        ("create_endpoint", {"EndpointName": "e", "EndpointConfigName": "none"},
-         "endpoint configuration"),
-        ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
-        ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
-    ],
-)  # fmt: skip
-def test_missing_resource_is_named_in_the_error(
-    hosting: EndpointOperations, operation: str, request_: dict[str, Any], kind: str
-) -> None:
-    with pytest.raises(ApiError) as exc_info:
-        getattr(hosting, operation)(request_)
-    path = kind.replace(" configuration", "-config")
-    assert error_message(exc_info) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
 def test_role_that_sagemaker_cannot_assume_is_refused(hosting: EndpointOperations) -> None:

@@ -37,10 +37,6 @@ def listed(**request: Any) -> str:
         ({"NameContains": "text"}, "a"),
         ({"StatusEquals": "Failed"}, "b"),
         ({"MaxResults": 2}, "bc"),
-        ({"CreationTimeAfter": 20.0}, "bc"),
-        ({"CreationTimeBefore": 20.0}, "a"),
-        ({"LastModifiedTimeAfter": 41.0}, "ba"),
-        ({"LastModifiedTimeBefore": 50.0}, "c"),
     ],
 )
 def test_lists_are_sorted_and_filtered(request_: dict[str, Any], expected: str) -> None:

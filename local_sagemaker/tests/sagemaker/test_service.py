@@ -9,7 +9,7 @@ from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
-LIST_REQUEST = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
+LIST_REQUEST = {"MaxResults": 1, "NextToken": "x", "NameContains": "m"}
 TEXT = {"EndpointName": "text"}
 COMPONENT = {"InferenceComponentName": "times"}
 SPECIFICATION = {
@@ -39,7 +39,7 @@ VALID_REQUESTS: dict[str, dict[str, Any]] = {
     "DescribeInferenceComponent": COMPONENT,
     "DescribeModel": {"ModelName": "m"},
     "ListEndpointConfigs": {**LIST_REQUEST, "SortBy": "Name", "SortOrder": "Ascending"},
-    "ListEndpoints": {**LIST_REQUEST, "StatusEquals": "Failed", "LastModifiedTimeBefore": 1},
+    "ListEndpoints": {**LIST_REQUEST, "StatusEquals": "Failed"},
     "ListInferenceComponents": {**LIST_REQUEST, "EndpointNameEquals": "text"},
     "ListModels": LIST_REQUEST,
     "ListTags": {**RESOURCE, "MaxResults": 50},

@@ -42,8 +42,7 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     "smaller batches": (with_signature(max_batch_size=4), "fail: batches up to 4, before 8"),
     "variant renamed": (
         with_endpoint(variants={"Other": variant()}),
-        "rejected_updates: the update of prod-text is rejected before it begins: SageMaker does "
-        "not add, remove or rename variants; clients with TargetVariant AllTraffic would fail",
+        "rejected_updates: the update of prod-text is rejected before it begins: SageMaker does",
     ),
     "another hosting mode": (
         with_endpoint(hosting="single-model"),
@@ -59,8 +58,7 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     "maximum times ten": (with_variant(high=100), "multiplied_capacity: AllTraffic of prod-text"),
     "stateful model": (
         with_endpoint(models={"minilm": STATEFUL}),
-        "split_sequences: minilm of prod-text uses sequence batching, but SageMaker sends the "
-        "requests of a sequence to up to 10 instances",
+        "split_sequences: minilm of prod-text uses sequence batching, but SageMaker sends the",
     ),
     "another region": (plan_of(region="eu-west-1"), "new_environment: prod moves, us-east-1 of"),
     "no production": (plan_of(production=False), "no_longer_production: prod is no longer"),
@@ -100,6 +98,22 @@ def test_settings_are_told_with_both_values() -> None:
         "changed",
         "**prod-text**: no change; scaling.gpu_percent: 60 -> 70",
     )
+
+
+def test_image_of_ones_own_is_told() -> None:
+    images = [f"111111111111.dkr.ecr.us-east-1.amazonaws.com/triton@sha256:{d * 64}" for d in "ab"]
+    plans = [with_endpoint(settings={"image": {"uri": image}}) for image in images]
+    sentences = [
+        change.sentence
+        for before in (plan_of(endpoints={}), PROD, plans[0])
+        for change in endpoint_changes(
+            compare(RESOURCES, RESOURCES, plan_before=before, plan_after=plans[1])
+        )
+    ]
+    assert f"; in the image {images[1]}; " in sentences[0]
+    assert f"image.uri: none -> {images[1][:100]}" in sentences[1]
+    assert "image.uri: …" in sentences[2]
+    assert f"@sha256:{'a' * 64} -> …" in sentences[2]
 
 
 def test_state_of_new_removed_and_unchanged_endpoints() -> None:
