@@ -90,6 +90,24 @@ def test_moving_endpoint_needs_all_archives_below_both_prefixes(
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "engines", "new", "expected"),
+    [
+        ("cuda-25.09-sm86", True, "cpu-25.09", False),
+        ("cuda-25.09-sm86", True, "cuda-25.09-sm89", True),
+        ("cuda-25.09-sm86", False, "cuda-25.09-sm89", False),
+        ("cpu-25.09", False, "cuda-25.09-sm86", True),  # perhaps: a CPU has none
+    ],
+)
+def test_archive_with_engines_has_a_build_of_its_own(
+    old: str, engines: bool, new: str, expected: bool
+) -> None:
+    names = {"source": "a.zip", "model": "m", "digest": "d"}
+    item = BuildItem(**names, target=old, key=f"text/{old}/m.tar.gz", engines=engines)
+    moved = archives._for_target(item, f"text/{new}/m.tar.gz", new)
+    assert moved == replace(item, target=new, key=f"text/{new}/m.tar.gz", engines=expected)
+
+
 def test_rollback_deploys_no_persistent_stack(
     aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
 ) -> None:
