@@ -77,12 +77,8 @@ def _save_onnx(
     batch: str | int,
     external: bool = False,
     scores: bool = False,
-    result_batch: str | int = "",
-    columns: int = 3,
-    opset: int = 18,
-    kind: int = TensorProto.FLOAT,
 ) -> None:
-    shape = (batch, columns)
+    kind, shape = TensorProto.FLOAT, (batch, 3)
     sequence = helper.make_value_info("scores", helper.make_sequence_type_proto(TypeProto()))
     weights = numpy_helper.from_array(np.ones((1, 3), np.float32), "w")
     graph = helper.make_graph(
@@ -90,12 +86,12 @@ def _save_onnx(
         "graph",
         [helper.make_tensor_value_info("X", kind, shape)],
         [
-            helper.make_tensor_value_info('a "Y"', kind, (result_batch or batch, columns)),
+            helper.make_tensor_value_info('a "Y"', kind, shape),
             *([sequence] if scores else []),
         ],
         [weights],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, path, save_as_external_data=external, location="weights.bin", size_threshold=0)
 
@@ -168,49 +164,6 @@ def test_onnx_file_that_triton_refuses_is_an_error(
     assert [*models.iterdir()] == []
 
 
-TREE = '{{"learner": {{"learner_model_param": {{"num_feature": "5"{}}}{}}}, "version": [{}]}}'
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("x.onnx", {"opset": 99}, "error: x.onnx: has opset 99; ONNX Runtime"),
-        ("x.onnx", {"columns": 0}, 'error: x.onnx: "X" has an axis of size 0'),
-        ("x.json", ("", ', "gradient_booster": {"name": "gblinear"}', "3, 0, 0"), "gblinear"),
-        ("x.json", (', "num_target": "2"', "", "3, 0, 0"), "error: x.json: has 2 targets, FIL"),
-        ("x.onnx", {"opset": 23}, "warning: x.onnx: has opset 23; ONNX Runtime 1.19.2 of Triton"),
-        ("x.onnx", {"kind": TensorProto.BFLOAT16}, 'warning: x.onnx: "X" is BF16, which the ONNX'),
-        ("x.json", ("", "", "3, 1, 0"), "warning: x.json: was written by XGBoost 3.1.0; Treelite"),
-    ],
-)
-def test_file_that_releases_do_not_serve_is_named(
-    models: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    file: str,
-    content: dict[str, int] | tuple[str, ...],
-    message: str,
-) -> None:
-    path = models.parent / file
-    if isinstance(content, dict):
-        _save_onnx(path, batch="n", **content)  # type: ignore[arg-type]
-    else:
-        path.write_text(TREE.format(*content))
-    is_warning = message.startswith("warning")
-    assert _run(monkeypatch, models, "model", "churn", "--from", file) == int(not is_warning)
-    assert message in capsys.readouterr().err
-    assert len([*models.iterdir()]) == int(is_warning)
-
-
-def test_different_first_axes_are_not_one_batch_axis(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _save_onnx(models.parent / "net.onnx", batch="rows", result_batch="pairs")
-    assert _run(monkeypatch, models, "model", "churn", "--from", "net.onnx") == 0
-    text = (models / "churn/churn/config.pbtxt").read_text()
-    assert "max_batch_size: 0  # the first axes differ ('pairs', 'rows'): no batches" in text
-
-
 def test_command_of_the_finding_writes_the_missing_config(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,32 +174,6 @@ def test_command_of_the_finding_writes_the_missing_config(
     assert command[0] == "tritonsm"
     assert main(command[1:]) == 0
     assert checks.lint(ModelSource(models / "auto")) == []
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("none.onnx", None, "none.onnx: no such file: write the path of model.onnx, model.pt"),
-        ("x.onnx", "no", "x.onnx: is not an ONNX file"),
-        ("x.pt", "no", "x.pt: is not a TorchScript file: save it with torch.jit.save"),
-        ("x.json", "{}", "x.json: is not an XGBoost model: save it with booster.save_model"),
-        ("x.txt", "", "x.txt: is not a LightGBM model: save it with booster.save_model"),
-        ("x.pkl", "", "x.pkl: cannot be read for its tensors: write the path of model.onnx"),
-    ],
-)
-def test_file_that_is_no_model_is_an_error(
-    models: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    file: str,
-    content: str | None,
-    message: str,
-) -> None:
-    if content is not None:
-        (models.parent / file).write_text(content)
-    assert _run(monkeypatch, models, "model", "churn", "--from", file) == 1
-    assert message in capsys.readouterr().err
-    assert [*models.iterdir()] == []
 
 
 def test_torchscript_without_options_asks_for_tensors_by_their_names(

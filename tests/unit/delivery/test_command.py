@@ -5,19 +5,18 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.exceptions import ClientError
 
 from delivery import command
 from delivery.errors import (
     ChangedByHand,
-    EndpointLost,
     FaultyDeployment,
     NotDelivered,
     RollbackFailed,
     Unfinished,
 )
+from delivery.verify import VerifiedStage
 from release.artefact import ReleaseArtefact
-from release.checkout import CheckoutError
 from tests.tritonsm import tritonsm
 
 
@@ -34,9 +33,20 @@ def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReleaseArtefact:
 def test_successful_delivery_has_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
 ) -> None:
-    monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: VerifiedStage([], []))
     assert tritonsm(["deliver", "prod", "--from-stage", "dev", "--digest", release.digest]) == 0
     assert capsys.readouterr().out == f"delivered: prod serves release {release.name}\n"
+
+
+def test_delivery_without_some_models_has_exit_code_5(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
+) -> None:
+    verified = VerifiedStage([], ["text/a: version 2 could not be built: clients keep 1"])
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: verified)
+    assert tritonsm(["deliver", "prod", "--digest", release.digest]) == 5
+    assert capsys.readouterr().err.startswith(
+        "deployed, but not all models: text/a: version 2 could not be built: clients keep 1\n"
+    )
 
 
 def test_release_with_another_digest_is_not_delivered(
@@ -58,12 +68,9 @@ EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}
         (FaultyDeployment("Y is missing"), 2,
          "deployed, but faulty: Y is missing\n  Roll back: make rollback STAGE=prod\n"),
         (RollbackFailed("continue"), 2, "deployed, but faulty: continue\n"),
-        (EndpointLost("create"), 2, "deployed, but faulty: create\n"),
         (Unfinished("prod-text is updating"), 3,
          "unfinished: prod-text is updating\n  AWS finishes the operations in progress. Wait"),
         (ChangedByHand("tritonsm rollback m"), 4, "changed by hand: tritonsm rollback m\n"),
-        (CheckoutError("no stage"), 1, "not delivered: no stage\n"),
-        (NoCredentialsError(), 1, "not delivered: AWS: Unable to locate credentials\n"),
         (ClientError(EXPIRED, "GetParameter"), 1,
          "not delivered: the credentials have expired: get new ones (An error occurred"),
         (KeyboardInterrupt(), 130, "not delivered: interrupted before it changed anything\n"),
@@ -84,7 +91,8 @@ def test_each_error_has_its_exit_code_and_message(
 def test_rollback_reports_the_next_step(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", ["prod-text/a"]))
+    verified = VerifiedStage(["prod-text/a"], [])
+    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", verified))
     assert tritonsm(["rollback-stage", "prod"]) == 0
     warning, result = capsys.readouterr().out.splitlines()
     assert warning.startswith(
@@ -92,8 +100,3 @@ def test_rollback_reports_the_next_step(
     )
     assert result.startswith("delivered: prod serves release a again. ")
     assert "revert it" in result
-
-
-def test_golden_without_inputs_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tritonsm(["golden", "dev", "minilm"]) == 1
-    assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from delivery import deploy as deployment
 from delivery.assembly import Assembly
 from delivery.cdk import CdkResult
 from delivery.deploy import StageDeployment, deploy, without_scaling
-from delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
+from delivery.errors import FaultyDeployment, NotDelivered, Unfinished
 from release.templates import Template
 from tests.unit.delivery.test_suspended_scaling import settings, template
 from tests.unit.plan.plans import make_endpoint, make_plan
@@ -122,29 +122,6 @@ def test_scaling_is_restored_after_a_failed_second_deploy(
     assert message[-1] == "  prod-text: variant A scales again, as before"
 
 
-def test_failed_first_deploy_changes_nothing(
-    stack: FakeStack, stage_deployment: StageDeployment
-) -> None:
-    stack.failing_deploys = {1}
-    with pytest.raises(NotDelivered) as failed:
-        deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT]
-    assert "again" not in str(failed.value)
-
-
-def test_scaling_is_not_restored_in_a_stack_with_its_new_template(
-    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail_for_another_stack(*arguments: Any, **_: bool) -> CdkResult:
-        result = stack.deploy(*arguments)
-        return CdkResult(result.succeeded and len(stack.deploys) != 2, ())
-
-    monkeypatch.setattr(cdk, "deploy", fail_for_another_stack)
-    with pytest.raises(NotDelivered):
-        deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT, NEW]
-
-
 def test_failed_restoring_of_scaling_is_a_faulty_deployment(
     stack: FakeStack, stage_deployment: StageDeployment
 ) -> None:
@@ -188,18 +165,3 @@ def test_error_after_the_first_deploy_is_unfinished(
     with pytest.raises(Unfinished) as failed:
         deploy(stage_deployment)
     assert WARNING in str(failed.value)
-
-
-def test_failed_rollback_of_the_second_deploy_has_the_commands(
-    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack.failing_deploys = {2}
-    monkeypatch.setattr(
-        deployment,
-        "stacks_with_failed_rollback",
-        lambda *_: ["prod-text"] if len(stack.deploys) == 2 else [],
-    )
-    with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
-        deploy(stage_deployment)
-    assert str(failed.value).splitlines()[-1].strip() == WARNING
-    assert len(stack.deploys) == 2

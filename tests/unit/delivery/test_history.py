@@ -76,12 +76,6 @@ def test_second_rollback_goes_further_back(history: History) -> None:
         history.rollback_target(None)
 
 
-def test_failed_rollback_can_be_repeated(history: History) -> None:
-    deliver(history, "a", *["b"] * (MAX_ENTRIES + 1))  # a repeated commit is recorded once
-    assert roll_back(history, outcome=DeliveryOutcome.FAILED) == "a"
-    assert roll_back(history) == "a"
-
-
 @pytest.mark.parametrize("outcome", FAILURES)
 def test_rollback_after_a_failure_goes_to_the_last_success(
     history: History, outcome: DeliveryOutcome
@@ -89,17 +83,6 @@ def test_rollback_after_a_failure_goes_to_the_last_success(
     deliver(history, "a", "b")
     deliver(history, "c", outcome=outcome)
     assert roll_back(history) == "b"
-
-
-def test_rollback_target_is_found_by_abbreviated_commit(history: History) -> None:
-    deliver(history, "aa1", "bb1")
-    roll_back(history)
-    deliver(history, "cc1", outcome=DeliveryOutcome.FAILED)
-    assert history.rollback_target("bb").commit == "bb1"
-    with pytest.raises(
-        NotDelivered, match=r"no release or commit cc .* has: commit cc1, commit aa1"
-    ):
-        history.rollback_target("cc")
 
 
 def test_release_is_the_same_delivery_whatever_its_commit(history: History, ssm: FakeSsm) -> None:
@@ -153,13 +136,6 @@ def test_outcome_is_recorded_after_another_delivery_took_over(
         ("b", DeliveryOutcome.DELIVERED),
         ("c", DeliveryOutcome.STARTED),
     ]
-
-
-def test_outcome_is_recorded_after_the_record_was_emptied(history: History, ssm: FakeSsm) -> None:
-    history.record_start("a")
-    ssm.values.append('{"deliveries": []}')
-    history.record_outcome(DeliveryOutcome.DELIVERED)
-    assert commits(history) == ["a"]
 
 
 def event(commit: str | None, result: str, action: str = "deliver") -> Event:
@@ -237,20 +213,6 @@ def test_later_write_of_two_simultaneous_deliveries_wins(
     second.refuse_superseded()
     second.record_outcome(DeliveryOutcome.DELIVERED)
     assert live_commit(history) == "c"
-
-
-def test_invalid_entries_are_ignored_with_a_warning(
-    history: History, ssm: FakeSsm, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deliver(history, "a")
-    record = json.loads(ssm.values[-1])
-    record["deliveries"] += [9999, {"commit": "b", "time": "then", "outcome": "delivered"}]
-    ssm.values.append(json.dumps(record))
-    assert live_commit(history) == "a"
-    warnings = capsys.readouterr().err.splitlines()
-    assert [warning.partition(" is invalid")[0] for warning in warnings] == [
-        f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
-    ]
 
 
 def test_invalid_parameter_refuses_every_delivery(history: History, ssm: FakeSsm) -> None:

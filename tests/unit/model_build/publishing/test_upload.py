@@ -4,7 +4,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -44,15 +43,6 @@ def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
         "CompleteMultipartUpload",
     ]
     assert s3.unfinished == {}
-
-
-@pytest.mark.parametrize(("size", "parts"), [(0, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
-def test_number_of_parts_follows_the_size(s3: FakeS3, file: Path, size: int, parts: int) -> None:
-    file.write_bytes(bytes(size))
-    _upload(s3, file)
-    assert s3.calls.count("UploadPart") == parts
-    assert s3.objects[KEY]["Body"] == bytes(size)
-    assert s3.objects[KEY]["ChecksumSHA256"] == upload.checksum(file)
 
 
 def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
@@ -106,32 +96,6 @@ def test_upload_is_aborted_after_its_last_part(
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert (events[0], events[-1]) == ("part sent", "aborted")
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
-    s3.hooks["CompleteMultipartUpload"] = Mock(side_effect=stop)
-    with pytest.raises(stop):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-    assert s3.objects == {}
-
-
-def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
-    s3.hooks["CompleteMultipartUpload"] = Mock(
-        side_effect=client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
-    )
-    with pytest.raises(upload.KeyTaken):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-
-
-def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
-    s3.hooks["UploadPart"] = Mock(side_effect=client_error("UploadPart", "AccessDenied"))
-    s3.hooks["AbortMultipartUpload"] = Mock(side_effect=ConnectionError("connection lost"))
-    with pytest.raises(ClientError, match="AccessDenied"):
-        _upload(s3, file)
-    assert s3.calls[-1] == "AbortMultipartUpload"
 
 
 def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> None:
