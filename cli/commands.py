@@ -86,7 +86,7 @@ OFFLINE = {
 
 NEED_ALL_PACKAGES = {
     *("build", "deliver", "demo", "golden", "invoke", "load", "lock"),
-    *("publish", "report", "rollback-stage", "size", "try"),
+    *("publish", "report", "rollback-stage", "size", "try", "tune"),
 }
 """Commands with packages that `make install-cdk` leaves out, such as those that export models."""
 

@@ -1,13 +1,14 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
+from model_build.checks.backends import OTHER_BACKENDS
 from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
@@ -74,12 +75,22 @@ class ModelPlan:
             "each request"
         )
 
-    def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
-        """Raise `BuildError` if the model cannot be built for `target`.
+    def check_target(
+        self,
+        target: BuildTarget,
+        *,
+        builder: ComputeCapability | None,
+        backends: Collection[str] | None = None,
+    ) -> None:
+        """Raise `BuildError` if the model cannot be built for `target`, or served.
 
         `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
+        `backends` are those of the endpoint's own image, None for AWS's image.
         """
-        checks.check_target(self.source, target)
+        if backends is None:
+            # A backend that AWS's image lost has a message of its own.
+            backends = {*BACKENDS, *OTHER_BACKENDS}
+        checks.check_target(self.source, target, backends)
         if not self.engines or target.compute_capability is None:
             return
         location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"

@@ -20,6 +20,7 @@ from model_build.formats import FORMATS
 from model_build.recipe import Copy, Files, Recipe
 from model_build.repository import CONFIG, Repository
 from model_build.table import KEY, RecipeTable
+from plan import golden
 from platform_facts.rules.checked_yaml import InvalidFile, YamlFile
 
 _MAX_LISTED = 8
@@ -116,14 +117,20 @@ class ModelFolder:
         ]
 
     @cached_property
+    def source_files(self) -> list[Path]:
+        """The files that builds get: also the golden file, which is part of no model's digest."""
+        file = self.path / golden.FILE
+        return [*self.files, *([file] if file.is_file() else [])]
+
+    @cached_property
     def digest(self) -> str:
-        """The digest of all files, 64 hex digits."""
-        return self._digest(self.files).hexdigest()
+        """The digest of `source_files`, 64 hex digits."""
+        return self._digest(self.source_files).hexdigest()
 
     @cached_property
     def size(self) -> int:
-        """The bytes of all files."""
-        return sum(path.stat().st_size for path in self.files)
+        """The bytes of `source_files`."""
+        return sum(path.stat().st_size for path in self.source_files)
 
     def row_digest(self, row: "ModelSource") -> str:
         """Return the digest of the files of a row, and of its values that the recipe uses."""

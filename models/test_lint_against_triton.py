@@ -53,6 +53,7 @@ REFUSED = {
     "Python model that imports its own modules": "an extension module is empty in the test",
     "DALI pipeline that Triton serializes": "the stand-in needs model.dali",
     "environment of the image": "an image of your own may have it",
+    "misspelled backend": "an image of your own may have it",
     "ONNX model with a state": "the stand-in has none",
     "ONNX model with a batch input": "the stand-in has none",
 }

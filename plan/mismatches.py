@@ -294,10 +294,12 @@ class _Expected:
         mode: Properties,
         model: PlannedModel | None = None,
     ) -> Properties:
-        gpu = self._type(variant).gpu
+        gpu, image = self._type(variant).gpu, self._settings.get("image")
         container = {
             "Environment": self._endpoint.settings.environment(model),
-            "Image": platform_facts.image_uri(
+            "Image": image["uri"]
+            if image
+            else platform_facts.image_uri(
                 release=self._release,
                 region=platform_facts.region(self._plan.region),
                 processor=platform_facts.Processor.GPU if gpu else platform_facts.Processor.CPU,

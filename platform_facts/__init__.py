@@ -12,7 +12,7 @@ from platform_facts._backends import Backend, backend, backends
 from platform_facts._compute_capability import AMPERE, ComputeCapability
 from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
-from platform_facts._images import Processor, image_uri
+from platform_facts._images import ImageReference, Processor, image_uri
 from platform_facts._instances import InstanceType, instance_type, instance_types
 from platform_facts._prices import HOURS_PER_MONTH, Prices, prices
 from platform_facts._regions import Region, region, regions
@@ -25,6 +25,7 @@ __all__ = [
     "Backend",
     "ComputeCapability",
     "Gpu",
+    "ImageReference",
     "InstanceType",
     "Prices",
     "Processor",

@@ -1,4 +1,7 @@
+import re
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from platform_facts._errors import UnsupportedCombination
 from platform_facts._regions import Region
@@ -29,3 +32,35 @@ def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
     suffix = "-cpu" if processor is Processor.CPU else ""
     registry = f"{region.account(release)}.dkr.ecr.{region.name}.{region.dns_suffix}"
     return f"{registry}/sagemaker-tritonserver:{release.name}-py3{suffix}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageReference:
+    """The parts of ACCOUNT.dkr.ecr.REGION.SUFFIX/REPOSITORY:TAG, or REPOSITORY@DIGEST.
+
+    The other one of `tag` and `digest` is empty.
+    """
+
+    account: str
+    region: str
+    repository: str
+    tag: str
+    digest: str
+
+    @classmethod
+    def parse(cls, uri: str) -> Self:
+        """Return the parts of an image's URI. Raise `ValueError` if it is not one of ECR."""
+        match = _ECR_IMAGE.fullmatch(uri)
+        if match is None:
+            raise ValueError(f"{uri!r} is not an image of an ECR repository")
+        return cls(**match.groupdict(default=""))
+
+    def repository_arn(self, partition: str) -> str:
+        """Return the ARN of the repository."""
+        return f"arn:{partition}:ecr:{self.region}:{self.account}:repository/{self.repository}"
+
+
+_ECR_IMAGE = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[\w-]+)\.[^/]+/(?P<repository>[^:@]+)"
+    r"(?::(?P<tag>[^:@]+)|@(?P<digest>sha256:[0-9a-f]{64}))"
+)

@@ -65,6 +65,9 @@ def _clauses(
     elif before is None:
         settings = after.settings
         yield f"new, Triton {comparison.plans[1].release}"
+        image: Any = settings.settings.get("image")
+        if image:
+            yield f"in the image {image['uri']}"
         for variant in settings.variants.values():
             types = " or ".join(variant.instance_types)
             yield f"{types}, {limits_text(variant.instances)} instances"

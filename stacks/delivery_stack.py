@@ -1,5 +1,7 @@
 """The IAM roles of GitHub workflows in the account of a stage, without access keys."""
 
+from collections.abc import Sequence
+
 from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -53,6 +55,7 @@ class DeliveryStack(Stack):
         stage_name: str,
         delivery: DeliveryConfig,
         components: bool = False,
+        images: Sequence[str] = (),
         existing: ExistingConfig,
         env: Environment,
     ) -> None:
@@ -95,7 +98,7 @@ class DeliveryStack(Stack):
             actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
             allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
-        self._allow_preflight(deploy, stage_name, qualifier)
+        self._allow_preflight(deploy, stage_name, qualifier, images)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -177,7 +180,9 @@ class DeliveryStack(Stack):
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole, stage: str, qualifier: str) -> None:
+    def _allow_preflight(
+        self, role: iam.IRole, stage: str, qualifier: str, own_images: Sequence[str]
+    ) -> None:
         """Allow the read-only checks of the account, before and after a deploy.
 
         If a permission is missing, the delivery reports it and continues.
@@ -185,6 +190,9 @@ class DeliveryStack(Stack):
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
+        references = map(platform_facts.ImageReference.parse, own_images)
+        if arns := sorted({image.repository_arn(self.partition) for image in references}):
+            allow(role, ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], arns)
         for action, name in {
             "iam:GetRolePolicy": self._arn("iam", f"role/{stage}-*"),
             "kms:GetKeyPolicy": self._arn("kms", "key/*"),

@@ -163,12 +163,12 @@ def _server_counts(settings: EndpointSettings, model: str) -> list[int]:
 def sources_asset(
     scope: Construct, construct_id: str, folders: Iterable[ModelFolder]
 ) -> s3_assets.Asset:
-    """Return an asset with folders of models: the files that are part of their digests."""
+    """Return an asset with folders of models: the files that builds get."""
     with TemporaryDirectory() as scratch:
         digests = dict[str, str]()
         for folder in folders:
             digests[folder.path.name] = folder.digest
-            for file in folder.files:
+            for file in folder.source_files:
                 link = Path(scratch, folder.path.name, file.relative_to(folder.path))
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(file.resolve())

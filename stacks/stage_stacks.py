@@ -69,6 +69,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
             app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
             existing=stage.existing,
             components=any(config.components for config in stage.endpoints.values()), env=env,
+            images=[config.image.uri for config in stage.endpoints.values() if config.image],
         )  # fmt: skip
     for short_name, endpoint in plan.document.endpoints.items():
         endpoint_stack = EndpointStack(

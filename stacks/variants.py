@@ -10,6 +10,7 @@ from stacks import settings
 from stages.schema.endpoint import EndpointConfig
 from triton_sagemaker import (
     ComponentHosting,
+    ContainerImage,
     Fallback,
     HostingMode,
     ModelComponent,
@@ -31,6 +32,7 @@ def variants(
         metrics = PublishedMetrics(log_group=log_group, namespace=namespace)
     container = TritonContainer(
         release=platform_facts.release(release),
+        image=ContainerImage(config.image.uri) if config.image else None,
         environment=config.environment,
         options=settings.server_options(config.server, metrics),
     )

@@ -292,6 +292,9 @@ def _problems(
     yield from check_environment_size(planned.settings.environment(longest))
     has_builder = platform_facts.region(stage.region).codebuild_gpu
     builder = platform_facts.codebuild_gpu().compute_capability if has_builder else None
+    backends = None
+    if config.image:
+        backends = config.image.backends or platform_facts.release(stage.release).backends
     checked = set[tuple[Path, str, str]]()
     for number, model in models:
         keys, planned_model = ("models", number), planned.models[model.name]
@@ -301,7 +304,8 @@ def _problems(
                 continue
             checked.add(code)
             try:
-                model.check_target(BuildTarget.parse(archive.target), builder=builder)
+                target = BuildTarget.parse(archive.target)
+                model.check_target(target, builder=builder, backends=backends)
             except BuildError as error:
                 yield Violation(keys, str(error))
         decoupled = check_decoupled_model.at(*keys)

@@ -25,6 +25,8 @@ class Place:
     builder_source, engines_source: source assets of the CodeBuild projects.
     existing: name in NAMED_RESOURCES -> ARN of a resource that exists outside of the stage.
     mirror, mirror_repository: image in ECR for engine builds, and the end of its repository ARN.
+    own_repository: the end of the repository ARN of an endpoint's own image.
+    image_repository: that of an endpoint's image.
     """
 
     partition: str = "aws"
@@ -43,6 +45,8 @@ class Place:
     engines_source: str = "*"
     mirror: str = "*"
     mirror_repository: str = "*"
+    own_repository: str = "*"
+    image_repository: str = "*"
 
     def names(self, resources: Names) -> dict[str, str]:
         """Return all placeholder values; `resources` are the ARNs of NAMED_RESOURCES."""

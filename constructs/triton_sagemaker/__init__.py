@@ -32,6 +32,7 @@ from triton_sagemaker.scalable_instance_count import ScalableInstanceCount as Sc
 from triton_sagemaker.server_options import PublishedMetrics as PublishedMetrics
 from triton_sagemaker.server_options import ServerOptions as ServerOptions
 from triton_sagemaker.single_model_hosting import SingleModelHosting as SingleModelHosting
+from triton_sagemaker.triton_container import ContainerImage as ContainerImage
 from triton_sagemaker.triton_container import TritonContainer as TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint as TritonEndpoint
 from triton_sagemaker.update_checks import EndpointUpdateChecks as EndpointUpdateChecks

@@ -1,6 +1,5 @@
 """Policy statements of roles, with the reason for each wildcard."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
@@ -8,7 +7,9 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
+from platform_facts import ImageReference
 from triton_sagemaker.nag import acknowledge_wildcards
+from triton_sagemaker.triton_container import ContainerImage
 
 Conditions = Mapping[str, Mapping[str, str | list[str]]]
 
@@ -71,15 +72,13 @@ def allow(
 
 
 def allow_image_pulls(
-    construct: IConstruct, images: Iterable[str], *, partition: str
+    construct: IConstruct, images: Iterable[ContainerImage], *, partition: str
 ) -> Iterator[iam.PolicyStatement]:
     """Yield statements that allow pulls from ECR. Source: CodeBuild user guide, sample-ecr."""
-    repositories = set[str]()
-    for image in images:  # account.dkr.ecr.region.suffix/name:tag, or /name@digest
-        registry, _, tagged_name = image.partition("/")
-        account, _, _, region = registry.split(".")[:4]
-        name = re.split("[:@]", tagged_name)[0]
-        repositories.add(f"arn:{partition}:ecr:{region}:{account}:repository/{name}")
+    repositories = {
+        image.repository_arn or ImageReference.parse(image.uri).repository_arn(partition)
+        for image in images
+    }
     yield allow_statement(
         construct,
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],

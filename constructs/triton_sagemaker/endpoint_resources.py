@@ -9,6 +9,7 @@ from constructs import Construct
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.hosting_mode import VpcConfig
+from triton_sagemaker.triton_container import ContainerImage
 from triton_sagemaker.variant import Variant
 
 Cfn = sagemaker.CfnEndpoint
@@ -17,7 +18,7 @@ Cfn = sagemaker.CfnEndpoint
 def create_models(
     scope: Construct,
     variants: Sequence[Variant],
-    images: Mapping[str, str],
+    images: Mapping[str, ContainerImage],
     role: EndpointRole,
     vpc_config: VpcConfig | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
@@ -29,6 +30,7 @@ def create_models(
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
     for variant in variants:
         variant_models = resources.setdefault(variant.variant_name, {})
+        image = images.get(variant.variant_name)
         for suffix, source in variant.sources.items():
             model = sagemaker.CfnModel(
                 scope,
@@ -38,7 +40,7 @@ def create_models(
                     environment=variant.container.all_environment(
                         source.environment, multi_model=source.is_multi_model
                     ),
-                    image=images.get(variant.variant_name, ""),
+                    image=image.uri if image else "",
                     model_data_url=source.model_data_url,
                     **source.container_properties,
                 ),

@@ -10,6 +10,7 @@ from constructs import Construct
 from triton_sagemaker.allow import NO_RESOURCES, StackArns, allow_image_pulls, allow_statement
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.service_trust import trusted_service
+from triton_sagemaker.triton_container import ContainerImage
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import create_vpc_policy
 
@@ -43,7 +44,7 @@ class EndpointRole(Construct):
         *,
         endpoint_name: str,
         variants: Sequence[Variant],
-        images: Sequence[str],
+        images: Sequence[ContainerImage],
         vpc: ec2.IVpc | None = None,
         volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,

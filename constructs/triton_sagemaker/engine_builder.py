@@ -11,6 +11,7 @@ from constructs import Construct
 from triton_sagemaker.allow import Conditions, allow, allow_image_pulls
 from triton_sagemaker.build_project import BuildProject, denied_overrides
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
+from triton_sagemaker.triton_container import ContainerImage
 
 JOBS_WILDCARD_REASON = "Jobs and their results are named by their content."
 """Reason for the wildcards of statements about these objects."""
@@ -76,7 +77,7 @@ class EngineBuilder(Construct):
         allow(role, ["s3:ListBucket"], [arn], conditions=job_prefixes)
         allow(role, ["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
         if self.mirrors:
-            images = self.mirrors.values()
+            images = map(ContainerImage, self.mirrors.values())
             partition = Stack.of(self).partition
             for statement in allow_image_pulls(self._build, images, partition=partition):
                 role.add_to_policy(statement)

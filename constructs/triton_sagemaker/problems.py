@@ -16,6 +16,7 @@ ARGUMENTS = {
     "publish_metrics": "container.options.publish_metrics",
     "server": "container.options",
     "environment": "container.environment",
+    "image": "container.image",
     "release": "container.release",
     "update.wait_seconds": "update.wait",
     "update.rollback_error_rate": "rollback_error_rate",
@@ -40,6 +41,7 @@ WORDS = {
 EXAMPLES = {
     "bucket": 's3.Bucket.from_bucket_name(self, "Models", "my-bucket")',
     "encryption_key": 'kms.Key.from_key_arn(self, "Key", "arn:aws:kms:...")',
+    "image": "triton_sagemaker.ContainerImage.from_ecr_repository(repository, digest)",
     "instance_type": 'platform_facts.instance_type("ml.g5.xlarge")',
     "memory": "Size.gibibytes(4)",
     "provision_timeout": "Duration.minutes(15)",

@@ -119,6 +119,8 @@ class Variant:
         yield from self.container.problems(
             self.hosting.environment, multi_model=self.hosting.is_multi_model
         )
+        if self.container.image and self.hosting.is_multi_model:
+            yield from check(variants.check_multi_model_image, self.instance_type)
         yield from check(ranges.INSTANCE_COUNT, count)
         for instance_type in self.instance_types:
             yield from check(server.check_gpu_load_limit, limit, instance_type)

@@ -22,6 +22,7 @@ Feature = Literal[
     "existing key",
     "inference components",
     "mirrored images",
+    "own image",
     "preflight",
     "private network",
     "promotion",

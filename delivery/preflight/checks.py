@@ -7,16 +7,18 @@ changes: the syntax of policies, names that exist already, a quota on builds;
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.aws import DENIED, failure_reason
 from delivery.preflight import existing_resources, quotas
 from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
+from platform_facts import ImageReference
 
 Check = Callable[[Account], Iterable[CheckFinding]]
 DEFAULT_QUALIFIER = "hnb659fds"
@@ -32,13 +34,19 @@ without the image (aws/sagemaker-python-sdk#4064)."""
 OTHER_RELEASE = (
     "write another release into the stage's file: docs.aws.amazon.com lists a region's releases"
 )
+OWN_IMAGE = "push the image, or correct image.uri in the stage's file"
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 MEDIA_TYPES = (
-    "application/vnd.docker.distribution.manifest.v2+json",
+    DOCKER_MANIFEST,
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.oci.image.index.v1+json",
 )
-_URI = re.compile(r"(\d{12})\.dkr\.ecr\.([\w-]+)\.[^/]+/([^:@]+):(.+)")
+BUILD_IMAGE = "docker buildx build --platform linux/amd64 --provenance=false --output type=docker"
+"""Makes an image whose manifest CreateModel accepts (aws/amazon-sagemaker-feedback#180)."""
+MANY_MODELS = "com.amazonaws.sagemaker.capabilities.multi-models"
+"""The label of an image that can serve many models
+(https://docs.aws.amazon.com/sagemaker/latest/dg/build-multi-model-build-container.html)."""
 
 
 def check_caller(account: Account) -> Iterator[CheckFinding]:
@@ -96,45 +104,83 @@ def qualifier_of(parameter: str) -> str:
 
 
 def check_images(account: Account) -> Iterator[CheckFinding]:
-    """Request the manifest of each image, as a pull does.
+    """Request the manifest of each image, as a pull does, and read an image of one's own.
 
     AWS's registries grant BatchGetImage and the two calls for layers, not DescribeImages
     (aws/deep-learning-containers#5657 quotes all three).
     """
-    models = account.resources("AWS::SageMaker::Model")
-    for image in sorted({str(model["PrimaryContainer"]["Image"]) for model in models}):
-        match = _URI.fullmatch(image)
-        if match is None:
-            yield unknown(image, "not an image of an ECR repository")
-        elif match[2] != account.region:
-            message = f"the image is in {match[2]}, the endpoint in {account.region}"
-            yield refused(image, message, OTHER_RELEASE)
+    serves_many = dict[str, bool]()
+    for model in account.resources("AWS::SageMaker::Model"):
+        container = model["PrimaryContainer"]
+        uri, is_multi_model = container["Image"], container.get("Mode") == "MultiModel"
+        serves_many[uri] = is_multi_model or serves_many.get(uri, False)
+    for uri, is_multi_model in sorted(serves_many.items()):
+        try:
+            image = ImageReference.parse(uri)
+        except ValueError as error:
+            yield unknown(uri, str(error))
+            continue
+        if image.region != account.region:
+            message = f"the image is in {image.region}, the endpoint in {account.region}"
+            yield refused(uri, message, OTHER_RELEASE)
         else:
-            yield _check_image(account, image, registry=match[1], name=match[3], tag=match[4])
+            yield _check_image(account, uri, image, is_multi_model=is_multi_model)
 
 
 def _check_image(
-    account: Account, image: str, *, registry: str, name: str, tag: str
+    account: Account, uri: str, image: ImageReference, *, is_multi_model: bool
 ) -> CheckFinding:
+    name, fix = image.repository, OWN_IMAGE if image.digest else OTHER_RELEASE
+    repository = {"registryId": image.account, "repositoryName": name}
     try:
         response = account.client("ecr").batch_get_image(
-            registryId=registry,
-            repositoryName=name,
-            imageIds=[{"imageTag": tag}],
+            **repository,
+            imageIds=[{"imageDigest": image.digest} if image.digest else {"imageTag": image.tag}],
             acceptedMediaTypes=list(MEDIA_TYPES),
         )
+        if response["images"] and image.digest:
+            manifest = response["images"][0]
+            return _check_own_image(account, uri, repository, manifest, is_multi_model)
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
         if code == "RepositoryNotFoundException":
-            return refused(image, f"registry {registry} has no repository {name}", OTHER_RELEASE)
+            return refused(uri, f"registry {image.account} has no repository {name}", fix)
         if code in DENIED and NO_POLICY in message:
-            message = f"registry {registry} does not share {name} in {account.region}"
-            return refused(image, message, OTHER_RELEASE)
-        return unknown(image, failure_reason(error))
+            message = f"registry {image.account} does not share {name} in {account.region}"
+            if image.digest:
+                fix = f"allow account {account.caller.account} to pull, in the repository's policy"
+            return refused(uri, message, fix)
+        return unknown(uri, failure_reason(error))
     if response["images"]:
-        return ok(image, "exists and can be pulled")
-    message = f"repository {name} of registry {registry} has no tag {tag}"
-    return refused(image, message, OTHER_RELEASE)
+        return ok(uri, "exists and can be pulled")
+    version = image.digest or f"tag {image.tag}"
+    return refused(uri, f"repository {name} of registry {image.account} has no {version}", fix)
+
+
+def _check_own_image(
+    account: Account, uri: str, repository: Mapping[str, str], image: Any, is_multi_model: bool
+) -> CheckFinding:
+    """Compare the configuration in an image with what SageMaker needs. Raise `ClientError`."""
+    manifest = json.loads(image["imageManifest"])
+    media_type = image.get("imageManifestMediaType") or manifest.get("mediaType")
+    if media_type != DOCKER_MANIFEST:
+        return unknown(uri, f"CreateModel refused images of {media_type} in 2025", BUILD_IMAGE)
+    layer = account.client("ecr").get_download_url_for_layer(
+        **repository, layerDigest=manifest["config"]["digest"]
+    )
+    try:
+        with urlopen(layer["downloadUrl"], timeout=30) as response:
+            configuration = json.load(response)
+    except (OSError, ValueError) as error:
+        return unknown(uri, f"its configuration was not read: {error}")
+    platform = f"{configuration.get('os')}/{configuration.get('architecture')}"
+    if platform != "linux/amd64":
+        return refused(uri, f"is for {platform}, the instances for linux/amd64", BUILD_IMAGE)
+    labels = configuration.get("config", {}).get("Labels") or {}
+    if is_multi_model and labels.get(MANY_MODELS) != "true":
+        message = "its label does not say that it serves many models"
+        return refused(uri, message, f"write LABEL {MANY_MODELS}=true into its Dockerfile")
+    return ok(uri, f"exists and can be pulled, for {platform}")
 
 
 def check_scaling_role(account: Account) -> Iterator[CheckFinding]:

@@ -106,7 +106,7 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     return ServeCommand(
         (*_SAGEMAKER, *arguments),
         _server_environment(environment, ping_mode),
-        (*_log_lines(environment, release), mode),
+        (*_log_lines(environment, image), mode),
     )
 
 
@@ -139,7 +139,7 @@ def single_model(
     command = ServeCommand(
         (*_SAGEMAKER, *arguments, f"--load-model={model}"),
         server_environment,
-        (*_log_lines(environment, release), *warnings),
+        (*_log_lines(environment, image), *warnings),
     )
     inference_type = variables.get(_INFERENCE_TYPE)
     if inference_type in _GENERATE_TYPES and server < _FIRST_WITH_GENERATE:
@@ -189,8 +189,11 @@ def _supported_variables(environment: dict[str, str], release: str | None) -> di
     }
 
 
-def _log_lines(environment: dict[str, str], release: str | None) -> Iterator[str]:
-    """Yield log lines about variables that have no effect."""
+def _log_lines(environment: dict[str, str], image: str) -> Iterator[str]:
+    """Yield log lines about an image that is not AWS's, and variables that have no effect."""
+    release = _release(image)
+    if release is None and image:
+        yield f"LOCAL SAGEMAKER: the Triton of this machine serves instead of {image}"
     for name, since in _FIRST_RELEASES.items():
         if environment.get(name) and not _is_at_least(release, since):
             reason = f"{release} does not have it; the first release with it is {since}"

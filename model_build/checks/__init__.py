@@ -7,7 +7,7 @@ name. The rules of one backend are in `model_build.formats`.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial, wraps
 from pathlib import Path
 
@@ -157,14 +157,20 @@ def _read(source: ModelSource) -> tuple[Repository, list[Finding]]:
     return repository, [*problems, *row_problems]
 
 
-def check_target(source: ModelSource, target: BuildTarget) -> None:
+def check_target(
+    source: ModelSource, target: BuildTarget, available: Collection[str] | None = None
+) -> None:
     """Raise `RepositoryInvalid` with all reasons why a model cannot be built for `target`.
 
+    `available` are the backends of the endpoint's image; None in a build, which does not know them.
     The check needs no build.
     """
+    rules: list[Callable[[ModelSource, BuildTarget], Problems]] = [*TARGET_RULES]
+    if available is not None:
+        rules.append(_bind_first(backends.image_backends, available))
     problems = [
         Finding(rule.__name__, location, message, level_of(rule))
-        for rule in TARGET_RULES
+        for rule in rules
         for location, message in rule(source, target)
     ]
     if source.is_complete:

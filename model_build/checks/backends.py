@@ -1,9 +1,12 @@
 """Rules for the backends of models, releases and build targets."""
 
+from collections.abc import Collection
+
 import platform_facts
 from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
+from model_build.recipe import step_for_target
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
@@ -13,10 +16,13 @@ OTHER_BACKENDS = ("identity", "repeat", "square")
 """
 
 
+_LINES = ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
+
+
 def known_backends(model: Model) -> Problems:
-    """`backend` or `platform` names a backend of the images; they do not contradict each other."""
+    """`backend` or `platform` names a backend; they do not contradict each other."""
     config = model.config
-    fix = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
+    fix = f"write one of {_LINES}"
     if config.backend == "ensemble" or (config.ensemble_scheduling.step and not config.platform):
         yield (
             model.field_location("backend" if config.backend else "ensemble_scheduling"),
@@ -30,14 +36,10 @@ def known_backends(model: Model) -> Problems:
             model.field_location("platform"),
             f'"{config.platform}" is not a platform of Triton: remove it and {fix}',
         )
-    elif config.backend and config.backend not in BACKENDS:
-        if not _may_exist(model):
-            yield (
-                model.field_location("backend"),
-                f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {fix}',
-            )
     elif (
-        config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
+        config.backend in BACKENDS
+        and config.platform
+        and PLATFORM_BACKENDS[config.platform] != config.backend
     ):
         yield (
             model.field_location("platform"),
@@ -45,16 +47,16 @@ def known_backends(model: Model) -> Problems:
         )
 
 
-def _may_exist(model: Model) -> bool:
-    """Return whether a backend without a format of ours is the archive's own, or NVIDIA's."""
+def _is_in_archive(model: Model) -> bool:
+    """Return whether the archive has the model's backend."""
     own = f"libtriton_{model.config.backend}.so"
     folders = (model.directory, *(model.directory / version for version in model.versions))
-    return model.backend in OTHER_BACKENDS or any((folder / own).is_file() for folder in folders)
+    return any((folder / own).is_file() for folder in folders)
 
 
 @warning
 def implied_backends(model: Model) -> Problems:
-    """A backend that only the file's name implies, or of which AWS's image is not documented."""
+    """A backend that only the file's name implies, or that AWS's image lacks or may lack."""
     config = model.config
     if not config.backend and not config.platform and model.backend:
         yield (
@@ -66,6 +68,12 @@ def implied_backends(model: Model) -> Problems:
         yield (
             model.field_location("backend"),
             f'"{config.backend}" is in images of NVIDIA, perhaps not of AWS: try it on AWS first',
+        )
+    elif not (config.backend in ("", "ensemble", *BACKENDS) or _is_in_archive(model)):
+        yield (
+            model.field_location("backend"),
+            f'"{config.backend}" is not a backend of AWS\'s image: write one of {_LINES}, or give '
+            "the endpoint an image that has it (docs/stages.md)",
         )
 
 
@@ -79,6 +87,27 @@ def release_backends(release: platform_facts.Release, model: Model) -> Problems:
             "with it: "
             "export the model as ONNX, or choose an older release",
         )
+
+
+def image_backends(
+    available: Collection[str], source: ModelSource, target: BuildTarget
+) -> Problems:
+    """The image of the endpoint has the backend of every model that does not bring its own.
+
+    A model file of a recipe has the backend of the step for the target.
+    """
+    steps = dict(step_for_target(path, step, target) for path, step in source.files.items())
+    generated = {
+        path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend
+    }
+    for name, model in Repository.read(source.folder).models.items():
+        backend = generated.get(name, model.backend)
+        if not (model.is_ensemble or backend in available or _is_in_archive(model)):
+            yield (
+                model.field_location("backend"),
+                f'the endpoint\'s image has no backend "{backend}": write another one, or give '
+                "the endpoint an image that has it, and list it in image.backends",
+            )
 
 
 def target_backends(source: ModelSource, target: BuildTarget) -> Problems:

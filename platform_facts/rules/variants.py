@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from platform_facts import (
+    ImageReference,
     InstanceType,
     Region,
     Release,
@@ -54,6 +55,29 @@ def check_release_region(release: Release, region: Region) -> str | None:
     except UnsupportedCombination as error:
         return str(error)
     return None
+
+
+@rule("image.uri", f"{API}ContainerDefinition.html: Image, in the region of the endpoint")
+def check_image_region(image: str, region: str) -> str | None:
+    """An image of one's own, for endpoints or engine builds, is in ECR of the stage's region."""
+    if ImageReference.parse(image).region == region:
+        return None
+    return f"the image is in another region than {region}: copy it there"
+
+
+@rule(
+    "image",
+    f"{GUIDE}mms-container-apis.html: multi-model endpoints with GPUs are supported only with "
+    "SageMaker's own Triton container",
+)
+def check_multi_model_image(instance_type: InstanceType) -> str | None:
+    """With `image` and `hosting: multi-model`, the type has no GPU."""
+    if instance_type.gpu is None:
+        return None
+    return (
+        f"{instance_type.name} has a GPU, and a multi-model endpoint with GPUs runs only AWS's "
+        "image: remove it, write an instance type without a GPU, or host a single model"
+    )
 
 
 @rule("instance_type", "platform_facts/releases.toml, compute capabilities")

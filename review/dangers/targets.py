@@ -79,5 +79,6 @@ def _named(value: Any, path: str) -> Iterator[tuple[str, str]]:
                 yield from _named(item, path)
         case str():
             for kind, pattern in NAMED.items():
-                if pattern.search(path):
+                # The registry of an account in ECR is the account.
+                if pattern.search(path) and not TARGETS["account"].match(value):
                     yield kind, value.partition("/")[0]

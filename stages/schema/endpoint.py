@@ -23,7 +23,7 @@ from platform_facts.rules import (
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.components import ComponentConfig, InstancesConfig
-from stages.schema.names import InstanceTypeName, Name, VariantName
+from stages.schema.names import BackendName, EcrImage, InstanceTypeName, Name, VariantName
 from stages.schema.scaling import ScalingConfig
 from stages.schema.section import Section, raise_problems, range_field, rule_validator
 from stages.schema.server import Environment, ServerConfig
@@ -37,6 +37,15 @@ class VariantConfig(Section):
     """Weight of the traffic; the share is this weight divided by the sum of all weights."""
     instance_type: InstanceTypeName | None = None
     """Instance type of this variant. Default: the instance type of the endpoint."""
+
+
+class ImageConfig(Section):
+    """An image of your own: Triton of the stage's release for x86-64, with SageMaker's serve."""
+
+    uri: EcrImage
+    """The image in ECR of the stage's region, by its digest."""
+    backends: Annotated[list[BackendName], Field(min_length=1)] | None = None
+    """The backends of the image. Default: those of the release."""
 
 
 class EndpointConfig(Section):
@@ -75,6 +84,8 @@ class EndpointConfig(Section):
     fires."""
     alarms: AlarmsConfig = AlarmsConfig()
     """Thresholds of the alarms. Only production stages have alarms."""
+    image: ImageConfig | None = None
+    """An image of your own. Default: AWS's image of the release."""
     server: ServerConfig = ServerConfig()
     """Options of the Triton server."""
     environment: Environment = {}
@@ -226,6 +237,8 @@ class EndpointConfig(Section):
             yield from scaling.check_no_concurrency_scaling(self.scaling.concurrency)
         for keys, instance_type in self.instance_type_settings:
             yield from prefix_violations(keys, variants.check_single_gpu(instance_type))
+            if self.image:
+                yield from variants.check_multi_model_image(instance_type)
         for name in stage.CACHE_ALARMS:
             if getattr(self.alarms, name):
                 yield from stage.check_cache_alarm.at("alarms", name)(self.cache_models)

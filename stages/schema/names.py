@@ -62,6 +62,9 @@ EcrImage = Annotated[
         "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
     ),
 ]
+BackendName = Annotated[
+    str, TextPattern(r"[a-z][a-z0-9_]*", "is not allowed here: write the name in config.pbtxt")
+]
 ReleaseName = Annotated[str, _lookup_validator(platform_facts.release)]
 RegionName = Annotated[str, _lookup_validator(platform_facts.region)]
 InstanceTypeName = Annotated[str, _lookup_validator(platform_facts.instance_type)]

@@ -130,10 +130,10 @@ class StageConfig(Section):
     def _check_rules(self) -> Self:
         region = platform_facts.region(self.region)
         release = platform_facts.release(self.release)
-        # Other problems are irrelevant if the region has no image of the release.
-        raise_problems(
-            variants.check_release_region(release, region) or self._problems(region, release)
-        )
+        if not all(endpoint.image for endpoint in self.endpoints.values()):
+            # Other problems are irrelevant if the region has no image of the release.
+            raise_problems(variants.check_release_region(release, region))
+        raise_problems(self._problems(region, release))
         return self
 
     @property
@@ -160,7 +160,9 @@ class StageConfig(Section):
         for zone in zones:
             yield from stage.check_zone_region(zone, self.region)
         for name, image in self.gpu_build_images.items():
-            yield from stage.check_build_image_region.at("gpu_build_images", name)(image, region)
+            keys = "gpu_build_images", name
+            yield from stage.check_build_region.at(*keys)(region)
+            yield from variants.check_image_region.at(*keys)(image, self.region)
         topics, emails = self.notify.topics, self.notify.email
         yield from stage.check_production_notify(self.production, [*emails, *topics])
         yield from stage.check_notify_production(self.production, [*emails, *topics])
@@ -202,6 +204,8 @@ class StageConfig(Section):
             types = list(map(platform_facts.instance_type, endpoint.instance_types))
             yield from pools.check_pool_inference_ami(types, release)
             yield from pools.check_pool_region(region, self.unconfirmed)
+        if endpoint.image:
+            yield from variants.check_image_region(endpoint.image.uri, self.region)
         yield from stage.check_metrics_network(endpoint.publish_metrics, self.private_network)
         for option, value in endpoint.server:
             if value is not None:

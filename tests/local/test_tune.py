@@ -34,6 +34,7 @@ class TritonPythonModel:
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The config.pbtxt of a model that takes 50 ms for a batch of any size."""
     monkeypatch.setattr(tune, "DELAYS", (0,))
+    monkeypatch.setattr(tune, "TURNS", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     folder = tmp_path / "models" / "waiting" / "waiting"
     (folder / "1").mkdir(parents=True)

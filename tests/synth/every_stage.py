@@ -7,6 +7,7 @@ from stages import StageConfig
 ACCOUNT = "111122223333"
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:others"
 
+IMAGE = f"444455556666.dkr.ecr.us-west-1.amazonaws.com/teams/triton@sha256:{'0b' * 32}"
 MIRROR = f"444455556666.dkr.ecr.eu-west-1.amazonaws.com/nvidia/tensorrt@sha256:{'0a' * 32}"
 
 _TEXT = {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}
@@ -102,6 +103,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 "update": {"strategy": "canary", "percent": 50, "wait_seconds": 3600},
                 "data_capture": {"requests": False},
                 "publish_metrics": True,
+                "image": {"uri": IMAGE, "backends": ["pytorch", "tokens"]},
                 "detailed_observability": True,
                 "alarms": {"model_latency_p50_ms": {"warning": 20}, "unloads_per_minute": {}},
             },

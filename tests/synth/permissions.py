@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from delivery.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
 from delivery.permissions.ledger import Feature
 from delivery.permissions.names import NamedResource
+from platform_facts import ImageReference
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
@@ -108,7 +109,15 @@ def resolved_principals(tested_stage: StageUnderTest) -> Iterator[ResolvedPrinci
                         tested_stage, endpoint, "AWS::SageMaker::Endpoint"
                     )
                     name = endpoints[0].properties["EndpointName"] if endpoints else ""
-                    place = replace(tested_stage.place, endpoint=endpoint, endpoint_name=name)
+                    models = _endpoint_resources(tested_stage, endpoint, "AWS::SageMaker::Model")
+                    images = {model.properties["PrimaryContainer"]["Image"] for model in models}
+                    repository = repository_of(images.pop()) if images else "*"
+                    place = replace(
+                        tested_stage.place,
+                        endpoint=endpoint,
+                        endpoint_name=name,
+                        image_repository=repository,
+                    )
                     yield _resolve(tested_stage, principal, resource, place)
         if principal.policy_principal:
             yield _resolve(tested_stage, principal, None, tested_stage.place)
@@ -152,6 +161,8 @@ def features(tested_stage: StageUnderTest, endpoint: str) -> set[Feature]:
         result.add("inference components")
     if tested_stage.place.mirror != "*":
         result.add("mirrored images")
+    if tested_stage.place.own_repository != "*":
+        result.add("own image")
     if any("VpcConfig" in resource.properties for resource in endpoint_resources):
         result.add("private network")
     if any(
@@ -161,6 +172,12 @@ def features(tested_stage: StageUnderTest, endpoint: str) -> set[Feature]:
     if tested_stage.place.source_stage != "*":
         result.add("promotion")
     return result
+
+
+def repository_of(image: str) -> str:
+    """Return the end of the ARN of an image's repository, from the account on."""
+    reference = ImageReference.parse(image)
+    return f"{reference.account}:repository/{reference.repository}"
 
 
 def _resolve(

@@ -16,6 +16,7 @@ from platform_facts import release
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     Canary,
+    ContainerImage,
     DataCapture,
     Linear,
     ModelComponent,
@@ -105,7 +106,31 @@ def imported_vpc(sample: SampleStack, **subnets: Any) -> ec2.IVpc:
 
 VARIANT = "variants.AllTraffic"
 HOUR = Duration.hours(1)
+OWN_IMAGE = ContainerImage(
+    f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/triton@sha256:{'0a' * 32}"
+)
 CASES: dict[str, tuple[EndpointFactory, str]] = {
+    "image of another region": (
+        lambda sample: sample.endpoint(
+            sample.variant(
+                hosting=sample.single_model(), container=sample.container(image=OWN_IMAGE)
+            )
+        ),
+        f"{VARIANT}.container.image.uri: the image is in another region than us-east-1: copy it "
+        "there",
+    ),
+    "image of one's own for many models on GPUs": (
+        lambda sample: sample.endpoint(
+            sample.variant(
+                container=sample.container(
+                    image=ContainerImage(OWN_IMAGE.uri.replace("eu-west-1", "us-east-1"))
+                )
+            )
+        ),
+        f"{VARIANT}.container.image: ml.g5.xlarge has a GPU, and a multi-model endpoint with GPUs "
+        "runs only AWS's image: remove it, write an instance type without a GPU, or host a single "
+        "model",
+    ),
     "one private subnet": (
         lambda sample: sample.endpoint(vpc=imported_vpc(sample, private_subnet_ids=["subnet-1"])),
         "vpc: 1 subnet(s) in one availability zone, and SageMaker needs subnets in two zones: add "

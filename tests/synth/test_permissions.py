@@ -19,6 +19,7 @@ from tests.synth.permissions import (
     StageUnderTest,
     excess_permissions,
     missing_permissions,
+    repository_of,
     resolved_principals,
     resource_policy,
 )
@@ -38,7 +39,7 @@ def stage_under_test(settings: StageConfig, name: str, templates: Stacks) -> Sta
         for resource in deployed.of_type("AWS::CodeBuild::Project")
     }
     mirror = next(iter(settings.gpu_build_images.values()), "*")
-    host, _, repository = mirror.partition("@")[0].partition("/")
+    own = [endpoint.image.uri for endpoint in settings.endpoints.values() if endpoint.image]
     promotes_from = settings.delivery.promotes_from if settings.delivery else None
     used = settings.existing
     arn = f"arn:{deployed.partition}:ec2:{region.name}:{deployed.account}:vpc/{used.vpc_id}"
@@ -61,7 +62,8 @@ def stage_under_test(settings: StageConfig, name: str, templates: Stacks) -> Sta
         registry=str(region.account(platform_facts.release(settings.release))),
         builder_source=sources.get("Builder", "*").rpartition("/")[2],
         mirror=mirror,
-        mirror_repository=f"{host[:12]}:repository/{repository}",
+        mirror_repository="*" if mirror == "*" else repository_of(mirror),
+        own_repository=repository_of(own[0]) if own else "*",
         engines_source=sources.get("Engines", "*").rpartition("/")[2],
     )
     return StageUnderTest(deployed, placeholders)

@@ -42,5 +42,21 @@ def test_asset_has_the_same_files_and_findings_as_the_model(
     assert _findings(asset_folder) == _findings(model_folder)
 
 
+def test_expected_answers_are_in_the_asset_and_in_its_key(tmp_path: Path) -> None:
+    stack = Stack(App(outdir=str(tmp_path / "assembly")), "Stack")
+    keys = set()
+    for number in range(2):
+        folder = tmp_path / str(number) / "model"
+        valid.CASES[0].write(folder)
+        (folder / "tests").mkdir()
+        (folder / "tests" / "golden.json").write_text(str(number))
+        (folder / "tests" / "test_model.py").touch()
+        asset = sources_asset(stack, f"Sources{number}", [ModelFolder(folder)])
+        files = Path(tmp_path, "assembly", asset.asset_path, "model", "tests").iterdir()
+        assert [(file.name, file.read_text()) for file in files] == [("golden.json", str(number))]
+        keys.add(asset.s3_object_key)
+    assert len(keys) == 2
+
+
 def _findings(folder: Path) -> list[Finding]:
     return checks.findings(Repository.read(folder, display_path=Path()), checks.SOURCE_RULES)

@@ -7,6 +7,7 @@ import pytest
 from aws_cdk import App, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
@@ -16,6 +17,7 @@ from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     AllAtOnce,
     Canary,
+    ContainerImage,
     DataCapture,
     EndpointLog,
     Linear,
@@ -64,6 +66,48 @@ def test_image_depends_on_region_and_instance_type(instance_type: str, tag: str)
     sample.endpoint(sample.variant(instance_type))
     image = sample.properties(MODEL)["PrimaryContainer"]["Image"]
     assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
+
+
+def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
+    digest = f"sha256:{'0a' * 32}"
+    repositories = {
+        "own": ecr.Repository(sample.stack, "Triton"),
+        "other": ecr.Repository.from_repository_arn(
+            sample.stack, "Other", "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton"
+        ),
+    }
+    variants = [
+        sample.variant(
+            variant_name=name,
+            hosting=sample.single_model(),
+            container=sample.container(
+                image=ContainerImage.from_ecr_repository(repository, digest)
+            ),
+        )
+        for name, repository in repositories.items()
+    ]
+    sample.endpoint(*variants)
+    resources = sample.template().to_json()["Resources"]
+    images = {
+        name.removeprefix("EndpointModel")[:5]: json.dumps(model["Properties"]["PrimaryContainer"])
+        for name, model in resources.items()
+        if model["Type"] == MODEL
+    }
+    assert all(f"@{digest}" in container for container in images.values())
+    assert "444455556666.dkr.ecr.us-east-1." in images["other"]
+    statements = [
+        statement
+        for name, resource in resources.items()
+        if resource["Type"] == "AWS::IAM::Policy" and name.startswith("EndpointRole")
+        for statement in resource["Properties"]["PolicyDocument"]["Statement"]
+        if statement.get("Sid") == "PullImages"
+    ]
+    (pulls,) = statements
+    own = {"Fn::GetAtt": [next(name for name in resources if name.startswith("Triton")), "Arn"]}
+    assert pulls["Resource"] == [
+        own,
+        "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton",
+    ]
 
 
 # Updates

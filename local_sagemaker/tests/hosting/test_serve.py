@@ -129,6 +129,16 @@ def test_only_override_changes_the_ping_mode(
 # Settings that depend on the release
 
 
+def test_image_of_ones_own_is_replaced_with_a_line_in_the_log(tmp_path: Path) -> None:
+    own = f"111122223333.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}"
+    (tmp_path / "tokens").mkdir()
+    single = single_model({}, image=own, archive=tmp_path, repository="/models")
+    for serve_command in (multi_model({}, image=own, repository="/tmp/sagemaker"), single):
+        assert serve_command.log_lines[0] == (
+            f"LOCAL SAGEMAKER: the Triton of this machine serves instead of {own}"
+        )
+
+
 def test_setting_newer_than_the_release_is_logged() -> None:
     serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(serve_command.arguments) == DEFAULTS

@@ -1,6 +1,13 @@
 import pytest
 
-from platform_facts import Processor, UnsupportedCombination, image_uri, region, release
+from platform_facts import (
+    ImageReference,
+    Processor,
+    UnsupportedCombination,
+    image_uri,
+    region,
+    release,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +50,28 @@ def test_release_unavailable_in_region_is_an_error(
         image_uri(
             release=release(release_name), region=region(region_name), processor=Processor.GPU
         )
+
+
+DIGEST = f"sha256:{'0a' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("uri", "parts"),
+    [
+        ("763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:25.09-py3",
+         ("763104351884", "us-east-1", "sagemaker-tritonserver", "25.09-py3", "")),
+        (f"111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/teams/triton@{DIGEST}",
+         ("111122223333", "cn-north-1", "teams/triton", "", DIGEST)),
+    ],
+)  # fmt: skip
+def test_parts_of_an_image(uri: str, parts: tuple[str, ...]) -> None:
+    image = ImageReference.parse(uri)
+    assert (image.account, image.region, image.repository, image.tag, image.digest) == parts
+    arn = f"arn:aws:ecr:{image.region}:{image.account}:repository/{image.repository}"
+    assert image.repository_arn("aws") == arn
+
+
+@pytest.mark.parametrize("uri", ["triton", "nvcr.io/nvidia/tritonserver:25.09-py3", DIGEST])
+def test_image_outside_of_ecr_is_an_error(uri: str) -> None:
+    with pytest.raises(ValueError, match="is not an image of an ECR repository"):
+        ImageReference.parse(uri)

@@ -102,6 +102,22 @@ def test_settings_are_told_with_both_values() -> None:
     )
 
 
+def test_image_of_ones_own_is_told() -> None:
+    images = [f"111111111111.dkr.ecr.us-east-1.amazonaws.com/triton@sha256:{d * 64}" for d in "ab"]
+    plans = [with_endpoint(settings={"image": {"uri": image}}) for image in images]
+    sentences = [
+        change.sentence
+        for before in (plan_of(endpoints={}), PROD, plans[0])
+        for change in endpoint_changes(
+            compare(RESOURCES, RESOURCES, plan_before=before, plan_after=plans[1])
+        )
+    ]
+    assert f"; in the image {images[1]}; " in sentences[0]
+    assert f"image.uri: none -> {images[1][:100]}" in sentences[1]
+    assert "image.uri: …" in sentences[2]
+    assert f"@sha256:{'a' * 64} -> …" in sentences[2]
+
+
 def test_state_of_new_removed_and_unchanged_endpoints() -> None:
     nothing = plan_of(endpoints={})
     for before, after, state in (

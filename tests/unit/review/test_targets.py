@@ -50,6 +50,10 @@ FOREIGN: dict[str, tuple[Edit, str]] = {
         "bucket.evil",
     ),
     "registry": (put(*ENVIRONMENT, "Image", "evil.example/image"), "registry.evil.example"),
+    "image of another account": (
+        put("Model", "PrimaryContainer", {"Image": REGISTRY.replace("1", "2", 12) + "/triton:1"}),
+        "account.222222222222",
+    ),
     "host": (
         put(*ENVIRONMENT, "EnvironmentVariables", 0, "Value", "https://evil.example/simple"),
         "host.evil.example",

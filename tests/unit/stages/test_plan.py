@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from model_build import BuildError
+from model_build import BuildError, plan_model
 from model_build.manifest import Signature
+from model_build.source import ModelSource
 from plan.document import PlannedEndpoint, PlannedModel
 from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
@@ -114,6 +115,50 @@ def test_folder_of_a_table_stands_for_its_rows() -> None:
 def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], message: str) -> None:
     raised = problems(**settings)
     assert message in raised["endpoints", "text", "models", 0]
+
+
+IMAGE = f"111122223333.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}"
+
+
+@pytest.fixture
+def _own_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the endpoint's model one of a backend that neither AWS nor NVIDIA has."""
+    folder = tmp_path / "tokens"
+    (folder / "tokens" / "1").mkdir(parents=True)
+    (folder / "tokens" / "1" / "vocabulary.txt").touch()
+    (folder / "tokens" / "config.pbtxt").write_text(
+        """backend: "tokens"
+input [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [ { name: "IDS" data_type: TYPE_INT64 dims: [ -1 ] } ]
+"""
+    )
+    own = plan_model(ModelSource(folder))
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: own)
+
+
+@pytest.mark.usefixtures("_own_backend")
+def test_backend_of_ones_own_needs_an_image_that_has_it() -> None:
+    cpu: dict[str, Any] = {"models": ["tokens"], "instance_type": "ml.m5.xlarge"}
+    endpoint = plan(**cpu, image={"uri": IMAGE, "backends": ["tokens", "python"]})
+    assert endpoint.settings.settings["image"] == {"uri": IMAGE, "backends": ["tokens", "python"]}
+    refused: tuple[dict[str, Any], ...] = (
+        {},
+        {"image": {"uri": IMAGE}},
+        {"image": {"uri": IMAGE, "backends": ["python"]}},
+    )
+    for image in refused:
+        problem = problems(**cpu, **image)["endpoints", "text", "models", 0]
+        assert 'tokens/config.pbtxt:1:1: the endpoint\'s image has no backend "tokens"' in problem
+    assert problem.endswith("list it in image.backends [image_backends]")
+
+
+def test_backends_of_the_image_are_those_that_its_models_need() -> None:
+    single: dict[str, Any] = {"models": ["resnet50-onnx"], "hosting": "single-model"}
+    onnx = {"uri": IMAGE, "backends": ["onnxruntime"]}
+    assert plan(**single, image=onnx).models
+    for model, backend in {"minilm": "python", "bert": "tensorrt"}.items():
+        raised = problems(**single | {"models": [model]}, image=onnx)
+        assert f'has no backend "{backend}"' in raised["endpoints", "text", "models", 0]
 
 
 def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -484,3 +484,38 @@ def test_wrong_number_of_zones_has_the_limit(problems: Problems) -> None:
     ):
         settings = f"{VALID}private_network: true\nzones: [{text}]\n"
         assert problems(settings) == [f"prod.yaml:8: zones: {message}"]
+
+
+OWN_IMAGE = f"image: {{ uri: '{IMAGE.replace('us-west-1', 'us-east-1')}' }}"
+
+
+def test_image_is_in_the_region_of_the_stage(problems: Problems, load: Load) -> None:
+    single = f"{VALID}    hosting: single-model\n"
+    assert load(f"{single}    {OWN_IMAGE}\n").endpoints["text"].image
+    (problem,) = problems(f"{single}    image: {{ uri: '{IMAGE}' }}\n")
+    assert problem == (
+        "prod.yaml:8: endpoints.text.image.uri: the image is in another region than us-east-1: "
+        "copy it there"
+    )
+    (problem,) = problems(f"{single}    image: {{ uri: 'nvcr.io/nvidia/tritonserver:25.09' }}\n")
+    assert "write an image in ECR with its digest" in problem
+
+
+def test_multi_model_endpoint_with_gpus_needs_the_image_of_aws(
+    problems: Problems, load: Load
+) -> None:
+    text = f"{VALID}    {OWN_IMAGE}\n"
+    assert load(text.replace("ml.g5.xlarge", "ml.m5.xlarge")).endpoints["text"].image
+    (problem,) = problems(text)
+    assert problem.startswith(
+        "prod.yaml:7: endpoints.text.image: ml.g5.xlarge has a GPU, and a multi-model endpoint "
+        "with GPUs runs only AWS's image"
+    )
+
+
+def test_image_of_ones_own_needs_no_image_of_aws(problems: Problems, load: Load) -> None:
+    text = VALID.replace("us-east-1", "cn-north-1").replace("25.09", "26.05")
+    (problem,) = problems(text)
+    assert problem.startswith("prod.yaml:2: release: region cn-north-1 has no SageMaker Triton")
+    own = OWN_IMAGE.replace("us-east-1.amazonaws.com", "cn-north-1.amazonaws.com.cn")
+    assert load(f"{text}    hosting: single-model\n    {own}\n")

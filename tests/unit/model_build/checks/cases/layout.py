@@ -64,7 +64,8 @@ CASES = [
          'twice/config.pbtxt: the configuration names no backend: write one of backend: "dali"'
          ' ... backend: "tensorrt" [known_backends]'),
     case("misspelled backend", ONNX, {CONFIG: {'"onnxruntime"': '"onnx"'}},
-         'twice/config.pbtxt:1:1: "onnx" is not a backend ... write one of [known_backends]'),
+         'twice/config.pbtxt:1:1: warning: "onnx" is not a backend of AWS\'s image: write one '
+         "of ... give the endpoint an image that has it (docs/stages.md) [implied_backends]"),
     case("backend as platform", ONNX, {CONFIG: {"backend:": "platform:"}},
          'twice/config.pbtxt:1:1: "onnxruntime" is not a platform ... write one of '
          "[known_backends]"),
